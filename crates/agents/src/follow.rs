@@ -1,0 +1,85 @@
+//! The driver's side of a keeper: starting one, waiting for its end, stopping it.
+//!
+//! Not here: reading what it left; see [`crate::standing`].
+//!
+//! Invariant: a handle is on the keeper which wrote the claim, or on nobody.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Signal, pidfd_send_signal};
+
+use crate::claim::Identity;
+use crate::folder::AttemptFolder;
+use crate::{KEEP, processes};
+
+/// A keeper that is alive, found through its claim.
+#[derive(Debug)]
+pub struct Keeper {
+    identity: Option<Identity>,
+    /// Becomes readable when the keeper has ended.
+    handle: Option<OwnedFd>,
+}
+
+/// How to stop an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The agent is asked to end, and killed after its grace.
+    Gently,
+    /// The agent is killed.
+    AtOnce,
+}
+
+impl Keeper {
+    /// Finds the keeper of that identity; a pid which means another process now finds nobody.
+    pub(crate) fn find(identity: Option<Identity>) -> Self {
+        let handle = identity.as_ref().and_then(|identity| {
+            let is_this_boot = processes::boot_id().is_ok_and(|boot| boot == identity.boot);
+            if is_this_boot { processes::open(identity.pid, identity.start) } else { None }
+        });
+        Self { identity, handle }
+    }
+
+    /// Its pid, for people to read. Never signal it: it may mean somebody else by then.
+    pub fn pid(&self) -> Option<i32> {
+        self.identity.as_ref().map(|identity| identity.pid)
+    }
+
+    /// Poll this for reading to hear of its end. `None` if it cannot be reached from here: look
+    /// again later.
+    pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.handle.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Asks the keeper to stop its attempt. It still writes an ending.
+    pub fn stop(&self, stop: Stop) -> io::Result<()> {
+        let handle = self.handle.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let signal = match stop {
+            Stop::Gently => Signal::TERM,
+            Stop::AtOnce => Signal::INT,
+        };
+        Ok(pidfd_send_signal(handle, signal)?)
+    }
+}
+
+/// Starts `program __keep FOLDER` with exactly this environment, which the agent inherits.
+pub fn start_keeper(
+    program: &Path,
+    folder: &AttemptFolder,
+    env: &[(OsString, OsString)],
+) -> io::Result<Child> {
+    let log = OpenOptions::new().append(true).create(true).open(folder.keeper_log())?;
+    Command::new(program)
+        .arg(KEEP)
+        .arg(&folder.path)
+        .env_clear()
+        .envs(env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+}

@@ -1,0 +1,116 @@
+//! Writes the ending so that neither a crash nor a full disk can lose it.
+//!
+//! The room for it is taken before the child starts. At the end it is written, synced and renamed;
+//! if even that fails, again every second, because an ending that nobody can read is a lost attempt.
+//!
+//! Invariant: `ending.json` is there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+
+use super::complain;
+use crate::folder::{AttemptFolder, Ending};
+
+/// The room that is taken beforehand.
+const ENDING_BYTES_MAX: u64 = 16 * 1024;
+/// A reason for not starting is cut here, so that the ending fits into its room.
+pub(super) const WHY_CHARACTERS_MAX: usize = 2_000;
+const _: () = assert!(WHY_CHARACTERS_MAX as u64 * 6 <= ENDING_BYTES_MAX * 3 / 4);
+/// How often writing is tried, one second apart: ten minutes.
+const TRIES_MAX: u32 = 600;
+const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// More files than this in an outbox are not made durable.
+const OUTBOX_FILES_MAX: u32 = 10_000;
+/// Deeper folders than this in an outbox are not looked into.
+const OUTBOX_DEPTH_MAX: u32 = 32;
+
+/// An `ending.tmp` whose room is already taken.
+pub(super) struct Prepared(File);
+
+impl Prepared {
+    pub(super) fn new(folder: &AttemptFolder) -> io::Result<Self> {
+        let file = open(&temporary(folder))?;
+        match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, ENDING_BYTES_MAX) {
+            // A file system without this can still have the room at the end.
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(Self(file)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn temporary(folder: &AttemptFolder) -> PathBuf {
+    folder.path.join("ending.tmp")
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Writes the ending, and does not give up soon.
+pub(super) fn write(
+    folder: &AttemptFolder,
+    prepared: Option<Prepared>,
+    ending: &Ending,
+) -> io::Result<()> {
+    let text = serde_json::to_vec(ending)?;
+    let mut file = prepared.map(|Prepared(file)| file);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match write_once(folder, &mut file, &text) {
+            Ok(()) => return Ok(()),
+            Err(error) if tries == TRIES_MAX => return Err(error),
+            Err(error) => complain(&format!("cannot write the ending yet: {error}")),
+        }
+        sleep(TRY_AGAIN_AFTER);
+    }
+}
+
+fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> io::Result<()> {
+    let file = match file {
+        Some(file) => file,
+        none => none.insert(open(&temporary(folder))?),
+    };
+    file.write_all_at(text, 0)?;
+    file.set_len(text.len() as u64)?;
+    file.sync_all()?;
+    match fs::rename(temporary(folder), folder.ending()) {
+        // An earlier try came this far and failed at the last step.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.ending().exists() => {}
+        other => other?,
+    }
+    File::open(&folder.path)?.sync_all()
+}
+
+/// Makes every regular file in the outbox durable. What cannot be is told, and left as it is.
+pub(super) fn sync_outbox(outbox: &Path) {
+    let mut left = OUTBOX_FILES_MAX;
+    if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
+        return complain("the outbox is no longer a folder");
+    }
+    if let Err(error) = sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left) {
+        complain(&format!("cannot sync the outbox: {error}"));
+    }
+}
+
+fn sync_below(directory: &Path, depth: u32, left: &mut u32) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        // Says what the entry itself is: a symlink is neither of the two.
+        let kind = entry.file_type()?;
+        if kind.is_dir() && depth > 0 {
+            sync_below(&entry.path(), depth - 1, left)?;
+        } else if kind.is_file() && *left > 0 {
+            *left -= 1;
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+            OpenOptions::new().read(true).custom_flags(flags).open(entry.path())?.sync_all()?;
+        }
+    }
+    Ok(())
+}

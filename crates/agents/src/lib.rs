@@ -1,0 +1,57 @@
+//! The hands of Forge: runs one session of one agent program under a keeper, and tells how it ended.
+//!
+//! Start with [`folder`] (what lies in an attempt folder), then [`standing`] (what the folder says
+//! about its attempt), then [`keeper`] (the process which writes most of it).
+//!
+//! ```text
+//! driver ── start_keeper ──▶ forge __keep DIR ── spawn ──▶ forge __launch ── exec ──▶ the agent
+//!    │                          │ claim (locked for life), transcript, ending.json
+//!    └──── look / give_up ──────┘ the folder is all the two share
+//! ```
+//!
+//! Not here: runs, flows, journals, git, prompts. This crate gets an absolute path and a [`Spec`].
+//!
+//! Invariant: one thread and a poll loop in each of the processes; no runtime.
+//! Invariant: the environment of an agent is never written to disk.
+//! Invariant: every byte an agent prints goes through a [`Redactor`] before it gets a name on disk.
+//! Invariant: exactly one keeper runs an attempt, and after its ending no descendant is alive.
+
+pub mod claim;
+pub mod folder;
+pub mod follow;
+pub mod keeper;
+pub mod launch;
+pub mod outbox;
+mod processes;
+pub mod redact;
+pub mod result;
+pub mod scripted;
+pub mod standing;
+pub mod sweep;
+
+pub use claim::{CLAIM_LOST_EXIT, Identity};
+pub use folder::{AttemptFolder, Ending, How, Limits, Spec, Stdout};
+pub use follow::{Keeper, Stop, start_keeper};
+pub use keeper::keep;
+pub use launch::launch;
+pub use outbox::{ArtifactFlaw, collect};
+pub use redact::{Redactor, known_secrets};
+pub use result::{AgentResult, Key, ResultFlaw, read_result};
+pub use standing::{Standing, give_up, look};
+pub use sweep::{Swept, inside_attempt, sweep};
+
+/// Argument 1 of the keeper's own command line.
+pub const KEEP: &str = "__keep";
+/// Argument 1 of the launcher's own command line.
+pub const LAUNCH: &str = "__launch";
+/// Argument 1 of the scripted agent's own command line.
+pub const SCRIPTED: &str = "__scripted";
+
+/// Marks every process of an attempt in its environment; the value is the absolute folder.
+pub const ATTEMPT_DIR_VARIABLE: &str = "FORGE_ATTEMPT_DIR";
+/// Where an agent finds what it may read.
+pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
+/// Where an agent leaves its artifacts and `result.json`.
+pub const OUTBOX_VARIABLE: &str = "FORGE_OUTBOX";
+/// The name of the call, which `result.json` repeats as `attempt`.
+pub const CALL_VARIABLE: &str = "FORGE_CALL";

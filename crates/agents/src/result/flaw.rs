@@ -1,0 +1,135 @@
+//! Everything that can be wrong with a result, each with its sentence.
+//!
+//! An agent gets the sentence back for its one repair turn, so it says what to change.
+
+use std::fmt;
+
+use super::{ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT, SUMMARY_CHARACTERS_MAX};
+
+/// What was found is quoted up to this length.
+const QUOTE_CHARACTERS_MAX: usize = 100;
+
+/// Why a result is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ResultFlaw {
+    Missing,
+    NotAFile,
+    Unreadable {
+        error: String,
+    },
+    TooLarge,
+    NotJson {
+        line: usize,
+        column: usize,
+        what: String,
+    },
+    NotAnObject,
+    WrongVersion {
+        found: String,
+    },
+    WrongAttempt {
+        found: String,
+        expected: String,
+    },
+    MissingKey {
+        key: &'static str,
+    },
+    /// It is JSON, but a key or a value is not as agreed.
+    WrongShape {
+        line: usize,
+        column: usize,
+        what: String,
+    },
+    NoBlocker,
+    SummaryTooLong {
+        characters: usize,
+    },
+    TooManyFindings {
+        count: usize,
+    },
+    /// A list, or something in one, has too many entries.
+    TooManyEntries {
+        place: String,
+        count: usize,
+    },
+    TextTooLong {
+        place: String,
+        characters: usize,
+        max: usize,
+    },
+    /// A path that is absolute, or leads out of the tree.
+    BadPath {
+        place: String,
+        path: String,
+    },
+}
+
+impl ResultFlaw {
+    pub(super) fn shape(error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        // The place is told in our own words.
+        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
+        if error.is_data() {
+            Self::WrongShape { line, column, what }
+        } else {
+            Self::NotJson { line, column, what }
+        }
+    }
+}
+
+impl fmt::Display for ResultFlaw {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => write!(out, "there is no `result.json` in the outbox"),
+            Self::NotAFile => write!(out, "`result.json` is not a regular file"),
+            Self::Unreadable { error } => write!(out, "`result.json` cannot be read: {error}"),
+            Self::TooLarge => write!(out, "`result.json` is larger than {RESULT_BYTES_MAX} bytes"),
+            Self::NotJson { line, column, what } => {
+                write!(out, "`result.json` is not JSON: {what}, in line {line}, column {column}")
+            }
+            Self::NotAnObject => write!(out, "`result.json` is not a JSON object"),
+            Self::WrongVersion { found } => {
+                write!(out, "`forge` is {found}, and must be {RESULT_FORMAT}")
+            }
+            Self::WrongAttempt { found, expected } => {
+                write!(out, "`attempt` is `{found}`, and this attempt is `{expected}`")
+            }
+            Self::MissingKey { key } => write!(out, "the key `{key}` is missing"),
+            Self::WrongShape { line, column, what } => {
+                write!(
+                    out,
+                    "`result.json` is not as agreed: {what}, in line {line}, column {column}"
+                )
+            }
+            Self::NoBlocker => {
+                write!(out, "`status` is blocked, and `blocker` does not say by what")
+            }
+            Self::SummaryTooLong { characters } => {
+                write!(
+                    out,
+                    "`summary` has {characters} characters, and may have {SUMMARY_CHARACTERS_MAX}"
+                )
+            }
+            Self::TooManyFindings { count } => {
+                write!(out, "there are {count} findings, and may be {FINDINGS_MAX}")
+            }
+            Self::TooManyEntries { place, count } => {
+                write!(out, "`{place}` has {count} entries, and may have {ENTRIES_MAX}")
+            }
+            Self::TextTooLong { place, characters, max } => {
+                write!(out, "`{place}` has {characters} characters, and may have {max}")
+            }
+            Self::BadPath { place, path } => {
+                write!(out, "`{place}` is `{path}`, which is not a relative path inside the tree")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ResultFlaw {}
+
+/// Shortens what an agent wrote, for quoting it.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(QUOTE_CHARACTERS_MAX).collect()
+}

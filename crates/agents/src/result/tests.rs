@@ -1,0 +1,147 @@
+//! The contract, held against what agents write.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+const CALL: &str = "build.T2/implement#3";
+
+/// A result with these keys besides the four that every result has.
+fn with(keys: &str) -> String {
+    format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done","summary":"did it"{keys}}}"#)
+}
+
+fn flaw(text: &str, must: &[Key]) -> String {
+    AgentResult::parse(text.as_bytes(), CALL, must).unwrap_err().to_string()
+}
+
+#[test]
+fn the_result_of_the_handbook_is_understood() {
+    let text = with(
+        r#","verdict":"revise",
+        "findings":[{"severity":"major","path":"src/a.rs","line":12,"what":"w","why":"y",
+          "proof":{"command":"cargo test","output":"1 failed"},"was":"F3"},
+          {"severity":"minor","what":"typo","proof":{"quote":"teh"}}],
+        "lists":{"tasks":[{"id":"T1","title":"t","after":[],"writes":["src"],"tags":{"size":"S"},"must":["m"]}]},
+        "must":[{"id":"M1","state":"met","proof":"p"}],
+        "shown":{"approach":"a","key_changes":["k"],"risk":"low"},
+        "commit":"c","decisions":["d"],"follow_ups":["f"],"memory":["m"]"#,
+    );
+    let all = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
+    let result = AgentResult::parse(text.as_bytes(), CALL, &all).unwrap();
+    assert_eq!(result.verdict, Some(Verdict::Revise));
+    assert_eq!(result.findings[1].proof, Some(Proof::Quote { quote: "teh".to_owned() }));
+    assert_eq!(result.lists["tasks"][0].tags["size"], "S");
+    let again = serde_json::to_vec(&result).unwrap();
+    assert_eq!(AgentResult::parse(&again, CALL, &all).unwrap(), result);
+}
+
+#[test]
+fn every_flaw_has_its_sentence() {
+    let blocked = format!(r#"{{"forge":1,"attempt":"{CALL}","status":"blocked","summary":""}}"#);
+    let cases = [
+        (
+            "{\"forge\":1,\n nope".to_owned(),
+            "`result.json` is not JSON: key must be a string, in line 2, column 2",
+        ),
+        ("[]".to_owned(), "`result.json` is not a JSON object"),
+        ("{}".to_owned(), "the key `forge` is missing"),
+        (r#"{"forge":2,"new":1}"#.to_owned(), "`forge` is 2, and must be 1"),
+        (r#"{"forge":1}"#.to_owned(), "the key `attempt` is missing"),
+        (
+            r#"{"forge":1,"attempt":"build.T2/implement#2"}"#.to_owned(),
+            "`attempt` is `build.T2/implement#2`, and this attempt is `build.T2/implement#3`",
+        ),
+        (blocked, "`status` is blocked, and `blocker` does not say by what"),
+        (
+            with(r#","commit":7"#),
+            "`result.json` is not as agreed: invalid type: integer `7`, expected a string, in line 1, column 89",
+        ),
+        (
+            with(
+                r#","findings":[{"severity":"minor","what":"","proof":{"quote":"","command":""}}]"#,
+            ),
+            "`result.json` is not as agreed: a proof is either `command` and `output`, or `quote`, in line 1, column 155",
+        ),
+        (
+            with(r#","findings":[{"severity":"minor","what":"","path":"../a"}]"#),
+            "`findings[0].path` is `../a`, which is not a relative path inside the tree",
+        ),
+        (
+            with(r#","findings":[{"severity":"minor","what":"","path":"/etc/passwd"}]"#),
+            "`findings[0].path` is `/etc/passwd`, which is not a relative path inside the tree",
+        ),
+    ];
+    for (text, sentence) in cases {
+        assert_eq!(flaw(&text, &[]), sentence);
+    }
+    assert_eq!(flaw(&with(""), &[Key::Verdict]), "the key `verdict` is missing");
+    assert_eq!(
+        flaw(&with(r#","findings":[]"#), &[Key::Findings, Key::Must]),
+        "the key `must` is missing"
+    );
+}
+
+#[test]
+fn a_missing_or_unknown_key_is_named() {
+    let text = format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done"}}"#);
+    assert!(flaw(&text, &[]).contains("missing field `summary`"));
+    assert!(flaw(&with(r#","verdit":"pass""#), &[]).contains("unknown field `verdit`"));
+    assert!(flaw(&with(r#","verdict":"fine""#), &[]).contains("unknown variant `fine`"));
+}
+
+#[test]
+fn every_limit_can_be_reached() {
+    let long = "ä".repeat(501);
+    let text = format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done","summary":"{long}"}}"#);
+    assert_eq!(flaw(&text, &[]), "`summary` has 501 characters, and may have 500");
+    let finding = r#"{"severity":"minor","what":""}"#;
+    let many = vec![finding; 201].join(",");
+    assert_eq!(
+        flaw(&with(&format!(r#","findings":[{many}]"#)), &[]),
+        "there are 201 findings, and may be 200"
+    );
+    let text = "x".repeat(4_001);
+    assert_eq!(
+        flaw(&with(&format!(r#","memory":["","{text}"]"#)), &[]),
+        "`memory[1]` has 4001 characters, and may have 4000"
+    );
+    let many = vec!["\"\""; 1_001].join(",");
+    assert_eq!(
+        flaw(&with(&format!(r#","decisions":[{many}]"#)), &[]),
+        "`decisions` has 1001 entries, and may have 1000"
+    );
+    let huge = " ".repeat(1024 * 1024 + 1);
+    assert_eq!(flaw(&huge, &[]), "`result.json` is larger than 1048576 bytes");
+    // Deep nesting is an error, and not the end of our stack.
+    assert!(flaw(&"[".repeat(1_000_000), &[]).contains("recursion limit"));
+}
+
+#[test]
+fn a_result_is_read_only_if_it_is_a_file_in_the_outbox() {
+    let home = tempfile::tempdir().unwrap();
+    let read = || read_result(home.path(), CALL, &[]);
+    let file = home.path().join(RESULT_FILE);
+    assert_eq!(read().unwrap_err().to_string(), "there is no `result.json` in the outbox");
+    fs::write(home.path().join("real.json"), with("")).unwrap();
+    symlink("real.json", &file).unwrap();
+    assert_eq!(read().unwrap_err().to_string(), "`result.json` is not a regular file");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert_eq!(read().unwrap_err().to_string(), "`result.json` is not a regular file");
+    fs::remove_dir(&file).unwrap();
+    fs::write(&file, vec![b' '; 1024 * 1024 + 1]).unwrap();
+    assert_eq!(read().unwrap_err(), ResultFlaw::TooLarge);
+    fs::write(&file, with("")).unwrap();
+    assert_eq!(read().unwrap().summary, "did it");
+}
+
+#[test]
+fn the_schema_describes_every_key_in_words() {
+    let schema = serde_json::to_value(schemars::schema_for!(AgentResult)).unwrap();
+    for (key, value) in schema["properties"].as_object().unwrap() {
+        assert!(value["description"].is_string(), "{key} has no description");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}

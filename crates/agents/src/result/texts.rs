@@ -1,0 +1,106 @@
+//! Holds every text, path and count of a result against its limit.
+//!
+//! Invariant: every string that an agent can write is looked at here.
+
+use super::flaw::cut;
+use super::{
+    AgentResult, ENTRIES_MAX, FINDINGS_MAX, Finding, Item, Proof, ResultFlaw,
+    SUMMARY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX,
+};
+use crate::outbox::plain_components;
+
+pub(super) fn check(result: &AgentResult) -> Result<(), ResultFlaw> {
+    let characters = result.summary.chars().count();
+    if characters > SUMMARY_CHARACTERS_MAX {
+        return Err(ResultFlaw::SummaryTooLong { characters });
+    }
+    let count = result.findings.len();
+    if count > FINDINGS_MAX {
+        return Err(ResultFlaw::TooManyFindings { count });
+    }
+    for (index, finding) in result.findings.iter().enumerate() {
+        check_finding(&format!("findings[{index}]"), finding)?;
+    }
+    entries("lists", result.lists.len())?;
+    for (name, items) in &result.lists {
+        let place = format!("lists.{}", cut(name));
+        text(&place, name)?;
+        entries(&place, items.len())?;
+        for (index, item) in items.iter().enumerate() {
+            check_item(&format!("{place}[{index}]"), item)?;
+        }
+    }
+    entries("must", result.must.len())?;
+    for (index, must) in result.must.iter().enumerate() {
+        text(&format!("must[{index}].id"), &must.id)?;
+        text(&format!("must[{index}].proof"), &must.proof)?;
+    }
+    if let Some(shown) = &result.shown {
+        text("shown.approach", &shown.approach)?;
+        texts("shown.key_changes", &shown.key_changes)?;
+    }
+    if let Some(blocker) = &result.blocker {
+        text("blocker.what", &blocker.what)?;
+    }
+    if let Some(commit) = &result.commit {
+        text("commit", commit)?;
+    }
+    texts("decisions", &result.decisions)?;
+    texts("follow_ups", &result.follow_ups)?;
+    texts("memory", &result.memory)
+}
+
+fn check_finding(place: &str, finding: &Finding) -> Result<(), ResultFlaw> {
+    text(&format!("{place}.what"), &finding.what)?;
+    text(&format!("{place}.why"), finding.why.as_deref().unwrap_or_default())?;
+    text(&format!("{place}.was"), finding.was.as_deref().unwrap_or_default())?;
+    match &finding.proof {
+        Some(Proof::Command { command, output }) => {
+            text(&format!("{place}.proof.command"), command)?;
+            text(&format!("{place}.proof.output"), output)?;
+        }
+        Some(Proof::Quote { quote }) => text(&format!("{place}.proof.quote"), quote)?,
+        None => {}
+    }
+    let Some(path) = &finding.path else { return Ok(()) };
+    text(&format!("{place}.path"), path)?;
+    if plain_components(path).is_none() {
+        return Err(ResultFlaw::BadPath { place: format!("{place}.path"), path: cut(path) });
+    }
+    Ok(())
+}
+
+fn check_item(place: &str, item: &Item) -> Result<(), ResultFlaw> {
+    text(&format!("{place}.id"), &item.id)?;
+    text(&format!("{place}.title"), &item.title)?;
+    texts(&format!("{place}.after"), &item.after)?;
+    texts(&format!("{place}.writes"), &item.writes)?;
+    texts(&format!("{place}.must"), &item.must)?;
+    entries(&format!("{place}.tags"), item.tags.len())?;
+    for (name, value) in &item.tags {
+        text(&format!("{place}.tags"), name)?;
+        text(&format!("{place}.tags.{}", cut(name)), value)?;
+    }
+    Ok(())
+}
+
+fn entries(place: &str, count: usize) -> Result<(), ResultFlaw> {
+    if count <= ENTRIES_MAX {
+        return Ok(());
+    }
+    Err(ResultFlaw::TooManyEntries { place: place.to_owned(), count })
+}
+
+fn texts(place: &str, all: &[String]) -> Result<(), ResultFlaw> {
+    entries(place, all.len())?;
+    all.iter().enumerate().try_for_each(|(index, one)| text(&format!("{place}[{index}]"), one))
+}
+
+fn text(place: &str, text: &str) -> Result<(), ResultFlaw> {
+    let characters = text.chars().count();
+    if characters <= TEXT_CHARACTERS_MAX {
+        return Ok(());
+    }
+    let (place, max) = (place.to_owned(), TEXT_CHARACTERS_MAX);
+    Err(ResultFlaw::TextTooLong { place, characters, max })
+}

@@ -1,0 +1,383 @@
+//! The format of a scenario, and which play a call gets.
+//!
+//! The doc comments are the descriptions in the published schema.
+//!
+//! Invariant: an unknown key, an impossible value and a path that leads elsewhere are errors.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::flaw::{self, ScenarioFlaw};
+use crate::outbox::plain_components;
+use crate::result::{Blocker, Finding, Item, MustHave, Shown, Status, Verdict};
+
+/// The version of the format.
+const SCENARIO_FORMAT: u32 = 1;
+
+/// A scenario: who does what, in the order in which plays are looked for.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The version of the format: 1.
+    #[serde(deserialize_with = "version")]
+    pub scenario: u32,
+    /// The first play that matches a call wins. A call which nobody plays is an error.
+    #[serde(default)]
+    pub play: Vec<Play>,
+}
+
+fn version<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
+    match u32::deserialize(input)? {
+        SCENARIO_FORMAT => Ok(SCENARIO_FORMAT),
+        other => {
+            Err(D::Error::custom(format!("`scenario` is {other}, and must be {SCENARIO_FORMAT}")))
+        }
+    }
+}
+
+/// What happens when a call matches. All matchers that are given must match.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches which people write in a file")]
+pub struct Play {
+    /// Matches the role.
+    pub role: Option<String>,
+    /// Matches the unit, such as `build.T2/implement`; a `*` at the end matches every rest.
+    pub unit: Option<String>,
+    /// Matches the gate whose judgement this is.
+    pub gate: Option<String>,
+    /// Matches the number of the attempt.
+    pub attempt: Option<u32>,
+    /// Matches the number of the judgement.
+    pub judgement: Option<u32>,
+    /// Lines to say, one by one.
+    pub say: Vec<String>,
+    /// Time before each said line.
+    pub delay_ms: u64,
+    /// Time before it ends, as hidden work.
+    pub wait_ms: u64,
+    /// Files to write in the working directory.
+    pub files: BTreeMap<RelativePath, String>,
+    /// Texts to append to files in the working directory.
+    pub append: BTreeMap<RelativePath, String>,
+    /// Files to write in the outbox.
+    pub artifacts: BTreeMap<RelativePath, String>,
+    /// A shell command to run in the working directory. It must succeed.
+    pub run: Option<String>,
+    /// Lines to append to `progress` in the outbox.
+    pub progress: Vec<String>,
+    /// Becomes `result.json`; `forge` and `attempt` are filled in. Without any of `result`,
+    /// `result_text` and `no_result`, a plain result with status done is left.
+    pub result: Option<PlayedResult>,
+    /// Becomes `result.json` exactly as it is.
+    pub result_text: Option<String>,
+    /// Leaves no `result.json`.
+    pub no_result: bool,
+    /// The exit code.
+    pub exit: u8,
+    /// Dies by a signal, after its files and before its result.
+    pub crash: Option<Crash>,
+    /// Does everything but never ends, and leaves no result.
+    pub hang: bool,
+    /// Prints nothing at all.
+    pub silence: bool,
+    /// Prints this many bytes.
+    pub huge_output_bytes: u64,
+    /// Prints one line of this many bytes.
+    pub huge_line_bytes: u64,
+    /// Leaves processes behind, each in its own way.
+    pub detach: Vec<Detach>,
+    /// What it says it has used.
+    pub usage: Option<Usage>,
+    /// Says it has run into a limit, and ends with exit code 1.
+    pub limit: Option<Limit>,
+    /// Does not end when asked to.
+    pub ignore_term: bool,
+}
+
+/// A result as a scenario gives it: every key may be missing, none may be misspelled.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlayedResult {
+    /// Another version than the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forge: Option<u64>,
+    /// Another attempt than the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lists: Option<BTreeMap<String, Vec<Item>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub must: Option<Vec<MustHave>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<Blocker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow_ups: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Vec<String>>,
+}
+
+/// How a play dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Crash {
+    Kill,
+    Abort,
+    Segv,
+}
+
+/// How a process is left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detach {
+    Setsid,
+    Nohup,
+    DoubleFork,
+}
+
+/// Tokens and dollars.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// Dollars as a decimal string, such as "0.0125".
+    pub cost: Option<Cost>,
+}
+
+/// A limit that was run into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    pub kind: LimitKind,
+    /// From then until it is lifted.
+    pub reset_in_ms: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    Rate,
+    Usage,
+}
+
+/// An amount of money. No floats: a millionth of a dollar is the smallest part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    pub micros: u64,
+}
+
+impl Cost {
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 6 {
+            return None;
+        }
+        let whole: u64 = whole.parse().ok()?;
+        let part: u64 = format!("{part:0<6}").parse().ok()?;
+        Some(Self { micros: whole.checked_mul(1_000_000)?.checked_add(part)? })
+    }
+}
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        Self::parse(&text).ok_or_else(|| {
+            D::Error::custom(format!(
+                "`{text}` is not an amount of dollars with at most six decimals, such as \"0.0125\""
+            ))
+        })
+    }
+}
+
+impl JsonSchema for Cost {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Cost".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]{0,6})?$" })
+    }
+}
+
+/// A path that goes nowhere but down.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema)]
+#[schemars(transparent)]
+pub struct RelativePath(String);
+
+impl RelativePath {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for RelativePath {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let path = String::deserialize(input)?;
+        if plain_components(&path).is_none() {
+            let message =
+                format!("`{path}` is not a plain relative path (no `..`, no leading `/`)");
+            return Err(D::Error::custom(message));
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario, or says where and why that is impossible.
+    pub fn parse(text: &str) -> Result<Self, ScenarioFlaw> {
+        let scenario: Self =
+            toml::from_str(text).map_err(|error| ScenarioFlaw::of(text, &error))?;
+        for (index, play) in scenario.play.iter().enumerate() {
+            let endings = [play.result.is_some(), play.result_text.is_some(), play.no_result];
+            if endings.iter().filter(|given| **given).count() > 1 {
+                let what = "has more than one of `result`, `result_text` and `no_result`";
+                return Err(flaw::of_play(text, index, what));
+            }
+        }
+        Ok(scenario)
+    }
+
+    /// The play for this role and call.
+    pub fn play_for(&self, role: &str, call: &Call) -> Option<&Play> {
+        self.play.iter().find(|play| play.matches(role, call))
+    }
+}
+
+impl Play {
+    fn matches(&self, role: &str, call: &Call) -> bool {
+        let unit = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(prefix) => call.unit.starts_with(prefix),
+            None => call.unit == *pattern,
+        };
+        self.role.as_ref().is_none_or(|wanted| wanted == role)
+            && self.unit.as_ref().is_none_or(unit)
+            && self.gate.as_ref().is_none_or(|gate| call.gate.as_ref() == Some(gate))
+            && self.attempt.is_none_or(|number| number == call.attempt)
+            && self.judgement.is_none_or(|number| call.judgement == Some(number))
+    }
+}
+
+/// A call, taken apart: `unit#attempt` or `unit#attempt/gate#judgement`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub unit: String,
+    pub attempt: u32,
+    pub gate: Option<String>,
+    pub judgement: Option<u32>,
+}
+
+impl Call {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (unit, rest) = text.split_once('#')?;
+        let Some((attempt, judged)) = rest.split_once('/') else {
+            let attempt = rest.parse().ok()?;
+            return Some(Self { unit: unit.to_owned(), attempt, gate: None, judgement: None });
+        };
+        let (gate, judgement) = judged.rsplit_once('#')?;
+        Some(Self {
+            unit: unit.to_owned(),
+            attempt: attempt.parse().ok()?,
+            gate: Some(gate.to_owned()),
+            judgement: Some(judgement.parse().ok()?),
+        })
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}#{}", self.unit, self.attempt)?;
+        match (&self.gate, self.judgement) {
+            (Some(gate), Some(judgement)) => write!(out, "/{gate}#{judgement}"),
+            (Some(_) | None, _) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_taken_apart_and_put_together() {
+        for text in ["plan#1", "build.T2/implement#3", "build.T2/implement#3/code-review#12"] {
+            assert_eq!(Call::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["", "plan", "plan#", "plan#x", "plan#1/review", "plan#1/review#"] {
+            assert_eq!(Call::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_play_that_matches_wins() {
+        let text = r#"
+            scenario = 1
+            [[play]]
+            gate = "review"
+            judgement = 2
+            say = ["second judgement"]
+            [[play]]
+            unit = "build.*"
+            attempt = 2
+            say = ["second attempt"]
+            [[play]]
+            role = "writer"
+            unit = "build.T1/plan"
+            say = ["plan of T1"]
+            [[play]]
+            role = "writer"
+            say = ["anything"]
+        "#;
+        let scenario = Scenario::parse(text).unwrap();
+        let said = |role: &str, call: &str| {
+            let play = scenario.play_for(role, &Call::parse(call).unwrap());
+            play.map(|play| play.say[0].clone())
+        };
+        assert_eq!(said("writer", "build.T1/plan#1").unwrap(), "plan of T1");
+        assert_eq!(said("writer", "build.T1/plan#2").unwrap(), "second attempt");
+        assert_eq!(said("judge", "build.T1/plan#1/review#2").unwrap(), "second judgement");
+        assert_eq!(said("writer", "other#1").unwrap(), "anything");
+        assert_eq!(said("judge", "build.T1/plan#1/review#1"), None);
+    }
+
+    #[test]
+    fn dollars_are_exact() {
+        let micros = |text: &str| Cost::parse(text).map(|cost| cost.micros);
+        assert_eq!(micros("0.0125"), Some(12_500));
+        assert_eq!(micros("3"), Some(3_000_000));
+        assert_eq!(micros("0.000001"), Some(1));
+        for wrong in ["", ".", ".5", "0.0000001", "-1", "1e3", "1,5", "99999999999999999999"] {
+            assert_eq!(micros(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_schema_knows_every_key() {
+        let schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap();
+        let play = &schema["$defs"]["Play"]["properties"];
+        for key in ["role", "huge_line_bytes", "detach", "ignore_term", "result_text"] {
+            assert!(play[key]["description"].is_string(), "{key}");
+        }
+    }
+}

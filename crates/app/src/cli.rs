@@ -1,0 +1,92 @@
+//! The command line: one file for each command.
+
+mod answer;
+mod doctor;
+mod flow;
+mod hold;
+mod log;
+mod run;
+mod status;
+
+use std::{env, ffi::OsString, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use forge_runtime::{Trouble, doors::Doors};
+
+use crate::screen;
+
+/// Drives AI coding agents from a request to a result, through stages, gates, review loops and human
+/// checkpoints.
+#[derive(Parser)]
+#[command(name = "forge", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Cmd,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person, 4 escalated or blocked,
+5 parked by a limit or pause, 70 a bug of ours, 130 interrupted.
+A RUN can be shortened to any unique beginning.";
+
+#[derive(Subcommand)]
+enum Cmd {
+    Run(run::Run),
+    Resume(run::Resume),
+    Status(status::Status),
+    Log(log::Log),
+    Answer(answer::Answer),
+    Pause(hold::Pause),
+    Stop(hold::Stop),
+    Abandon(hold::Abandon),
+    Flow(flow::Flow),
+    Doctor(doctor::Doctor),
+}
+
+/// Reads the command line and does what it says.
+pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _nobody_reads = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let done = match cli.command {
+        Cmd::Run(command) => command.main(),
+        Cmd::Resume(command) => command.main(),
+        Cmd::Status(command) => command.main(),
+        Cmd::Log(command) => command.main(),
+        Cmd::Answer(command) => command.main(),
+        Cmd::Pause(command) => command.main(),
+        Cmd::Stop(command) => command.main(),
+        Cmd::Abandon(command) => command.main(),
+        Cmd::Flow(command) => command.main(),
+        Cmd::Doctor(command) => command.main(),
+    };
+    done.unwrap_or_else(|trouble| {
+        screen::trouble(&trouble);
+        ExitCode::from(trouble.kind.exit_code())
+    })
+}
+
+/// The doors of the repository that we were called in.
+fn doors() -> Result<Doors, Trouble> {
+    let here = env::current_dir().map_err(|error| {
+        Trouble::surroundings(format!("the current folder is gone: {error}"), "go into your project")
+    })?;
+    Doors::open(&here)
+}
+
+/// The run that a person named, or the one that changed last.
+fn named_or_latest(doors: &Doors, named: Option<&str>) -> Result<String, Trouble> {
+    match named {
+        Some(prefix) => doors.resolve(prefix),
+        None => doors.latest(),
+    }
+}
+
+/// Prints something as JSON.
+fn say_json(value: &impl serde::Serialize) {
+    screen::say(&serde_json::to_string_pretty(value).expect("a view can be written"));
+}

@@ -1,0 +1,88 @@
+//! `forge answer`: chooses, where a run asks.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use forge_core::{Command, event, id::QuestionId, view::Standing};
+use forge_runtime::{
+    Trouble,
+    doors::{Sent, person},
+};
+
+use super::doors;
+use crate::screen;
+
+/// Answer a question of a run
+#[derive(Args)]
+pub(crate) struct Answer {
+    /// The run
+    run: String,
+    /// The question, such as Q1
+    question: String,
+    /// What you choose; `forge status RUN` says what each does
+    #[arg(value_enum)]
+    choice: Choice,
+    /// Your words; for `waive`, first the name of the gate
+    words: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Choice {
+    Approve,
+    Revise,
+    Retry,
+    Waive,
+    GiveUp,
+}
+
+impl Answer {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = doors.resolve(&self.run)?;
+        let question: QuestionId = self.question.parse().map_err(|error| {
+            Trouble::usage(format!("{error}"), format!("forge status {run}"))
+        })?;
+        let mut words = self.words;
+        let answer = match self.choice {
+            Choice::Approve => event::Answer::Approve,
+            Choice::Revise => event::Answer::Revise,
+            Choice::Retry => event::Answer::Retry,
+            Choice::GiveUp => event::Answer::GiveUp,
+            Choice::Waive => {
+                if words.is_empty() {
+                    return Err(Trouble::usage(
+                        "what is waived has to be named",
+                        format!("forge answer {run} {question} waive GATE \"why\""),
+                    ));
+                }
+                event::Answer::Waive { gate: words.remove(0) }
+            }
+        };
+        let words = words.join(" ");
+        let command = Command::Answer { question, answer, words, by: person() };
+        match doors.send(&run, &command)? {
+            Sent::ToDriver => screen::say(&format!("{question} is answered, and the run goes on")),
+            Sent::Journaled => {
+                let standing = doors.view(&run)?.row.standing;
+                screen::say(&match standing {
+                    Standing::Going | Standing::Limited => {
+                        format!("{question} is answered; go on with: forge resume {run}")
+                    }
+                    Standing::Waiting
+                    | Standing::Paused
+                    | Standing::Interrupted
+                    | Standing::Stopped
+                    | Standing::Parked
+                    | Standing::Escalated
+                    | Standing::Done
+                    | Standing::Failed
+                    | Standing::Blocked
+                    | Standing::Abandoned => {
+                        format!("{question} is answered; the run is now {}", standing.word())
+                    }
+                });
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

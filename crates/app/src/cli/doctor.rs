@@ -1,0 +1,77 @@
+//! `forge doctor`: what is wrong with the surroundings and the journal, and what to do about it.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use forge_runtime::{
+    Trouble,
+    doctor::{Finding, Health, Salvaged},
+};
+
+use super::{doors, say_json};
+use crate::screen;
+
+/// Look for what is wrong, and say what to do about it
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Make all files that show runs anew from the journal
+    #[arg(long, conflicts_with = "salvage")]
+    rebuild: bool,
+    /// Export all records that are whole out of a damaged journal, into this new folder
+    #[arg(long, value_name = "FOLDER")]
+    salvage: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        if let Some(folder) = &self.salvage {
+            let report = doors.salvage(folder)?;
+            if self.json {
+                say_json(&report);
+            } else {
+                screen::say(&salvaged(&report));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.rebuild {
+            let n = doors.rebuild()?;
+            screen::say(&format!("made the files of {n} runs anew"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let findings = doors.examine();
+        if self.json {
+            say_json(&findings);
+        } else {
+            for Finding { what, health, next } in &findings {
+                let mark = match health {
+                    Health::Good => "ok   ",
+                    Health::Note => "note ",
+                    Health::Bad => "WRONG",
+                };
+                screen::say(&format!("{mark}  {what}"));
+                if let Some(next) = next {
+                    screen::say(&format!("       next: {next}"));
+                }
+            }
+        }
+        let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
+        Ok(ExitCode::from(if is_bad { 2 } else { 0 }))
+    }
+}
+
+fn salvaged(report: &Salvaged) -> String {
+    let mut lines = vec![format!("exported to {}", report.folder)];
+    for run in &report.runs {
+        let whole = match run.first_damaged {
+            Some(seq) => format!("up to the damage at record {seq}"),
+            None => run.completeness.to_owned(),
+        };
+        lines.push(format!("  {}  {} records, {whole}", run.run, run.records));
+    }
+    lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
+    lines.join("\n")
+}

@@ -1,0 +1,236 @@
+//! `forge flow`: which flows there are, what one does, and whether it is right.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use forge_core::flow::{self, Check, Condition, Exhausted, Gate, Order, Stage, Weight, When, Work};
+use forge_runtime::{
+    Trouble,
+    catalog::{Catalog, Found, Origin},
+};
+use serde::Serialize;
+
+use super::{doors, say_json};
+use crate::screen;
+
+/// Show and check flows
+#[derive(Args)]
+pub(crate) struct Flow {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the flows that can be used
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a flow does, stage by stage
+    Show {
+        /// The flow
+        name: String,
+        /// Print the text of the flow as it is written
+        #[arg(long)]
+        text: bool,
+    },
+    /// Check a flow, or all of them
+    Check {
+        /// The flow; all if none is named
+        name: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// One line of `forge flow list`.
+#[derive(Serialize, schemars::JsonSchema)]
+pub(crate) struct FlowRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) description: String,
+    /// `shipped`, or the file.
+    pub(crate) origin: String,
+    /// What is wrong with it, if something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+    /// The largest number of agent calls that it can make by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) calls_max: Option<u64>,
+}
+
+impl Flow {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let catalog = doors()?.catalog();
+        match self.what {
+            What::List { json } => {
+                let rows = rows(&catalog, &catalog.names()?);
+                if json {
+                    say_json(&rows);
+                } else {
+                    for row in rows {
+                        let about = row.problem.map_or(row.description, |_| {
+                            format!("is wrong: forge flow check {}", row.name)
+                        });
+                        screen::say(&format!("{:<16} {about} ({})", row.name, row.origin));
+                    }
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Show { name, text: true } => {
+                screen::say(catalog.text(&name)?.0.trim_end());
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Show { name, text: false } => {
+                screen::say(&show(&catalog.flow(&name)?));
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Check { name: Some(name), json: false } => {
+                let found = catalog.flow(&name)?;
+                screen::say(&good(&found));
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Check { name, json } => check(&catalog, name, json),
+        }
+    }
+}
+
+fn good(found: &Found) -> String {
+    let most = found.flow.calls_max().0;
+    format!("`{}` is right; it makes at most {most} agent calls by itself", found.flow.name)
+}
+
+fn check(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Trouble> {
+    let names = match name {
+        Some(name) => vec![name],
+        None => catalog.names()?,
+    };
+    let rows = rows(catalog, &names);
+    let wrong = rows.iter().filter(|row| row.problem.is_some()).count();
+    if json {
+        say_json(&rows);
+    } else {
+        for row in &rows {
+            let most = row.calls_max.unwrap_or_default();
+            screen::say(&match &row.problem {
+                None => format!("{}: right, at most {most} agent calls by itself", row.name),
+                Some(problem) => format!("{}: {problem}", row.name),
+            });
+        }
+    }
+    Ok(ExitCode::from(if wrong > 0 { 2 } else { 0 }))
+}
+
+fn rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
+    let row = |name: &String| match catalog.flow(name) {
+        Ok(found) => FlowRow {
+            name: name.clone(),
+            description: found.flow.description.clone(),
+            origin: origin(&found.origin),
+            problem: None,
+            calls_max: Some(found.flow.calls_max().0),
+        },
+        Err(trouble) => FlowRow {
+            name: name.clone(),
+            description: String::new(),
+            origin: catalog.text(name).map(|(_, from)| origin(&from)).unwrap_or_default(),
+            problem: Some(trouble.what),
+            calls_max: None,
+        },
+    };
+    names.iter().map(row).collect()
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Shipped => "shipped".to_owned(),
+        Origin::Project(path) => path.display().to_string(),
+    }
+}
+
+fn show(found: &Found) -> String {
+    let flow::Flow { name, description, params, stages } = &found.flow;
+    let mut text = format!("{name}  {description}");
+    for (name, param) in params {
+        let _ = write!(text, "\n  --param {name}={}  (default {})", param.values.join("|"), param.default);
+    }
+    table(&mut text, stages, 1);
+    let most = found.flow.calls_max().0;
+    let _ = write!(text, "\n\nat most {most} agent calls by itself");
+    text
+}
+
+fn table(text: &mut String, stages: &[Stage], depth: usize) {
+    let indent = "  ".repeat(depth);
+    for stage in stages {
+        let work = match &stage.work {
+            Work::Agent { role } => format!("agent as {role}"),
+            Work::Command { run } => format!("command: {run}"),
+            Work::Each { list, at_once, items_max, .. } => {
+                format!("for each of {list}, {at_once} at once, at most {items_max}")
+            }
+            Work::Flow { name, .. } => format!("the flow {name}"),
+            Work::Deliver { what } => format!("delivers {what}"),
+            Work::Nothing => "checkpoint".to_owned(),
+        };
+        let order = match stage.order {
+            Order::WorkFirst => "",
+            Order::GatesFirst => ", only if its gates find something",
+        };
+        let _ = write!(text, "\n{indent}{:<18} {work}{order}{}", stage.name, when(&stage.when));
+        for gate in &stage.gates {
+            let _ = write!(text, "\n{indent}  - {}", gate_line(stage, gate));
+        }
+        table(text, stage.inner(), depth + 1);
+    }
+}
+
+fn gate_line(stage: &Stage, gate: &Gate) -> String {
+    let check = match &gate.check {
+        Check::Artifact { name } => format!("{name} is there"),
+        Check::Command { run } => format!("`{run}` succeeds"),
+        Check::Review { role } => format!("review as {role}"),
+        Check::Human { question, .. } => format!("you are asked: {question}"),
+        Check::Verify => "the project's checks pass".to_owned(),
+        Check::Land => "the change lands".to_owned(),
+        Check::BuiltIn { name } => format!("check {name}"),
+    };
+    let back = match (&gate.redo, gate.weight) {
+        (_, Weight::Advisory) => "; only advises".to_owned(),
+        (Some(redo), Weight::Binding) => format!("; sends back to {redo}"),
+        (None, Weight::Binding) => String::new(),
+    };
+    let rounds = match (&gate.check, stage.exhausted) {
+        (Check::Review { .. }, Exhausted::Ask) => format!(", {} rounds, then you are asked", stage.rounds),
+        (Check::Review { .. }, Exhausted::PassWithNotes) => {
+            format!(", {} rounds, then it passes with notes", stage.rounds)
+        }
+        (Check::Review { .. }, Exhausted::Fail) => format!(", {} rounds, then it fails", stage.rounds),
+        (
+            Check::Artifact { .. }
+            | Check::Command { .. }
+            | Check::Human { .. }
+            | Check::Verify
+            | Check::Land
+            | Check::BuiltIn { .. },
+            Exhausted::Ask | Exhausted::PassWithNotes | Exhausted::Fail,
+        ) => String::new(),
+    };
+    format!("{}: {check}{rounds}{back}{}", gate.name, when(&gate.when))
+}
+
+fn when(when: &When) -> String {
+    let words: Vec<String> = when
+        .0
+        .iter()
+        .map(|condition| match condition {
+            Condition::Param { name, is } => format!("{name} is {}", is.join(" or ")),
+            Condition::Item { tag, is } => format!("the item's {tag} is {}", is.join(" or ")),
+        })
+        .collect();
+    if words.is_empty() { String::new() } else { format!(" (if {})", words.join(" and ")) }
+}

@@ -1,0 +1,70 @@
+//! `forge pause`, `forge stop` and `forge abandon`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use forge_core::Command;
+use forge_runtime::{
+    Trouble,
+    doors::{Sent, person},
+};
+
+use super::{doors, named_or_latest};
+use crate::screen;
+
+/// Start nothing new; what runs may end
+#[derive(Args)]
+pub(crate) struct Pause {
+    /// The run; the latest if none is named
+    run: Option<String>,
+}
+
+/// Stop a run at once; it can be resumed
+#[derive(Args)]
+pub(crate) struct Stop {
+    /// The run; the latest if none is named
+    run: Option<String>,
+}
+
+/// Stop a run and give it up for good; what it made is kept
+#[derive(Args)]
+pub(crate) struct Abandon {
+    /// The run
+    run: String,
+}
+
+impl Pause {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = named_or_latest(&doors, self.run.as_deref())?;
+        let sent = doors.send(&run, &Command::Pause { by: person() })?;
+        screen::say(&match sent {
+            Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
+            Sent::Journaled => format!("{run} is paused"),
+        });
+        screen::say(&format!("go on with: forge resume {run}"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Stop {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = named_or_latest(&doors, self.run.as_deref())?;
+        doors.send(&run, &Command::Stop { by: person() })?;
+        screen::say(&format!("{run} is stopped; go on with: forge resume {run}"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Abandon {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = doors.resolve(&self.run)?;
+        doors.send(&run, &Command::Abandon { by: person() })?;
+        let folder = doors.home.run(&run);
+        screen::say(&format!("{run} is abandoned; what it made is in {}", folder.display()));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+

@@ -1,0 +1,63 @@
+//! `forge log`: the facts of a run, as sentences or as they are.
+
+use std::{process::ExitCode, thread, time::Duration};
+
+use clap::Args;
+use forge_core::{Run, event::Record, run::Phase, view::sentence};
+use forge_runtime::{Trouble, doors::Doors};
+
+use super::{doors, named_or_latest};
+use crate::screen;
+
+/// Show what happened in a run, fact by fact
+#[derive(Args)]
+pub(crate) struct Log {
+    /// The run; the latest if none is named
+    run: Option<String>,
+    /// Go on until the run is over
+    #[arg(long, short)]
+    follow: bool,
+    /// One JSON object for each record: seq, at, facts
+    #[arg(long)]
+    json: bool,
+}
+
+/// How often a log that is followed looks for more.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+impl Log {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = named_or_latest(&doors, self.run.as_deref())?;
+        let mut state = Run::new();
+        let mut seen = self.show(&doors, &run, 0, &mut state)?;
+        while self.follow && !matches!(state.phase(), Phase::Over(_)) {
+            thread::sleep(LOOK_EVERY);
+            seen = self.show(&doors, &run, seen, &mut state)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Shows the records after `seen`, and says which was the last.
+    fn show(&self, doors: &Doors, run: &str, seen: u64, state: &mut Run) -> Result<u64, Trouble> {
+        let mut last = seen;
+        for (seq, record) in doors.records(run, seen + 1)? {
+            state.take(&record);
+            self.say(seq, &record);
+            last = seq;
+        }
+        Ok(last)
+    }
+
+    fn say(&self, seq: u64, record: &Record) {
+        if self.json {
+            let line = serde_json::json!({ "seq": seq, "at": record.at, "facts": record.facts });
+            screen::say(&line.to_string());
+        } else {
+            for fact in &record.facts {
+                let at = screen::day_and_clock(record.at);
+                screen::say(&format!("{seq:>5}  {at}  {}", sentence(fact)));
+            }
+        }
+    }
+}

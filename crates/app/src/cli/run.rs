@@ -1,0 +1,185 @@
+//! `forge run` and `forge resume`: drives a run in the foreground, one line for each fact.
+
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use forge_core::{
+    event::{Approvals, Record},
+    money::Money,
+    view::{RunView, Standing, sentence},
+};
+use forge_runtime::{
+    Trouble,
+    doors::{Doors, Left, Request},
+    drive::LetGo,
+};
+
+use super::{doors, named_or_latest, status};
+use crate::screen;
+
+/// Start a run and drive it until it is done or needs you
+#[derive(Args)]
+pub(crate) struct Run {
+    /// What you want, in plain words
+    request: String,
+    /// The flow to follow (`forge flow list`)
+    #[arg(long, default_value = "draft", value_name = "NAME")]
+    flow: String,
+    /// A choice that the flow offers, such as effort=S
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Let checkpoints that allow it pass by themselves if every review passed
+    #[arg(long)]
+    auto: bool,
+    /// What the whole run may cost, in dollars, such as 2.50
+    #[arg(long, value_name = "AMOUNT")]
+    budget: Option<String>,
+    /// What the scripted agent plays from
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// One JSON object for each record, and one for how the run was left
+    #[arg(long)]
+    json: bool,
+}
+
+/// Take a run up again: after a stop, a pause, a crash, an answer, or a failure
+#[derive(Args)]
+pub(crate) struct Resume {
+    /// The run; the latest if none is named
+    run: Option<String>,
+    /// A new cap for the whole run, in dollars
+    #[arg(long, value_name = "AMOUNT")]
+    budget: Option<String>,
+    /// One JSON object for each record, and one for how the run was left
+    #[arg(long)]
+    json: bool,
+}
+
+/// How facts are told.
+#[derive(Clone, Copy)]
+enum Form {
+    Sentences,
+    Json,
+}
+
+impl Form {
+    fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Sentences }
+    }
+
+    fn began(self, run: &str) {
+        match self {
+            Self::Sentences => screen::warn(&format!("run {run}")),
+            Self::Json => {}
+        }
+    }
+
+    fn tell(self, record: &Record) {
+        match self {
+            Self::Sentences => {
+                for fact in &record.facts {
+                    screen::say(&format!("{}  {}", screen::clock(record.at), sentence(fact)));
+                }
+            }
+            Self::Json => {
+                screen::say(&serde_json::to_string(record).expect("a record can be written"));
+            }
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let request = Request {
+            text: self.request.clone(),
+            flow: self.flow.clone(),
+            params: params(&self.params)?,
+            approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
+            budget: self.budget.as_deref().map(amount).transpose()?,
+            scenario: self.scenario.clone(),
+        };
+        let form = Form::of(self.json);
+        let doors = doors()?;
+        let left =
+            doors.run(&request, &mut |run| form.began(run), &mut |record| form.tell(record))?;
+        leave(&doors, &left, form)
+    }
+}
+
+impl Resume {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let form = Form::of(self.json);
+        let doors = doors()?;
+        let run = named_or_latest(&doors, self.run.as_deref())?;
+        let budget = self.budget.as_deref().map(amount).transpose()?;
+        let left = doors.resume(
+            &run,
+            budget,
+            &mut |run| form.began(run),
+            &mut |record| form.tell(record),
+        )?;
+        leave(&doors, &left, form)
+    }
+}
+
+/// Says how the run was left, and what to do next.
+fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
+    let LetGo::Stopped(standing) = left.how else {
+        return Ok(ExitCode::from(Standing::Interrupted.exit_code()));
+    };
+    let view = doors.view(&left.run)?;
+    match form {
+        Form::Json => {
+            let end = serde_json::json!({ "run": left.run, "standing": standing, "asked": view.asked });
+            screen::say(&end.to_string());
+        }
+        Form::Sentences => {
+            screen::say("");
+            screen::say(&status::end(&view, &doors.home.run(&left.run), screen::width()));
+        }
+    }
+    Ok(ExitCode::from(standing.exit_code()))
+}
+
+fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
+    let mut params = BTreeMap::new();
+    for param in given {
+        let Some((name, value)) = param.split_once('=') else {
+            let what = format!("`--param {param}` has no `=`");
+            return Err(Trouble::usage(what, "--param NAME=VALUE"));
+        };
+        if params.insert(name.to_owned(), value.to_owned()).is_some() {
+            let what = format!("`{name}` is given twice");
+            return Err(Trouble::usage(what, "give each --param once"));
+        }
+    }
+    Ok(params)
+}
+
+fn amount(text: &str) -> Result<Money, Trouble> {
+    let text = text.strip_prefix('$').unwrap_or(text);
+    Money::parse(text).filter(|amount| amount.0 > 0).ok_or_else(|| {
+        Trouble::usage(format!("`{text}` is no amount in dollars"), "--budget 2.50")
+    })
+}
+
+/// The next command for a run that was left like this.
+pub(crate) fn next_step(view: &RunView) -> Option<String> {
+    let run = &view.row.run;
+    match view.row.standing {
+        Standing::Going | Standing::Limited => Some(format!("forge resume {run}")),
+        Standing::Waiting => None, // the questions say it
+        Standing::Paused | Standing::Interrupted | Standing::Stopped => {
+            Some(format!("forge resume {run}"))
+        }
+        Standing::Parked if view.budget.is_some() => {
+            Some(format!("forge resume {run} --budget AMOUNT"))
+        }
+        Standing::Parked => Some(format!("forge resume {run}")),
+        Standing::Escalated => Some(format!("mend the cause, then forge resume {run}")),
+        Standing::Failed | Standing::Blocked => {
+            Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
+        }
+        Standing::Done | Standing::Abandoned => None,
+    }
+}

@@ -1,0 +1,233 @@
+//! `forge status`: all runs as a list, or one run as a tree.
+
+use std::{fmt::Write as _, path::Path, process::ExitCode};
+
+use clap::Args;
+use forge_core::{
+    Time,
+    view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView},
+};
+use forge_runtime::{Trouble, home::now};
+
+use super::{doors, run::next_step, say_json};
+use crate::screen;
+
+/// Show all runs, or one: what it is doing, why, and what it cost
+#[derive(Args)]
+pub(crate) struct Status {
+    /// The run; all runs if none is named
+    run: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lines of `forge status` without `--json`, before it says how many more there are.
+const LINES_MAX: usize = 50;
+
+impl Status {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let Some(prefix) = &self.run else {
+            let rows = doors.rows()?;
+            if self.json {
+                say_json(&rows);
+            } else {
+                screen::say(&list(&rows, now(), screen::width()));
+            }
+            return Ok(ExitCode::SUCCESS);
+        };
+        let run = doors.resolve(prefix)?;
+        let view = doors.view(&run)?;
+        if self.json {
+            say_json(&view);
+        } else {
+            let driver = if doors.is_driven(&run) { Driven::Yes } else { Driven::No };
+            screen::say(&tree(&view, &doors.home.run(&run), driver, now(), screen::width()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Whether a driver holds the run now.
+#[derive(Clone, Copy)]
+enum Driven {
+    Yes,
+    No,
+}
+
+fn list(rows: &[RunRow], now: Time, width: usize) -> String {
+    if rows.is_empty() {
+        return "no runs yet; start one with `forge run \"what you want\"`".to_owned();
+    }
+    let mut text = format!("{:<11} {:>7} {:>9}  RUN", "STATE", "CHANGED", "SPENT");
+    for row in rows.iter().take(LINES_MAX) {
+        let known = row.spent.to_string();
+        let spent = match (row.spent.0, row.unknown_costs) {
+            (0, 0) => "-",
+            (0, _) => "unknown",
+            (_, 0) => &known,
+            (_, _) => &format!("{known}+?"),
+        };
+        let line = format!(
+            "{:<11} {:>7} {spent:>9}  {}",
+            row.standing.word(),
+            screen::ago(row.changed_at, now),
+            row.run
+        );
+        let _ = write!(text, "\n{}", screen::cut_end(&line, width));
+    }
+    if rows.len() > LINES_MAX {
+        let _ = write!(text, "\nand {} older runs (--json shows all)", rows.len() - LINES_MAX);
+    }
+    text
+}
+
+fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) -> String {
+    let row = &view.row;
+    let mut text = format!("{}  {}", row.run, row.standing.word());
+    if !row.why.is_empty() {
+        let _ = write!(text, "\n  {}", row.why);
+    }
+    let _ = write!(text, "\n  request  {}", screen::cut(&view.request, width.saturating_sub(11)));
+    let _ = write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
+    let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
+    let _ = write!(
+        text,
+        "\n  spent    {}{budget}, {} tokens",
+        screen::spent(row.spent, row.unknown_costs),
+        view.tokens
+    );
+    let _ = write!(text, "\n  folder   {}", folder.display());
+    let _ = match (driver, row.working) {
+        (Driven::Yes, n) => write!(text, "\n  driver   at work, {n} calls under way"),
+        (Driven::No, 0) => write!(text, "\n  driver   none"),
+        (Driven::No, n) => write!(text, "\n  driver   none; {n} calls were under way when it went"),
+    };
+    text.push('\n');
+    for unit in &view.units {
+        let _ = write!(text, "\n{}", line(unit, now, width));
+    }
+    for question in &view.asked {
+        let _ = write!(text, "\n\n{}", asked(&row.run, question, width));
+    }
+    if let (Some(next), Driven::No) = (next_step(view), driver) {
+        let _ = write!(text, "\n\nnext: {next}");
+    }
+    text
+}
+
+fn line(unit: &UnitView, now: Time, width: usize) -> String {
+    let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
+    let name = if unit.depth == 0 { unit.unit.as_str() } else { short(&unit.unit) };
+    let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
+    let mut facts = Vec::new();
+    if unit.attempt > 0 {
+        facts.push(format!("#{}", unit.attempt));
+    }
+    if unit.round > 0 {
+        facts.push(format!("round {}", unit.round));
+    }
+    if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0) {
+        facts.push(format!("{closed}/{all} items"));
+    }
+    if unit.spent.0 > 0 {
+        facts.push(unit.spent.to_string());
+    }
+    match unit.state {
+        UnitState::Working | UnitState::Judging | UnitState::Asking | UnitState::Limited => {
+            facts.push(screen::ago(unit.since, now));
+        }
+        UnitState::Accepted if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
+        UnitState::Waiting
+        | UnitState::Accepted
+        | UnitState::Skipped
+        | UnitState::Failed
+        | UnitState::Blocked => {}
+    }
+    let state = format!("{}{gate}", word(unit.state));
+    let head = format!("{indent}{name}");
+    screen::cut_end(&format!("{head:<26} {state:<20} {}", facts.join("  ")), width)
+}
+
+/// The last item and stage of a unit, which lies below its `each` anyway.
+fn short(unit: &str) -> &str {
+    match unit.rmatch_indices('.').next() {
+        Some((dot, _)) => &unit[dot + 1..],
+        None => unit,
+    }
+}
+
+const fn word(state: UnitState) -> &'static str {
+    match state {
+        UnitState::Waiting => "-",
+        UnitState::Limited => "limited",
+        UnitState::Working => "working",
+        UnitState::Judging => "in",
+        UnitState::Asking => "asks you",
+        UnitState::Accepted => "good",
+        UnitState::Skipped => "skipped",
+        UnitState::Failed => "FAILED",
+        UnitState::Blocked => "BLOCKED",
+    }
+}
+
+/// A question with all that helps to choose, and the exact commands.
+pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String {
+    let mut text = format!("{} about {}: {}", question.question, question.unit, question.text);
+    let mut add = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = write!(text, "\n   {name:<9} {}", screen::cut(value, width.saturating_sub(13)));
+        }
+    };
+    add("summary", &question.summary);
+    if let Some(shown) = &question.shown {
+        add("approach", &shown.approach);
+        for change in &shown.key_changes {
+            add("change", change);
+        }
+        if let Some(risk) = shown.risk {
+            add("risk", &format!("{risk:?}").to_lowercase());
+        }
+    }
+    for finding in &question.findings {
+        let severity = format!("{:?}", finding.severity).to_lowercase();
+        add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
+    }
+    add("wrote", &question.artifacts.join(", "));
+    for option in &question.options {
+        let words = if option.answer == "revise" { " \"WORDS\"" } else { "" };
+        let _ = write!(
+            text,
+            "\n   forge answer {run} {} {}{words}\n      {}",
+            question.question, option.answer, option.does
+        );
+    }
+    text
+}
+
+/// How a run was left, for the end of `run` and `resume`.
+pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
+    let row = &view.row;
+    let took = screen::ago(row.started_at, row.changed_at);
+    let mut text = format!(
+        "{}  {}  {took}  {}",
+        row.run,
+        row.standing.word(),
+        screen::spent(row.spent, row.unknown_costs)
+    );
+    if !row.why.is_empty() {
+        let _ = write!(text, "\n{}", row.why);
+    }
+    let _ = write!(text, "\nfolder {}", folder.display());
+    for question in &view.asked {
+        let _ = write!(text, "\n\n{}", asked(&row.run, question, width));
+    }
+    if row.standing == Standing::Waiting {
+        let _ = write!(text, "\n\nafter your answer: forge resume {}", row.run);
+    }
+    if let Some(next) = next_step(view) {
+        let _ = write!(text, "\nnext: {next}");
+    }
+    text
+}

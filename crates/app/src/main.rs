@@ -1,0 +1,29 @@
+//! The doors: one program, and the ways into it.
+//!
+//! Keepers, launchers and the scripted agent are dispatched before anything else is set up, so
+//! that they stay small. What each command does is in `cli/<command>.rs`; how things look is in
+//! `screen.rs`.
+//!
+//! Invariant: no door holds a run, decides, or opens a journal file.
+//! Invariant: data goes to stdout, everything else to stderr.
+
+mod cli;
+mod screen;
+
+use std::{panic, process::ExitCode};
+
+/// The exit code of a bug of ours.
+const BUG: u8 = 70;
+
+fn main() -> ExitCode {
+    let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if let Some(code) = forge_runtime::inner_program(&args) {
+        return code;
+    }
+    panic::set_hook(Box::new(|bug| {
+        screen::warn(&format!(
+            "this is a bug of ours, not yours: {bug}\nnothing that was journaled is lost; `forge resume` goes on"
+        ));
+    }));
+    panic::catch_unwind(|| cli::main(args)).unwrap_or(ExitCode::from(BUG))
+}

@@ -1,0 +1,103 @@
+//! How things look: times, amounts, columns, and where they go.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use forge_core::{Time, money::Money};
+use forge_runtime::Trouble;
+
+/// The width of a screen that does not say how wide it is.
+const WIDTH_DEFAULT: usize = 80;
+
+/// Writes data. A reader that has gone away ends the program quietly.
+pub(crate) fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Writes what is not data.
+pub(crate) fn warn(text: &str) {
+    let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Says what happened, why, and the next command.
+pub(crate) fn trouble(trouble: &Trouble) {
+    let red = if colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+    warn(&format!("{}error:{} {}", red.0, red.1, trouble.what));
+    if let Some(next) = &trouble.next {
+        warn(&format!(" next: {next}"));
+    }
+}
+
+fn colours(stream: &impl io::IsTerminal) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// How wide the screen is.
+pub(crate) fn width() -> usize {
+    if !io::stdout().is_terminal() {
+        return WIDTH_DEFAULT;
+    }
+    let size = rustix::termios::tcgetwinsize(io::stdout());
+    size.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width >= 20).unwrap_or(WIDTH_DEFAULT)
+}
+
+/// A moment, as the clock on the wall shows it.
+pub(crate) fn clock(at: Time) -> String {
+    zoned(at).map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default()
+}
+
+/// A moment with its day.
+pub(crate) fn day_and_clock(at: Time) -> String {
+    zoned(at).map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
+}
+
+fn zoned(at: Time) -> Option<jiff::Zoned> {
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(at).ok()?).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::system()))
+}
+
+/// How long ago something was, in one unit.
+pub(crate) fn ago(at: Time, now: Time) -> String {
+    let seconds = now.saturating_sub(at) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// What was spent, and how much of it nobody knows.
+pub(crate) fn spent(known: Money, unknown: u32) -> String {
+    match (known.0, unknown) {
+        (0, 0) => "$0".to_owned(),
+        (_, 0) => known.to_string(),
+        (0, 1) => "unknown (1 call)".to_owned(),
+        (0, n) => format!("unknown ({n} calls)"),
+        (_, 1) => format!("{known} + 1 call of unknown cost"),
+        (_, n) => format!("{known} + {n} calls of unknown cost"),
+    }
+}
+
+/// A text on one line, cut to a width.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if line.chars().count() <= width {
+        return line;
+    }
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// A line that keeps its spaces, cut to a width.
+pub(crate) fn cut_end(line: &str, width: usize) -> String {
+    let line = line.trim_end();
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}

@@ -1,0 +1,599 @@
+//! What an input means now. All rules of the engine are here, and nothing else is.
+//!
+//! - `decide.rs`: what can come in, and what is believed.
+//! - `decide/judge.rs`: what follows from a verdict: pass, go back, ask, fail.
+//! - `decide/answer.rs`: questions to people, and what their answers do.
+//! - `decide/settle.rs`: what starts and closes by itself, until nothing more follows.
+//! - `decide/budget.rs`: what a call may cost.
+//!
+//! Invariant: after a decision no unit is past its last gate.
+//! Invariant: a report counts only for the current attempt. Of any other, only its price counts.
+
+mod answer;
+mod budget;
+mod judge;
+mod settle;
+
+use std::{collections::BTreeMap, fmt};
+
+use crate::{
+    Time,
+    event::{
+        Answer, Choice, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record, Ruling,
+        SentBack, Start, Why,
+    },
+    failure::{FaultClass, IDENTICAL_FAILURES_MAX},
+    flow::{Flow, FlowError, Stage, Work},
+    id::{AttemptId, CallId, JudgementId, QuestionId, UnitId},
+    item::{ITEMS_MAX, Item, flaw},
+    money::Money,
+    run::{Look, Phase, Run, State, Table},
+};
+
+/// Something from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A person, or a program on a person's behalf, wants something.
+    Command(Command),
+    /// A worker tells what became of an effect.
+    Report(Report),
+    /// Time went by, as [`crate::Effect::Wake`] wanted.
+    Tick,
+}
+
+/// What a person can want.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Begin.
+    Start(Box<Start>),
+    /// Start nothing new; what runs may end.
+    Pause {
+        /// Who wants it.
+        by: Person,
+    },
+    /// Start nothing new, and ask what runs to end.
+    Interrupt {
+        /// Who wants it.
+        by: Person,
+    },
+    /// Start nothing new, and kill what runs.
+    Stop {
+        /// Who wants it.
+        by: Person,
+    },
+    /// Go on, also with a run that failed.
+    Resume {
+        /// Who wants it.
+        by: Person,
+        /// A new cap for the whole run.
+        budget: Option<Money>,
+    },
+    /// Give it up, for good.
+    Abandon {
+        /// Who wants it.
+        by: Person,
+    },
+    /// Choose, where the run asks.
+    Answer {
+        /// Which question.
+        question: QuestionId,
+        /// What.
+        answer: Answer,
+        /// In which words.
+        words: String,
+        /// Who says it.
+        by: Person,
+    },
+}
+
+/// What a worker can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The work ended, and these lists came out of it.
+    Worked {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// How it ended.
+        outcome: Outcome,
+        /// What it listed, by name.
+        lists: Vec<(String, Vec<Item>)>,
+        /// What it left behind.
+        receipt: Receipt,
+    },
+    /// A gate has looked.
+    Judged {
+        /// Which look.
+        judgement: JudgementId,
+        /// What came of it.
+        ruling: Ruling,
+        /// What it left behind.
+        receipt: Receipt,
+    },
+    /// Something that must happen once is about to.
+    Intends {
+        /// By which attempt.
+        attempt: AttemptId,
+        /// Its mark.
+        mark: String,
+    },
+    /// It happened.
+    Did {
+        /// By which attempt.
+        attempt: AttemptId,
+        /// Its mark.
+        mark: String,
+        /// What the outside world calls it.
+        reference: String,
+    },
+}
+
+/// Why a command means nothing now. The run is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The run began already.
+    AlreadyStarted,
+    /// The run has not begun.
+    NotStarted,
+    /// It is over.
+    Over(End),
+    /// It goes on already.
+    AlreadyGoing,
+    /// It is held already.
+    AlreadyHeld,
+    /// The flow cannot be run.
+    Flow(FlowError),
+    /// A parameter cannot have its value.
+    Param(String),
+    /// There is no such open question.
+    NoSuchQuestion {
+        /// The name that was given.
+        question: QuestionId,
+        /// Those that are open.
+        open: Vec<QuestionId>,
+    },
+    /// It was asked, and answered already.
+    AnsweredAlready(QuestionId),
+    /// The question cannot be answered like that.
+    NotAnOption {
+        /// What was said.
+        choice: Choice,
+        /// What can be said.
+        options: Vec<Choice>,
+    },
+    /// A gate that proves something is waived by its own name.
+    WrongGate {
+        /// What was said.
+        said: String,
+        /// Its name.
+        gate: String,
+    },
+    /// Sending back needs words.
+    WordsMissing,
+    /// The new cap is not above what is spent or held back.
+    BudgetTooLow {
+        /// What is spent or held back.
+        committed: Money,
+    },
+    /// What holds it will not go away by itself.
+    BudgetNeeded {
+        /// What the run may spend now.
+        budget: Money,
+    },
+}
+
+/// Lost, interrupted or limited calls in a row before a person is asked.
+pub const SETBACKS_MAX: u32 = 5;
+
+/// Says which facts follow from an input. The same run and input always give the same facts.
+///
+/// A record without facts means that the input means nothing now.
+pub fn decide(run: &Run, at: Time, input: &Input) -> Result<Record, Refusal> {
+    let at = at.max(run.now());
+    let mut draft = Draft { run: run.clone().at(at), facts: Vec::new() };
+    match input {
+        Input::Command(command) => draft.obey(command)?,
+        Input::Report(report) => draft.hear(report),
+        Input::Tick => {}
+    }
+    draft.settle();
+    Ok(Record { at, facts: draft.facts })
+}
+
+/// A copy of the run that is ahead of the journal by the facts it has collected.
+struct Draft {
+    run: Run,
+    facts: Vec<Event>,
+}
+
+impl Draft {
+    fn record(&mut self, event: Event) {
+        self.run.apply(&event);
+        self.facts.push(event);
+    }
+
+    fn obey(&mut self, command: &Command) -> Result<(), Refusal> {
+        match (command, self.run.phase().clone()) {
+            (Command::Start(start), Phase::Fresh) => self.begin(start),
+            (Command::Start(_), Phase::Going | Phase::Held(_) | Phase::Over(_)) => {
+                Err(Refusal::AlreadyStarted)
+            }
+            (_, Phase::Fresh) => Err(Refusal::NotStarted),
+            (Command::Resume { by, budget }, phase) => self.resume(by, *budget, &phase),
+            (_, Phase::Over(end)) => Err(Refusal::Over(end)),
+            (Command::Answer { question, answer, words, by }, Phase::Going | Phase::Held(_)) => {
+                self.answer(*question, answer, words, by)
+            }
+            (Command::Abandon { .. }, Phase::Going | Phase::Held(_)) => {
+                self.record(Event::RunEnded { end: End::Abandoned });
+                Ok(())
+            }
+            (Command::Pause { by }, Phase::Going) => self.hold(Hold::Paused { by: by.clone() }),
+            (Command::Pause { .. }, Phase::Held(_))
+            | (
+                Command::Interrupt { .. },
+                Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }),
+            )
+            | (Command::Stop { .. }, Phase::Held(Hold::Stopped { .. })) => {
+                Err(Refusal::AlreadyHeld)
+            }
+            (Command::Interrupt { by }, Phase::Going | Phase::Held(_)) => {
+                self.hold(Hold::Interrupted { by: by.clone() })
+            }
+            (Command::Stop { by }, Phase::Going | Phase::Held(_)) => {
+                self.hold(Hold::Stopped { by: by.clone() })
+            }
+        }
+    }
+
+    fn hold(&mut self, hold: Hold) -> Result<(), Refusal> {
+        self.record(Event::RunHeld { hold });
+        Ok(())
+    }
+
+    fn begin(&mut self, start: &Start) -> Result<(), Refusal> {
+        let flow = Flow::parse(&start.flow, &start.texts).map_err(Refusal::Flow)?;
+        let mut start = start.clone();
+        for (name, value) in &start.params {
+            flow.accepts(name, value).map_err(Refusal::Param)?;
+        }
+        for (name, param) in &flow.params {
+            start.params.entry(name.clone()).or_insert_with(|| param.default.clone());
+        }
+        self.record(Event::RunStarted(Box::new(start)));
+        self.skip_by_params();
+        Ok(())
+    }
+
+    fn resume(
+        &mut self,
+        by: &Person,
+        budget: Option<Money>,
+        phase: &Phase,
+    ) -> Result<(), Refusal> {
+        match phase {
+            Phase::Fresh => return Err(Refusal::NotStarted),
+            Phase::Over(end @ (End::Done | End::Abandoned)) => return Err(Refusal::Over(*end)),
+            Phase::Going if budget.is_none() => return Err(Refusal::AlreadyGoing),
+            Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked) => {}
+        }
+        let committed = self.run.ledger().committed();
+        match (budget, self.run.budget()) {
+            (Some(budget), _) if budget <= committed => {
+                return Err(Refusal::BudgetTooLow { committed });
+            }
+            (Some(budget), _) => self.record(Event::BudgetRaised { budget, by: by.clone() }),
+            (None, Some(cap))
+                if matches!(phase, Phase::Held(Hold::OutOfBudget { .. })) && self.is_broke() =>
+            {
+                return Err(Refusal::BudgetNeeded { budget: cap });
+            }
+            (None, Some(_) | None) => {}
+        }
+        if *phase != Phase::Going {
+            self.record(Event::RunResumed { by: by.clone() });
+        }
+        // What failed in a run that goes on stays failed until the run is over: a person may
+        // have given it up.
+        if !matches!(phase, Phase::Over(_)) {
+            return Ok(());
+        }
+        let failed: Vec<UnitId> = self
+            .run
+            .units()
+            .into_iter()
+            .filter(|(_, _, unit)| matches!(unit.state, State::Failed { .. }))
+            .map(|(id, _, _)| id)
+            .collect();
+        for unit in failed {
+            self.reopen_failed(unit);
+        }
+        Ok(())
+    }
+
+    /// Opens a failed unit again. An `each` that failed because of its items wakes with them.
+    fn reopen_failed(&mut self, unit: UnitId) {
+        let inner = &self.run.unit(&unit).inner;
+        let by_items = !inner.is_empty() && !inner.stuck().is_empty();
+        let still_failed = matches!(self.run.unit(&unit).state, State::Failed { .. });
+        if still_failed && !by_items {
+            let findings = self.run.unit(&unit).findings.clone();
+            let by = SentBack::Resumed;
+            self.record(Event::UnitReopened { unit, by, findings, words: String::new() });
+        }
+    }
+
+    fn hear(&mut self, report: &Report) {
+        if !self.run.is_started() {
+            return;
+        }
+        match report {
+            Report::Worked { attempt, outcome, lists, receipt } => {
+                let call = CallId::Attempt(attempt.clone());
+                if !self.run.calls().contains_key(&call) {
+                    return; // It was reported already, or never started.
+                }
+                if self.is_worked_on(attempt) {
+                    self.worked(attempt, outcome, lists, receipt);
+                } else {
+                    self.record(Event::CallSettled { call, spent: receipt.spent });
+                }
+            }
+            Report::Judged { judgement, ruling, receipt } => {
+                let call = CallId::Judgement(judgement.clone());
+                if !self.run.calls().contains_key(&call) {
+                    return; // It was reported already, or never started.
+                }
+                if self.is_awaited(judgement) {
+                    self.judged(judgement, ruling, receipt);
+                } else {
+                    self.record(Event::CallSettled { call, spent: receipt.spent });
+                }
+            }
+            Report::Intends { attempt, mark } => {
+                if self.is_worked_on(attempt) && self.run.mark(mark).is_none() {
+                    let (attempt, mark) = (attempt.clone(), mark.clone());
+                    self.record(Event::EffectIntended { attempt, mark });
+                }
+            }
+            Report::Did { attempt, mark, reference } => {
+                if self.run.mark(mark) != Some(crate::run::Mark::Done) {
+                    let (attempt, mark) = (attempt.clone(), mark.clone());
+                    let reference = reference.clone();
+                    self.record(Event::EffectDone { attempt, mark, reference });
+                }
+            }
+        }
+    }
+
+    /// Whether an attempt is the latest one of its unit. In a run that is over, none is.
+    fn is_current(&self, attempt: &AttemptId) -> bool {
+        !matches!(self.run.phase(), Phase::Over(_))
+            && self.run.has(&attempt.unit)
+            && self.run.unit(&attempt.unit).attempt == attempt.number
+    }
+
+    fn is_worked_on(&self, attempt: &AttemptId) -> bool {
+        self.is_current(attempt) && self.run.unit(&attempt.unit).state == State::Working
+    }
+
+    fn is_awaited(&self, judgement: &JudgementId) -> bool {
+        let unit = &judgement.attempt.unit;
+        if !self.is_current(&judgement.attempt) {
+            return false;
+        }
+        match self.run.unit(unit).state {
+            State::Judging { gate, look: Look::UnderWay(number) } => {
+                number == judgement.number
+                    && self.run.stage(unit).gates[gate].name == judgement.gate
+            }
+            State::Judging { look: Look::Pending, .. }
+            | State::Waiting
+            | State::Working
+            | State::Asking { .. }
+            | State::Accepted
+            | State::Skipped
+            | State::Failed { .. } => false,
+        }
+    }
+
+    fn worked(
+        &mut self,
+        attempt: &AttemptId,
+        outcome: &Outcome,
+        lists: &[(String, Vec<Item>)],
+        receipt: &Receipt,
+    ) {
+        let unit = attempt.unit.clone();
+        let listed = match outcome {
+            Outcome::Done => self.listed(&unit, lists),
+            Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Fault { .. }
+            | Outcome::Limited { .. }
+            | Outcome::Lost
+            | Outcome::Interrupted => Ok(None),
+        };
+        let (outcome, listed) = match listed {
+            Ok(listed) => (outcome.clone(), listed),
+            Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
+        };
+        let receipt = Some(receipt.clone());
+        self.record(Event::AttemptEnded {
+            attempt: attempt.clone(),
+            outcome: outcome.clone(),
+            receipt,
+        });
+        if let Some((list, items)) = listed {
+            self.record(Event::ItemsListed { scope: unit.scope.clone(), list, items });
+        }
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Fault { class, what } => self.missed(&unit, class, &what),
+            Outcome::Partial { note } => self.partly_done(&unit, note),
+            Outcome::Blocked { class, what } => self.ask(&unit, None, Why::Blocked { class, what }),
+            Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
+                self.set_back(&unit, None);
+            }
+        }
+    }
+
+    /// The list that the stage must report, or what is wrong with it.
+    fn listed(
+        &self,
+        unit: &UnitId,
+        lists: &[(String, Vec<Item>)],
+    ) -> Result<Option<(String, Vec<Item>)>, String> {
+        let Some(list) = &self.run.stage(unit).list else { return Ok(None) };
+        let Some((_, items)) = lists.iter().find(|(name, _)| name == list) else {
+            return Err(format!("it did not report the list `{list}`"));
+        };
+        let most = items_max(&self.run.law().flow.stages, list).unwrap_or(ITEMS_MAX);
+        if let Some(flaw) = flaw(items, most) {
+            return Err(format!("the list `{list}` cannot be worked off: {flaw}"));
+        }
+        if let Some(id) = self.landed_and_changed(unit, list, items) {
+            return Err(format!(
+                "the list `{list}` changes `{id}`, which has landed: give the change a new id"
+            ));
+        }
+        Ok(Some((list.clone(), items.clone())))
+    }
+
+    /// An item that is listed with other content than the one that landed under its id.
+    fn landed_and_changed(&self, unit: &UnitId, list: &str, items: &[Item]) -> Option<String> {
+        let new: BTreeMap<&str, &Item> =
+            items.iter().map(|item| (item.id.as_str(), item)).collect();
+        let (stages, table) = self.run.table(&unit.scope);
+        changed_inside(stages, table, list, &new)
+    }
+
+    fn missed(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        if self.run.unit(unit).misses >= self.run.stage(unit).misses {
+            self.ask(unit, None, Why::NoResult { what: what.to_owned() });
+        } else {
+            self.escalate_if_identical(unit, class, what);
+        }
+    }
+
+    /// What is left goes to the next attempt, which starts by itself only if there are rounds.
+    fn partly_done(&mut self, unit: &UnitId, note: String) {
+        let has_rounds = self.run.unit(unit).round < self.run.stage(unit).rounds;
+        self.record(Event::UnitReopened {
+            unit: unit.clone(),
+            by: SentBack::Partial,
+            findings: self.run.unit(unit).findings.clone(),
+            words: note.clone(),
+        });
+        // A person's stop also stops the other calls, so it is not replaced.
+        let is_stopped =
+            matches!(self.run.phase(), Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }));
+        if !has_rounds && !is_stopped {
+            let unit = unit.clone();
+            self.record(Event::RunHeld { hold: Hold::Unfinished { unit, note } });
+        }
+    }
+
+    /// After a call that was lost, interrupted or limited: it is nobody's fault, up to a point.
+    fn set_back(&mut self, unit: &UnitId, gate: Option<&str>) {
+        let n = self.run.unit(unit).setbacks;
+        if n >= SETBACKS_MAX && *self.run.phase() == Phase::Going {
+            self.ask(unit, gate, Why::Setbacks { n });
+        }
+    }
+
+    /// Stops the run where it would only see the same failure again.
+    fn escalate_if_identical(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        let n = self.run.n_failures(unit, class, what);
+        if n >= IDENTICAL_FAILURES_MAX && *self.run.phase() == Phase::Going {
+            let last = what.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let what = format!("`{}` failed {n} times in the same way: {last}", unit.place());
+            self.record(Event::RunHeld { hold: Hold::Escalated { what } });
+        }
+    }
+
+    fn fail(&mut self, unit: &UnitId, kind: FailureKind, reason: impl Into<String>) {
+        self.record(Event::UnitFailed { unit: unit.clone(), kind, reason: reason.into() });
+    }
+}
+
+/// Looks in a table and in the tables inside it, because a list can be seen from there, too.
+fn changed_inside(
+    stages: &[Stage],
+    table: &Table,
+    list: &str,
+    new: &BTreeMap<&str, &Item>,
+) -> Option<String> {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        let goes_over = matches!(&stage.work, Work::Each { list: other, .. } if other == list);
+        for (old, inside) in unit.inner.members().chain(unit.inner.retired()) {
+            let changed = new.get(old.id.as_str()).is_some_and(|new| *new != old);
+            if goes_over && changed && inside.has_landed() {
+                return Some(old.id.clone());
+            }
+            if let Some(id) = changed_inside(stage.inner(), inside, list, new) {
+                return Some(id);
+            }
+        }
+    }
+    None
+}
+
+/// How many items a list may have: as many as the strictest `each` that goes over it says.
+fn items_max(stages: &[Stage], list: &str) -> Option<usize> {
+    let own = stages.iter().filter_map(|stage| match &stage.work {
+        Work::Each { list: other, items_max, .. } if other == list => Some(*items_max),
+        Work::Each { .. }
+        | Work::Agent { .. }
+        | Work::Command { .. }
+        | Work::Flow { .. }
+        | Work::Deliver { .. }
+        | Work::Nothing => None,
+    });
+    own.chain(stages.iter().filter_map(|stage| items_max(stage.inner(), list))).min()
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = |choices: &[Choice]| {
+            choices.iter().map(|choice| choice.word()).collect::<Vec<&str>>().join(", ")
+        };
+        match self {
+            Self::AlreadyStarted => f.write_str("the run has started already"),
+            Self::NotStarted => f.write_str("the run has not started"),
+            Self::Over(End::Done) => f.write_str("the run is done"),
+            Self::Over(End::Abandoned) => f.write_str("the run was abandoned"),
+            Self::Over(End::Failed) => f.write_str("the run has failed; `forge resume` opens it again"),
+            Self::Over(End::Blocked) => f.write_str("the run is blocked; `forge resume` opens it again"),
+            Self::AlreadyGoing => f.write_str("the run is not held: nothing to resume"),
+            Self::AlreadyHeld => f.write_str("the run is held already"),
+            Self::Flow(error) => error.fmt(f),
+            Self::Param(problem) => f.write_str(problem),
+            Self::NoSuchQuestion { question, open } if open.is_empty() => {
+                write!(f, "there is no open question {question}: nothing is asked")
+            }
+            Self::NoSuchQuestion { question, open } => {
+                let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+                write!(f, "there is no open question {question}; open: {}", open.join(", "))
+            }
+            Self::AnsweredAlready(question) => {
+                write!(f, "{question} is answered already, or no longer matters")
+            }
+            Self::NotAnOption { choice, options } => {
+                write!(f, "`{}` is no answer to it; possible: {}", choice.word(), words(options))
+            }
+            Self::WrongGate { said, gate } => {
+                write!(f, "only `{gate}` can be waived here, by that name, not `{said}`")
+            }
+            Self::WordsMissing => f.write_str("sending work back needs words: say what should change"),
+            Self::BudgetTooLow { committed } => {
+                write!(f, "the new budget must be above {committed}, which is spent or held back")
+            }
+            Self::BudgetNeeded { budget } => {
+                write!(f, "the budget of {budget} is used up; go on with `--budget` and more than that")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

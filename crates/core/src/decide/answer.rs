@@ -1,0 +1,149 @@
+//! Questions to people, and what their answers do.
+//!
+//! A person is never overruled: their revise is not limited by rounds. And a person's word does
+//! no more than it says: approving waives the one gate that was asked about, the gates after it
+//! still look, and a gate that proves something is waived only by its own name.
+
+use super::{Draft, Refusal};
+use crate::{
+    event::{
+        Answer, Approval, Choice, Event, FailureKind, Person, Question, SentBack, Waiver, Why,
+    },
+    id::{QuestionId, UnitId},
+};
+
+impl Draft {
+    pub(super) fn ask(&mut self, unit: &UnitId, gate: Option<&str>, why: Why) {
+        let is_proof = gate.is_some_and(|name| {
+            let stage = self.run.stage(unit);
+            stage.gate(name).is_some_and(|position| stage.gates[position].is_proof())
+        });
+        let mut options = match &why {
+            Why::Checkpoint { .. } => vec![Choice::Approve, Choice::Revise, Choice::GiveUp],
+            Why::LandedAlready if is_proof => vec![Choice::Waive, Choice::GiveUp],
+            Why::RoundsUsedUp | Why::NotShrinking if is_proof => {
+                vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
+            Why::LandedAlready => vec![Choice::Approve, Choice::GiveUp],
+            Why::RoundsUsedUp | Why::NotShrinking => {
+                vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
+            }
+            Why::NoVerdict { .. } if is_proof => {
+                vec![Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
+            Why::NoVerdict { .. } => {
+                vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
+            }
+            Why::DoesNotLand => vec![Choice::Revise, Choice::Waive, Choice::GiveUp],
+            Why::NoResult { .. } | Why::Setbacks { .. } | Why::Blocked { .. } => {
+                vec![Choice::Retry, Choice::GiveUp]
+            }
+        };
+        if self.revise_would_undo(unit, gate) {
+            options.retain(|choice| *choice != Choice::Revise);
+        }
+        let id = QuestionId(self.run.n_questions() + 1);
+        let (unit, gate) = (unit.clone(), gate.map(str::to_owned));
+        self.record(Event::QuestionAsked(Box::new(Question { id, unit, gate, why, options })));
+    }
+
+    /// Whether sending back from this gate would reset work that has landed.
+    fn revise_would_undo(&self, unit: &UnitId, gate: Option<&str>) -> bool {
+        let stage = self.run.stage(unit);
+        gate.and_then(|gate| stage.gate(gate)).is_some_and(|position| {
+            let target = self.target(unit, stage.gates[position].redo.as_deref());
+            self.would_undo_landed(&target)
+        })
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        id: QuestionId,
+        answer: &Answer,
+        words: &str,
+        by: &Person,
+    ) -> Result<(), Refusal> {
+        let Some(question) = self.run.question(id).cloned() else {
+            return Err(if id.0 >= 1 && id.0 <= self.run.n_questions() {
+                Refusal::AnsweredAlready(id)
+            } else {
+                let open = self.run.questions().map(|question| question.id).collect();
+                Refusal::NoSuchQuestion { question: id, open }
+            });
+        };
+        let choice = answer.choice();
+        let mut options = question.options.clone();
+        // Since it was asked, something may have landed.
+        if self.revise_would_undo(&question.unit, question.gate.as_deref()) {
+            options.retain(|choice| *choice != Choice::Revise);
+        }
+        if !options.contains(&choice) {
+            return Err(Refusal::NotAnOption { choice, options });
+        }
+        if let (Answer::Waive { gate: said }, Some(gate)) = (answer, &question.gate)
+            && said != gate
+        {
+            return Err(Refusal::WrongGate { said: said.clone(), gate: gate.clone() });
+        }
+        if choice == Choice::Revise && words.trim().is_empty() {
+            return Err(Refusal::WordsMissing);
+        }
+        self.record(Event::Answered {
+            question: id,
+            answer: answer.clone(),
+            words: words.to_owned(),
+            by: by.clone(),
+        });
+        self.follow_answer(&question, answer, words, by);
+        Ok(())
+    }
+
+    fn follow_answer(&mut self, question: &Question, answer: &Answer, words: &str, by: &Person) {
+        let unit = question.unit.clone();
+        match answer {
+            // Trying again is what the answer itself says.
+            Answer::Retry => {}
+            Answer::GiveUp => {
+                let reason = match words {
+                    "" => format!("given up by {}", by.who),
+                    words => format!("given up by {}: {words}", by.who),
+                };
+                self.fail(&unit, FailureKind::Failed, reason);
+            }
+            Answer::Approve | Answer::Waive { .. } => {
+                let gate = question.gate.clone().expect("only gates can be approved or waived");
+                let id = question.id;
+                match question.why {
+                    Why::Checkpoint { .. } => {
+                        let by = Approval::Person { question: id };
+                        self.record(Event::GatePassed { unit, gate, by });
+                    }
+                    Why::RoundsUsedUp
+                    | Why::NotShrinking
+                    | Why::NoVerdict { .. }
+                    | Why::DoesNotLand
+                    | Why::LandedAlready
+                    | Why::NoResult { .. }
+                    | Why::Setbacks { .. }
+                    | Why::Blocked { .. } => {
+                        let why = Waiver::Person { question: id };
+                        self.record(Event::GateWaived { unit, gate, why });
+                    }
+                }
+            }
+            Answer::Revise => {
+                let gate = question.gate.as_deref().expect("only a gate sends work back");
+                let stage = self.run.stage(&unit);
+                let position = stage.gate(gate).expect("a question names a gate of its stage");
+                let target = self.target(&unit, stage.gates[position].redo.as_deref());
+                let found = self.run.unit(&unit).found.clone();
+                self.record(Event::UnitReopened {
+                    unit: target,
+                    by: SentBack::Person { question: question.id },
+                    findings: found.into_iter().filter(|f| f.is_grounded()).collect(),
+                    words: words.to_owned(),
+                });
+            }
+        }
+    }
+}

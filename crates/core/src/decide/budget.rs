@@ -1,0 +1,116 @@
+//! What a call may cost: reserved when it starts, settled when it ends.
+//!
+//! A call without a cap of its own gets an equal share of what is free among the calls that
+//! could run beside it, so that parallel work neither starves nor overspends.
+
+use super::Draft;
+use crate::{
+    event::{Event, Hold, Why},
+    flow::{Check, Stage, Work},
+    id::UnitId,
+    money::Money,
+    run::Standing,
+};
+
+/// With less than this, no agent can do anything useful: one cent.
+pub(super) const RESERVE_MIN: Money = Money(10_000);
+
+/// What may be held back for a call.
+pub(super) enum Reserve {
+    /// It costs nothing, or nothing limits it.
+    Free,
+    /// This much.
+    Amount(Money),
+    /// Nothing now, but calls under way may leave something.
+    Later,
+    /// The run has nothing left.
+    RunIsBroke,
+    /// The stage has nothing left.
+    StageIsBroke,
+}
+
+impl Draft {
+    /// What may be held back for the work of a unit, or for one of its gates.
+    pub(super) fn reserve(&self, unit: &UnitId, gate: Option<&Check>) -> Reserve {
+        let stage = self.run.stage(unit);
+        if !is_agent(stage, gate) {
+            return Reserve::Free;
+        }
+        let limits = self.run.law().start.limits;
+        let run_free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
+        let stage_free = stage.budget.map(|cap| {
+            let mut used = self.run.unit(unit).spent.minus(self.run.unit(unit).granted);
+            let own = self.run.calls().iter().filter(|(call, _)| call.unit() == unit);
+            own.filter_map(|(_, call)| call.reserved).for_each(|held| used += held);
+            cap.minus(used)
+        });
+        let share = run_free.map(|free| Money(free.0 / self.sharers(unit)));
+        let caps = [limits.call_budget, stage_free, share];
+        let Some(amount) = caps.into_iter().flatten().min() else { return Reserve::Free };
+        if amount >= RESERVE_MIN || limits.call_budget == Some(amount) {
+            return Reserve::Amount(amount);
+        }
+        let others_hold = self.run.calls().values().any(|call| call.reserved.is_some());
+        if others_hold {
+            Reserve::Later
+        } else if stage_free.is_some_and(|free| free < RESERVE_MIN) {
+            Reserve::StageIsBroke
+        } else if run_free.is_some_and(|free| free < RESERVE_MIN) {
+            Reserve::RunIsBroke
+        } else {
+            // A share is too small, but all of it is enough: one at a time.
+            let caps = [limits.call_budget, stage_free, run_free];
+            Reserve::Amount(caps.into_iter().flatten().min().unwrap_or(amount))
+        }
+    }
+
+    /// How many calls share what is free: those that could run beside this one, and itself.
+    fn sharers(&self, unit: &UnitId) -> u64 {
+        let Some((outer, group)) = unit.scope.origin() else { return 1 };
+        let (stages, table) = self.run.table(&outer);
+        let found = stages.iter().zip(&table.units).find(|(stage, _)| stage.name == group);
+        let (stage, each) = found.expect("a scope names a stage of its flow");
+        let at_once = match &stage.work {
+            Work::Each { at_once, .. } => *at_once,
+            Work::Agent { .. }
+            | Work::Command { .. }
+            | Work::Flow { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => 1,
+        };
+        let unfinished =
+            each.inner.members().filter(|(_, t)| t.standing() != Standing::Closed).count();
+        let working = self.run.calls().values().filter(|call| call.reserved.is_some()).count();
+        (at_once.min(unfinished).saturating_sub(working)).max(1) as u64
+    }
+
+    /// Whether the run cannot pay one more call.
+    pub(super) fn is_broke(&self) -> bool {
+        let free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
+        free.is_some_and(|free| free < RESERVE_MIN)
+    }
+
+    /// Parks the run, or asks about the stage that used up its own cap.
+    pub(super) fn out_of_budget(&mut self, unit: &UnitId, gate: Option<&str>, whose: &Reserve) {
+        match whose {
+            Reserve::RunIsBroke => {
+                let cap = self.run.budget().unwrap_or_default();
+                let what = format!("the run's budget of {cap} is used up");
+                self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
+            }
+            Reserve::StageIsBroke => {
+                let cap = self.run.stage(unit).budget.unwrap_or_default();
+                let what = format!("the stage's budget of {cap} is used up");
+                self.ask(unit, gate, Why::NoResult { what });
+            }
+            Reserve::Free | Reserve::Amount(_) | Reserve::Later => {}
+        }
+    }
+}
+
+fn is_agent(stage: &Stage, gate: Option<&Check>) -> bool {
+    match gate {
+        None => matches!(stage.work, Work::Agent { .. }),
+        Some(check) => matches!(check, Check::Review { .. }),
+    }
+}

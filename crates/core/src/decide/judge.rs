@@ -1,0 +1,210 @@
+//! What follows from a verdict: pass, go back, ask, fail.
+
+use super::Draft;
+use crate::{
+    event::{Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
+    failure::FaultClass,
+    flow::{Check, Exhausted, Weight, firsts, followers},
+    id::{JudgementId, UnitId},
+    run::{Unit, command_failure},
+    verdict::{Finding, Verdict},
+};
+
+/// How often work that does not fit to what landed meanwhile may come back.
+const LANDINGS_MAX: u32 = 1;
+
+impl Draft {
+    pub(super) fn judged(
+        &mut self,
+        judgement: &JudgementId,
+        ruling: &Ruling,
+        receipt: &Receipt,
+    ) {
+        let unit = judgement.attempt.unit.clone();
+        let position = self.run.stage(&unit).gate(&judgement.gate);
+        let position = position.expect("a judgement that is awaited names a gate of its stage");
+        let gate = self.run.stage(&unit).gates[position].clone();
+        let serious_before = self.run.unit(&unit).serious.get(&gate.name).copied();
+        let ruling = self.numbered(&unit, ruling);
+        self.record(Event::Judged {
+            judgement: judgement.clone(),
+            ruling: ruling.clone(),
+            receipt: receipt.clone(),
+        });
+        match ruling {
+            Ruling::Verdict(Verdict::Pass { .. }) => {
+                if gate.check == Check::Land {
+                    let commit = receipt.commit.clone().unwrap_or_default();
+                    let tree = receipt.tree.clone().unwrap_or_default();
+                    self.record(Event::Landed { unit, commit, tree });
+                }
+            }
+            Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
+                if gate.weight == Weight::Advisory =>
+            {
+                let (gate, why) = (gate.name, Waiver::Advisory);
+                self.record(Event::GateWaived { unit, gate, why });
+            }
+            Ruling::Verdict(Verdict::Block { reason }) => {
+                self.fail(&unit, FailureKind::Blocked, reason);
+            }
+            Ruling::Verdict(Verdict::Revise { findings }) => {
+                let is_review = matches!(gate.check, Check::Review { .. });
+                let serious = findings.iter().filter(|finding| finding.is_serious()).count();
+                let shrinks = match serious_before {
+                    Some(before) if is_review => serious < before,
+                    Some(_) | None => true,
+                };
+                self.send_back(&unit, position, &findings, shrinks);
+            }
+            Ruling::Fault { class, what } => {
+                if self.run.unit(&unit).faults < self.run.stage(&unit).misses {
+                    self.escalate_if_identical(&unit, class, &what);
+                } else if gate.weight == Weight::Advisory {
+                    let (gate, why) = (gate.name, Waiver::Advisory);
+                    self.record(Event::GateWaived { unit, gate, why });
+                } else {
+                    self.ask(&unit, Some(&gate.name), Why::NoVerdict { what });
+                }
+            }
+            Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
+                self.set_back(&unit, Some(&gate.name));
+            }
+        }
+    }
+
+    /// Gives findings their names. To send back without one that can be acted on is a fault.
+    fn numbered(&self, unit: &UnitId, ruling: &Ruling) -> Ruling {
+        let Ruling::Verdict(verdict) = ruling else { return ruling.clone() };
+        let first = self.run.unit(unit).n_findings + 1;
+        let number = |findings: &[Finding]| -> Vec<Finding> {
+            let named = (first..).zip(findings);
+            named.map(|(n, finding)| Finding { id: format!("F{n}"), ..finding.clone() }).collect()
+        };
+        match verdict {
+            Verdict::Pass { findings } => {
+                Ruling::Verdict(Verdict::Pass { findings: number(findings) })
+            }
+            Verdict::Revise { findings } if findings.iter().any(Finding::is_grounded) => {
+                Ruling::Verdict(Verdict::Revise { findings: number(findings) })
+            }
+            Verdict::Revise { findings } => {
+                let said: Vec<String> = findings.iter().map(Finding::in_words).collect();
+                let what = format!(
+                    "it sends the work back without a finding that has a path or a proof: {}",
+                    said.join("; ")
+                );
+                Ruling::Fault { class: FaultClass::NoFindings, what }
+            }
+            Verdict::Block { .. } => ruling.clone(),
+        }
+    }
+
+    /// The unit that a gate sends back to: its own, or the nearest one of that name further out.
+    pub(super) fn target(&self, unit: &UnitId, redo: Option<&str>) -> UnitId {
+        let Some(redo) = redo else { return unit.clone() };
+        let flow = &self.run.law().flow;
+        let mut here = unit.clone();
+        loop {
+            let stages = flow.table(&here.scope);
+            let own = stages.iter().position(|stage| stage.name == here.stage);
+            let own = own.expect("a unit names a stage of its flow");
+            let before = firsts(stages, own).into_iter().chain([own]);
+            if before.into_iter().any(|row| stages[row].name == redo) {
+                return here.scope.unit(redo);
+            }
+            let outer = here.scope.origin();
+            let (scope, group) = outer.expect("a flow only sends back to a stage that comes before");
+            here = scope.unit(&group);
+        }
+    }
+
+    /// Sends the target of a gate back to work, as long as it has rounds left and each round
+    /// leaves fewer serious findings. After that, it is the unit with the gate that is let
+    /// through, given up or asked about.
+    fn send_back(&mut self, unit: &UnitId, position: usize, findings: &[Finding], shrinks: bool) {
+        let stage = self.run.stage(unit);
+        let gate = stage.gates[position].clone();
+        let target = self.target(unit, gate.redo.as_deref());
+        let findings: Vec<Finding> =
+            findings.iter().filter(|finding| finding.is_grounded()).cloned().collect();
+        if gate.check == Check::Land {
+            return self.did_not_land(unit, target, &gate.name, findings);
+        }
+        if self.would_undo_landed(&target) {
+            return self.ask(unit, Some(&gate.name), Why::LandedAlready);
+        }
+        let has_rounds = self.run.unit(&target).round < self.run.stage(&target).rounds;
+        if !has_rounds {
+            return self.exhausted(unit, position, Why::RoundsUsedUp);
+        }
+        if !shrinks {
+            return self.exhausted(unit, position, Why::NotShrinking);
+        }
+        let failure = command_failure(&findings);
+        let by = SentBack::Gate { unit: unit.clone(), gate: gate.name };
+        self.record(Event::UnitReopened { unit: target, by, findings, words: String::new() });
+        if let Some(what) = failure {
+            self.escalate_if_identical(unit, FaultClass::CommandFailed, &what);
+        }
+    }
+
+    fn did_not_land(
+        &mut self,
+        unit: &UnitId,
+        target: UnitId,
+        gate: &str,
+        findings: Vec<Finding>,
+    ) {
+        let again = self.run.unit(&target).landings < LANDINGS_MAX;
+        if again && !self.would_undo_landed(&target) {
+            let (by, words) = (SentBack::Landing, String::new());
+            self.record(Event::UnitReopened { unit: target, by, findings, words });
+        } else {
+            self.ask(unit, Some(gate), Why::DoesNotLand);
+        }
+    }
+
+    fn exhausted(&mut self, unit: &UnitId, position: usize, why: Why) {
+        let stage = self.run.stage(unit).clone();
+        let gate = &stage.gates[position];
+        let waive = |draft: &mut Self| {
+            let (unit, gate, why) = (unit.clone(), gate.name.clone(), Waiver::RoundsUsedUp);
+            draft.record(Event::GateWaived { unit, gate, why });
+        };
+        match stage.exhausted {
+            Exhausted::Fail => {
+                let reason = format!("`{}` sent it back too often", gate.name);
+                self.fail(unit, FailureKind::Failed, reason);
+            }
+            Exhausted::PassWithNotes if !gate.is_proof() => waive(self),
+            // The person at the gate that follows decides; nobody is asked twice.
+            Exhausted::Ask
+                if matches!(gate.check, Check::Review { .. })
+                    && self.person_follows(unit, position) =>
+            {
+                waive(self);
+            }
+            Exhausted::Ask | Exhausted::PassWithNotes => self.ask(unit, Some(&gate.name), why),
+        }
+    }
+
+    /// Whether a person looks at the unit after this gate.
+    fn person_follows(&self, unit: &UnitId, position: usize) -> bool {
+        let mut later = self.run.stage(unit).gates.iter().skip(position + 1);
+        later.any(|gate| {
+            matches!(gate.check, Check::Human { .. })
+                && !self.run.unit(unit).skipped.contains(&gate.name)
+                && self.run.holds(&unit.scope, &gate.when)
+        })
+    }
+
+    /// Whether sending a unit back would reset work that is part of the run's result.
+    pub(super) fn would_undo_landed(&self, target: &UnitId) -> bool {
+        let (stages, table) = self.run.table(&target.scope);
+        let position = stages.iter().position(|stage| stage.name == target.stage);
+        let position = position.expect("a target is a stage of its table");
+        let mut reset = followers(stages, position).into_iter().map(|row| &table.units[row]);
+        reset.any(Unit::has_landed_and_open)
+    }
+}

@@ -1,0 +1,333 @@
+//! What starts and closes by itself, until nothing more follows.
+//!
+//! The tables are walked from the top, and whatever is ready starts. Holding a run keeps work
+//! and gates from starting, not from being closed.
+
+use super::{Draft, budget::Reserve};
+use crate::{
+    event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, Why},
+    flow::{Auto, Check, Condition, Order, Stage, When, Work},
+    id::{CallId, Scope, UnitId},
+    item::overlap,
+    run::{Confidence, Due, Look, Phase, Standing, State, Table},
+    wanted,
+};
+
+/// Whether a row and all before it are over. A row that was skipped at the start says nothing
+/// about the rows before it.
+fn is_over(stages: &[Stage], table: &Table, row: usize) -> bool {
+    match table.units[row].state {
+        State::Accepted => true,
+        State::Skipped => stages[row].after.iter().all(|first| is_over(stages, table, *first)),
+        State::Waiting
+        | State::Working
+        | State::Judging { .. }
+        | State::Asking { .. }
+        | State::Failed { .. } => false,
+    }
+}
+
+/// A bound for a loop that ends by itself: each pass closes or starts at least one unit.
+const PASSES_MAX: usize = 100_000;
+
+/// A unit that waits for its turn to land: the order of arrival, and which.
+type Arrival = (u64, UnitId);
+
+impl Draft {
+    /// Conditions on parameters are settled at the start, in the order of the table.
+    pub(super) fn skip_by_params(&mut self) {
+        let stages = self.run.law().flow.stages.clone();
+        for stage in &stages {
+            let unit = Scope::root().unit(&stage.name);
+            if self.never_holds(&stage.when) {
+                self.record(Event::UnitSkipped { unit });
+                continue;
+            }
+            for gate in stage.gates.iter().filter(|gate| self.never_holds(&gate.when)).cloned().collect::<Vec<_>>() {
+                self.record(Event::GateSkipped { unit: unit.clone(), gate: gate.name });
+            }
+        }
+    }
+
+    fn never_holds(&self, when: &When) -> bool {
+        let params = when.0.iter().filter(|when| matches!(when, Condition::Param { .. }));
+        let params: Vec<Condition> = params.cloned().collect();
+        !self.run.holds(&Scope::root(), &When(params))
+    }
+
+    pub(super) fn settle(&mut self) {
+        match self.run.phase() {
+            Phase::Fresh | Phase::Over(_) => return,
+            Phase::Going | Phase::Held(_) => {}
+        }
+        for _ in 0..PASSES_MAX {
+            let before = self.facts.len();
+            let mut arrivals = Vec::new();
+            self.walk(&Scope::root(), &mut arrivals);
+            self.land_next(arrivals);
+            if self.facts.len() == before {
+                return self.finish();
+            }
+        }
+        unreachable!("a flow settles, because each pass closes or starts at least one unit");
+    }
+
+    /// The run is over when nothing is wanted and nothing is under way any more.
+    fn finish(&mut self) {
+        let is_idle = *self.run.phase() == Phase::Going
+            && self.run.calls().is_empty()
+            && wanted(&self.run).is_empty();
+        if !is_idle {
+            return;
+        }
+        let (_, root) = self.run.table(&Scope::root());
+        let end = if root.standing() == Standing::Closed {
+            End::Done
+        } else {
+            let blocked = State::Failed { kind: FailureKind::Blocked };
+            let is_blocked = self.run.units().iter().any(|(_, _, unit)| unit.state == blocked);
+            if is_blocked { End::Blocked } else { End::Failed }
+        };
+        self.record(Event::RunEnded { end });
+    }
+
+    fn walk(&mut self, scope: &Scope, arrivals: &mut Vec<Arrival>) {
+        let n_rows = self.run.table(scope).0.len();
+        for row in 0..n_rows {
+            let (stages, table) = self.run.table(scope);
+            let name = &stages[row].name;
+            match table.units[row].state {
+                State::Waiting => {
+                    let unit = scope.unit(name);
+                    self.start_if_ready(&unit, row);
+                }
+                State::Working => {
+                    if matches!(stages[row].work, Work::Each { .. } | Work::Flow { .. }) {
+                        let unit = scope.unit(name);
+                        self.walk_items(&unit, arrivals);
+                    }
+                }
+                State::Judging { gate, look: Look::Pending } => {
+                    let unit = scope.unit(name);
+                    self.look(&unit, gate, arrivals);
+                }
+                State::Judging { look: Look::UnderWay(_), .. }
+                | State::Asking { .. }
+                | State::Accepted
+                | State::Skipped
+                | State::Failed { .. } => {}
+            }
+        }
+    }
+
+    fn start_if_ready(&mut self, unit: &UnitId, row: usize) {
+        let (stages, table) = self.run.table(&unit.scope);
+        let stage = &stages[row];
+        if !stage.after.iter().all(|first| is_over(stages, table, *first)) {
+            return;
+        }
+        if !self.run.holds(&unit.scope, &stage.when) {
+            return self.record(Event::UnitSkipped { unit: unit.clone() });
+        }
+        let now = &table.units[row];
+        if *self.run.phase() != Phase::Going || now.not_before > self.run.now() {
+            return;
+        }
+        let attempt = unit.attempt(now.attempt + 1);
+        let gates_only = stage.order == Order::GatesFirst && now.due == Due::Fresh;
+        match &stage.work {
+            Work::Each { list, .. } if self.run.items(unit, list).is_none() => {
+                let reason = format!("no stage reported the list `{list}`");
+                self.fail(unit, FailureKind::Failed, reason);
+            }
+            Work::Each { .. } | Work::Flow { .. } => {
+                self.record(Event::AttemptStarted { attempt, call: None });
+            }
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } if !gates_only => {
+                if let Some(call) = self.next_call(unit, None, None) {
+                    self.record(Event::AttemptStarted { attempt, call: Some(call) });
+                }
+            }
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
+                self.record(Event::AttemptStarted { attempt: attempt.clone(), call: None });
+                let outcome = Outcome::Done;
+                self.record(Event::AttemptEnded { attempt, outcome, receipt: None });
+            }
+        }
+    }
+
+    /// The next call, if there is room and money for it.
+    fn next_call(
+        &mut self,
+        unit: &UnitId,
+        gate: Option<&str>,
+        check: Option<&Check>,
+    ) -> Option<Call> {
+        if self.run.calls().len() >= self.run.law().start.limits.at_once as usize {
+            return None;
+        }
+        let ordinal = self.run.n_calls() + 1;
+        match self.reserve(unit, check) {
+            Reserve::Free => Some(Call { ordinal, reserved: None }),
+            Reserve::Amount(amount) => Some(Call { ordinal, reserved: Some(amount) }),
+            Reserve::Later => None,
+            broke @ (Reserve::RunIsBroke | Reserve::StageIsBroke) => {
+                self.out_of_budget(unit, gate, &broke);
+                None
+            }
+        }
+    }
+
+    /// Moves the items of an `each` on, in the order of the list.
+    fn walk_items(&mut self, unit: &UnitId, arrivals: &mut Vec<Arrival>) {
+        let at_once = match &self.run.stage(unit).work {
+            Work::Each { at_once, .. } => *at_once,
+            Work::Flow { .. }
+            | Work::Agent { .. }
+            | Work::Command { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => 1,
+        };
+        let n_items = self.run.unit(unit).inner.len();
+        let standing = |draft: &Self, position| draft.run.unit(unit).inner.standing(position);
+        let mut open: Vec<usize> =
+            (0..n_items).filter(|item| standing(self, *item) == Standing::Open).collect();
+        for item in open.clone() {
+            let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
+            self.walk(&scope, arrivals);
+        }
+        open.retain(|item| standing(self, *item) == Standing::Open);
+        if *self.run.phase() == Phase::Going {
+            for item in 0..n_items {
+                if open.len() >= at_once {
+                    break;
+                }
+                if standing(self, item) == Standing::Waiting && self.may_open(unit, item, &open) {
+                    let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
+                    self.walk(&scope, arrivals);
+                    if standing(self, item) == Standing::Open {
+                        open.push(item);
+                    }
+                }
+            }
+        }
+        self.close_items(unit);
+    }
+
+    fn may_open(&self, unit: &UnitId, position: usize, open: &[usize]) -> bool {
+        let inner = &self.run.unit(unit).inner;
+        let (item, after) = inner.member(position);
+        after.iter().all(|first| inner.standing(*first) == Standing::Closed)
+            && open.iter().all(|other| !overlap(item, inner.member(*other).0))
+    }
+
+    fn close_items(&mut self, unit: &UnitId) {
+        let inner = &self.run.unit(unit).inner;
+        let unfinished: Vec<usize> =
+            (0..inner.len()).filter(|item| inner.standing(*item) != Standing::Closed).collect();
+        if unfinished.is_empty() {
+            let attempt = self.run.current(unit);
+            let outcome = Outcome::Done;
+            return self.record(Event::AttemptEnded { attempt, outcome, receipt: None });
+        }
+        if !unfinished.iter().any(|item| inner.standing(*item) == Standing::Failed) {
+            return;
+        }
+        let stuck = inner.stuck();
+        if unfinished.iter().all(|item| stuck.contains(item)) {
+            let ids: Vec<&str> =
+                stuck.iter().map(|item| inner.member(*item).0.id.as_str()).collect();
+            let kind = self.worst_inside(unit);
+            let reason = format!("these items cannot go on: {}", ids.join(", "));
+            self.fail(unit, kind, reason);
+        }
+    }
+
+    /// Blocked, if anything inside is.
+    fn worst_inside(&self, unit: &UnitId) -> FailureKind {
+        let blocked = State::Failed { kind: FailureKind::Blocked };
+        let mut tables = self.run.unit(unit).inner.members();
+        if tables.any(|(_, table)| table.units.iter().any(|unit| unit.state == blocked)) {
+            FailureKind::Blocked
+        } else {
+            FailureKind::Failed
+        }
+    }
+
+    /// A gate is to look: step over it, let it pass, ask, start it, or accept after the last.
+    fn look(&mut self, unit: &UnitId, position: usize, arrivals: &mut Vec<Arrival>) {
+        let stage = self.run.stage(unit);
+        let Some(gate) = stage.gates.get(position).cloned() else {
+            return self.record(Event::UnitAccepted { unit: unit.clone() });
+        };
+        if !self.run.holds(&unit.scope, &gate.when) {
+            return self.record(Event::GateSkipped { unit: unit.clone(), gate: gate.name });
+        }
+        let now = self.run.unit(unit);
+        let (confidence, not_before, arrived) = (now.confidence, now.not_before, now.arrived);
+        let may_start = *self.run.phase() == Phase::Going && not_before <= self.run.now();
+        match gate.check {
+            Check::Human { question, auto } => {
+                let automatic = auto == Auto::Allowed
+                    && self.run.law().start.approvals == Approvals::Automatic
+                    && confidence == Confidence::Clean;
+                if automatic {
+                    let (unit, by) = (unit.clone(), Approval::Automatic);
+                    self.record(Event::GatePassed { unit, gate: gate.name, by });
+                } else {
+                    self.ask(unit, Some(&gate.name), Why::Checkpoint { text: question });
+                }
+            }
+            Check::Land => {
+                if may_start {
+                    arrivals.push((arrived, unit.clone()));
+                }
+            }
+            check @ (Check::Artifact { .. }
+            | Check::Command { .. }
+            | Check::Review { .. }
+            | Check::Verify
+            | Check::BuiltIn { .. }) => {
+                if may_start {
+                    self.start_look(unit, &gate.name, &check);
+                }
+            }
+        }
+    }
+
+    fn start_look(&mut self, unit: &UnitId, gate: &str, check: &Check) {
+        if let Some(call) = self.next_call(unit, Some(gate), Some(check)) {
+            let number = self.run.unit(unit).looks + 1;
+            let judgement = self.run.current(unit).judgement(gate, number);
+            self.record(Event::JudgementStarted { judgement, call });
+        }
+    }
+
+    /// Landing goes one at a time, in the order of arrival.
+    fn land_next(&mut self, mut arrivals: Vec<Arrival>) {
+        let lands = |draft: &Self, call: &CallId| match call {
+            CallId::Attempt(_) => false,
+            CallId::Judgement(judgement) => {
+                let stage = draft.run.law().flow.table(&judgement.attempt.unit.scope);
+                let stage: Option<&Stage> =
+                    stage.iter().find(|stage| stage.name == judgement.attempt.unit.stage);
+                stage.is_some_and(|stage| {
+                    let gate = stage.gates.iter().find(|gate| gate.name == judgement.gate);
+                    gate.is_some_and(|gate| gate.check == Check::Land)
+                })
+            }
+        };
+        // The pass that found the arrivals may have held the run since.
+        let is_going = *self.run.phase() == Phase::Going;
+        if !is_going || self.run.calls().keys().any(|call| lands(self, call)) {
+            return;
+        }
+        arrivals.sort();
+        if let Some((_, unit)) = arrivals.into_iter().next()
+            && let State::Judging { gate, look: Look::Pending } = self.run.unit(&unit).state
+        {
+            let name = self.run.stage(&unit).gates[gate].name.clone();
+            self.start_look(&unit, &name, &Check::Land);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How work fails, and when two failures are the same failure.
+//!
+//! A failure is the same as another if it has the same stage, the same class and the same last
+//! lines once everything that changes by itself (digits, hex, paths, times) is taken out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What kind of failure it was.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultClass {
+    /// The program could not be started at all.
+    NotStarted,
+    /// The program ended with an error.
+    Crashed,
+    /// It took too long, or was silent for too long.
+    TimedOut,
+    /// It printed more than it may.
+    TooMuchOutput,
+    /// It left no result, or one that cannot be read.
+    NoResult,
+    /// A declared artifact is missing or unreadable.
+    NoArtifact,
+    /// The list it reported could never be worked off.
+    FlawedList,
+    /// It spent what it was allowed to spend.
+    OutOfBudget,
+    /// A command of the flow failed.
+    CommandFailed,
+    /// A review sent the work back without one finding that can be acted on.
+    NoFindings,
+}
+
+/// How many identical failures a run takes before it stops and calls for a person.
+pub const IDENTICAL_FAILURES_MAX: u32 = 3;
+
+/// Only this many of the last lines make a failure what it is.
+const FINGERPRINT_LINES: usize = 5;
+
+/// The text of a failure without all that changes by itself.
+pub fn fingerprint(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(FINGERPRINT_LINES)..];
+    let words = last.iter().flat_map(|line| line.split_whitespace());
+    words.filter_map(steady).collect::<Vec<String>>().join(" ")
+}
+
+/// The part of a word that is the same next time, if there is one.
+fn steady(word: &str) -> Option<String> {
+    if word.contains(['/', '\\']) {
+        return None;
+    }
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_hex = |part: &str| {
+        part.len() >= 6 && has_digit && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let parts = word.split(|c: char| !c.is_ascii_alphanumeric());
+    if has_digit && parts.clone().any(is_hex) {
+        return None;
+    }
+    let kept: String = word.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let says_something = kept.chars().any(char::is_alphanumeric);
+    says_something.then(|| kept.to_lowercase())
+}

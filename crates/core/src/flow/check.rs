@@ -1,0 +1,203 @@
+//! What a flow must not say, although its form is right: reads before any write, lists that
+//! nobody reports, conditions that can never hold, stages to go back to that are not there.
+//! And how many agent calls a flow can make at most.
+
+use std::collections::BTreeSet;
+
+use super::{Check, Condition, Flow, FlowError, REQUEST, Stage, When, Work, firsts, followers};
+
+/// The largest number of agent calls that a flow can make by itself.
+///
+/// People can ask for more, and attempts that were lost, interrupted or limited do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallsMax(pub u64);
+
+/// What is known at one place of a flow.
+#[derive(Clone, Default)]
+struct Known {
+    /// Stages that a gate may send back to.
+    stages: BTreeSet<String>,
+    /// Lists that were reported.
+    lists: BTreeSet<String>,
+    /// Artifacts that may be there.
+    artifacts: BTreeSet<String>,
+}
+
+pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
+    let mut known = Known::default();
+    known.artifacts.insert(REQUEST.to_owned());
+    table(flow, &flow.stages, &known)
+}
+
+fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> {
+    for (position, stage) in stages.iter().enumerate() {
+        let mut known = outer.clone();
+        for first in firsts(stages, position) {
+            known.artifacts.extend(all_writes(&stages[first]));
+            known.lists.extend(stages[first].list.clone());
+            known.stages.insert(stages[first].name.clone());
+        }
+        known.stages.insert(stage.name.clone());
+        row(flow, stage, &known)?;
+        table(flow, stage.inner(), &known)?;
+    }
+    Ok(())
+}
+
+fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
+    let wrong = |problem: String| FlowError {
+        flow: flow.name.clone(),
+        line: None,
+        stage: Some(stage.name.clone()),
+        problem,
+    };
+    for name in stage.writes.iter().chain(stage.gates.iter().flat_map(|gate| &gate.writes)) {
+        if !is_artifact_name(name) || name.contains('*') {
+            return Err(wrong(format!("writes `{name}`, which is not a plain relative file name")));
+        }
+        if name == REQUEST {
+            return Err(wrong(format!("writes `{REQUEST}`, which is the user's")));
+        }
+    }
+    // On a revision, the worker may read what the gates of its own stage left.
+    let by_own_gates: BTreeSet<String> =
+        stage.gates.iter().flat_map(|gate| gate.writes.iter().cloned()).collect();
+    let read = |name: &String, also: &BTreeSet<String>| {
+        if !is_artifact_name(name) {
+            return Err(wrong(format!("reads `{name}`, which is not a plain relative file name")));
+        }
+        let mut there = known.artifacts.iter().chain(also);
+        if there.any(|written| matches_name(name, &sample(written))) {
+            Ok(())
+        } else {
+            Err(wrong(format!("reads `{name}` before any stage writes it")))
+        }
+    };
+    stage.reads.iter().try_for_each(|name| read(name, &by_own_gates))?;
+    if let Work::Each { list, .. } = &stage.work
+        && !known.lists.contains(list)
+    {
+        return Err(wrong(format!(
+            "goes over the list `{list}`, but no stage before it says `list = \"{list}\"`"
+        )));
+    }
+    condition(flow, &stage.when).map_err(wrong)?;
+    let mut made: BTreeSet<String> = stage.writes.iter().cloned().collect();
+    made.extend(stage.inner().iter().flat_map(all_writes));
+    made.extend(by_own_gates.iter().cloned());
+    for (position, gate) in stage.gates.iter().enumerate() {
+        if gate.check == Check::Land && position + 1 < stage.gates.len() {
+            return Err(wrong(format!(
+                "has gates after `{}`, but what has landed is never sent back",
+                gate.name
+            )));
+        }
+        gate.reads.iter().try_for_each(|name| read(name, &made))?;
+        condition(flow, &gate.when).map_err(wrong)?;
+        if let Some(redo) = &gate.redo
+            && !known.stages.contains(redo)
+        {
+            return Err(wrong(format!(
+                "has a gate `{}` that sends back to `{redo}`, which does not come before it",
+                gate.name
+            )));
+        }
+        if let Check::Artifact { name } = &gate.check
+            && !made.contains(name)
+        {
+            return Err(wrong(format!(
+                "has a gate for the artifact `{name}`, which it does not write"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn condition(flow: &Flow, when: &When) -> Result<(), String> {
+    for condition in &when.0 {
+        let Condition::Param { name, is } = condition else { continue };
+        let Some(param) = flow.params.get(name) else {
+            return Err(format!("has a condition on `{name}`, which is no parameter of the flow"));
+        };
+        if let Some(value) = is.iter().find(|value| !param.values.contains(value)) {
+            return Err(format!("has a condition on `{name}` = `{value}`, which it can never be"));
+        }
+    }
+    Ok(())
+}
+
+/// All that a stage, its gates and the tables inside it write.
+fn all_writes(stage: &Stage) -> Vec<String> {
+    let gates = stage.gates.iter().flat_map(|gate| &gate.writes);
+    let mut writes: Vec<String> = stage.writes.iter().chain(gates).cloned().collect();
+    writes.extend(stage.inner().iter().flat_map(all_writes));
+    writes
+}
+
+fn is_artifact_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.*{}".contains(c);
+    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(plain);
+    let braces = name.replace("{item}", "");
+    !braces.contains(['{', '}']) && name.split('/').all(part)
+}
+
+/// A name that a pattern for writing could stand for.
+fn sample(written: &str) -> String {
+    written.replace("{item}", "x")
+}
+
+/// Whether an artifact is meant by a name with `*` in it. A `*` stays inside one path component.
+pub fn matches_name(pattern: &str, name: &str) -> bool {
+    fn from(pattern: &[u8], name: &[u8]) -> bool {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => true,
+            (Some((b'*', rest)), None) => from(rest, name),
+            (Some((b'*', rest)), Some((first, others))) => {
+                from(rest, name) || (*first != b'/' && from(pattern, others))
+            }
+            (Some((wanted, rest)), Some((first, others))) => wanted == first && from(rest, others),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+    from(sample(pattern).as_bytes(), name.as_bytes())
+}
+
+impl Flow {
+    /// The largest number of agent calls that a run of this flow can make by itself.
+    pub fn calls_max(&self) -> CallsMax {
+        CallsMax(table_calls(&self.stages, 0))
+    }
+}
+
+/// `reopenings` is how often the whole table can be opened again from outside.
+fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
+    let mut again = vec![reopenings; stages.len()];
+    for (position, stage) in stages.iter().enumerate() {
+        for follower in followers(stages, position) {
+            again[follower] += u64::from(stage.rounds);
+        }
+        let lands = stage.gates.iter().any(|gate| matches!(gate.check, Check::Land));
+        again[position] += u64::from(lands);
+    }
+    let calls = stages.iter().zip(again).map(|(stage, again)| {
+        let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));
+        let agents = match stage.work {
+            Work::Agent { .. } => 1,
+            Work::Command { .. }
+            | Work::Each { .. }
+            | Work::Flow { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => 0,
+        };
+        let at_a_time = (agents + reviews.count() as u64) * u64::from(stage.misses);
+        let inside = match &stage.work {
+            Work::Each { items_max, stages, .. } => {
+                table_calls(stages, again).saturating_mul(*items_max as u64)
+            }
+            Work::Flow { stages, .. } => table_calls(stages, again),
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => 0,
+        };
+        at_a_time.saturating_mul(again.saturating_add(1)).saturating_add(inside)
+    });
+    calls.fold(0, u64::saturating_add)
+}

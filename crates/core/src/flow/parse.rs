@@ -1,0 +1,438 @@
+//! From text to [`Flow`]: the form, the names, and what each row may say.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{
+    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, Check, Condition, DEPTH_MAX, Exhausted, FORMAT, Flow,
+    FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param, ROUNDS_DEFAULT,
+    ROUNDS_MAX, Stage, Weight, When, Work, check,
+};
+use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
+
+impl Flow {
+    /// Reads the flow `name`. `texts` holds its text, and those of the flows it uses.
+    pub fn parse(name: &str, texts: &BTreeMap<String, String>) -> Result<Self, FlowError> {
+        let flow = Reader { texts, path: Vec::new() }.flow(name, 0)?;
+        check::check(&flow)?;
+        Ok(flow)
+    }
+
+    /// The names of the flows that a text uses, without reading them.
+    pub fn uses(name: &str, text: &str) -> Result<Vec<String>, FlowError> {
+        fn collect(rows: &[RawStage], used: &mut Vec<String>) {
+            for row in rows {
+                used.extend(row.flow.clone());
+                collect(&row.stage, used);
+            }
+        }
+        let mut used = Vec::new();
+        collect(&read(name, text)?.stage, &mut used);
+        Ok(used)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFlow {
+    #[serde(default = "format_default")]
+    format: u32,
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    params: BTreeMap<String, RawParam>,
+    #[serde(default)]
+    stage: Vec<RawStage>,
+}
+
+const fn format_default() -> u32 {
+    FORMAT
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawParam {
+    values: Vec<String>,
+    default: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStage {
+    name: String,
+    phase: Option<String>,
+    after: Option<Vec<String>>,
+    when: Option<RawWhen>,
+    agent: Option<String>,
+    command: Option<String>,
+    each: Option<String>,
+    flow: Option<String>,
+    deliver: Option<String>,
+    at_once: Option<usize>,
+    items_max: Option<usize>,
+    #[serde(default)]
+    stage: Vec<RawStage>,
+    #[serde(default)]
+    reads: Vec<String>,
+    #[serde(default)]
+    writes: Vec<String>,
+    list: Option<String>,
+    #[serde(default)]
+    gates: Vec<RawGate>,
+    rounds: Option<u32>,
+    #[serde(default)]
+    exhausted: Exhausted,
+    misses: Option<u32>,
+    tier: Option<String>,
+    effort: Option<String>,
+    budget: Option<RawMoney>,
+    #[serde(default)]
+    gates_first: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a condition is { param = \"…\", is = [\"…\"] } or { item = \"…\", is = [\"…\"] }, or a list of them")]
+enum RawWhen {
+    One(RawCondition),
+    All(Vec<RawCondition>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCondition {
+    param: Option<String>,
+    item: Option<String>,
+    is: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an amount in dollars: a whole number, or a text such as \"2.50\"")]
+enum RawMoney {
+    Dollars(u32),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawGate {
+    name: Option<String>,
+    phase: Option<String>,
+    artifact: Option<String>,
+    command: Option<String>,
+    review: Option<String>,
+    human: Option<String>,
+    verify: Option<bool>,
+    land: Option<bool>,
+    check: Option<String>,
+    #[serde(default)]
+    reads: Vec<String>,
+    #[serde(default)]
+    writes: Vec<String>,
+    redo: Option<String>,
+    when: Option<RawWhen>,
+    #[serde(default)]
+    advisory: bool,
+    #[serde(default)]
+    auto: bool,
+}
+
+fn read(name: &str, text: &str) -> Result<RawFlow, FlowError> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().map(|span| &text[..span.start.min(text.len())]);
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        let problem = error.message().trim().to_owned();
+        FlowError { flow: name.to_owned(), line, stage: None, problem }
+    })
+}
+
+/// Reads flows by name. `path` holds the flows on the way in, so that a circle is seen.
+struct Reader<'a> {
+    texts: &'a BTreeMap<String, String>,
+    path: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, stage: Option<&str>, problem: impl Into<String>) -> FlowError {
+        let flow = self.path.last().cloned().unwrap_or_default();
+        FlowError { flow, line: None, stage: stage.map(str::to_owned), problem: problem.into() }
+    }
+
+    fn flow(&mut self, name: &str, depth: usize) -> Result<Flow, FlowError> {
+        let Some(text) = self.texts.get(name) else {
+            let flow = self.path.last().map_or(name, String::as_str).to_owned();
+            let problem = format!("there is no flow `{name}`");
+            return Err(FlowError { flow, line: None, stage: None, problem });
+        };
+
+        if self.path.iter().any(|outer| outer == name) {
+            return Err(self.wrong(None, format!("it uses `{name}`, which uses it")));
+        }
+        self.path.push(name.to_owned());
+        if !is_plain_name(name) {
+            return Err(self.wrong(None, "its name is not plain"));
+        }
+        let raw = read(name, text)?;
+        if raw.format != FORMAT {
+            let problem = format!("it has format {}, and this Forge reads format {FORMAT}", raw.format);
+            return Err(self.wrong(None, problem));
+        }
+        if raw.name != name {
+            let problem = format!("it calls itself `{}`, but its file says `{name}`", raw.name);
+            return Err(self.wrong(None, problem));
+        }
+        if raw.stage.is_empty() {
+            return Err(self.wrong(None, "it has no stages"));
+        }
+        let mut params = BTreeMap::new();
+        for (name, RawParam { values, default }) in raw.params {
+            if !is_plain_name(&name) {
+                return Err(self.wrong(None, format!("`{name}` is not a plain name")));
+            }
+            if !values.contains(&default) {
+                let problem = format!("the default of `{name}` is not one of its values");
+                return Err(self.wrong(None, problem));
+            }
+            params.insert(name, Param { values, default });
+        }
+        let stages = self.table(raw.stage, &mut params, depth)?;
+        self.path.pop();
+        Ok(Flow { name: raw.name, description: raw.description, params, stages })
+    }
+
+    fn table(
+        &mut self,
+        rows: Vec<RawStage>,
+        params: &mut BTreeMap<String, Param>,
+        depth: usize,
+    ) -> Result<Vec<Stage>, FlowError> {
+        let mut stages: Vec<Stage> = Vec::new();
+        for row in rows {
+            let name = row.name.clone();
+            if depth >= DEPTH_MAX {
+                return Err(self.wrong(Some(&name), "lies in too many tables inside tables"));
+            }
+            if !is_plain_name(&name) {
+                let problem = "has a name that is not plain (a letter or digit, then at most 39 letters, digits, `-` or `_`)";
+                return Err(self.wrong(Some(&name), problem));
+            }
+            if stages.iter().any(|above| above.name == name) {
+                return Err(self.wrong(Some(&name), "has the name of a stage above it"));
+            }
+            let stage = self.row(row, &stages, params, depth)?;
+            stages.push(stage);
+        }
+        Ok(stages)
+    }
+
+    fn row(
+        &mut self,
+        mut row: RawStage,
+        above: &[Stage],
+        params: &mut BTreeMap<String, Param>,
+        depth: usize,
+    ) -> Result<Stage, FlowError> {
+        let name = row.name.clone();
+        let after = self.after(&name, row.after.take(), above)?;
+        let gates = std::mem::take(&mut row.gates);
+        let work = self.work(&mut row, gates.is_empty(), params, depth)?;
+        let wrong = |problem: String| self.wrong(Some(&name), problem);
+        let mut parsed: Vec<Gate> = Vec::new();
+        for gate in gates {
+            let gate = gate.parse().map_err(&wrong)?;
+            if parsed.iter().any(|other| other.name == gate.name) {
+                return Err(wrong(format!(
+                    "has two gates called `{}`: give each a `name`",
+                    gate.name
+                )));
+            }
+            parsed.push(gate);
+        }
+        let bounded = |what: &str, value: u32, least: u32, most: u32| {
+            if (least..=most).contains(&value) {
+                Ok(value)
+            } else {
+                Err(wrong(format!("has {what} = {value}, which is not between {least} and {most}")))
+            }
+        };
+        let budget = match row.budget {
+            None => None,
+            Some(RawMoney::Dollars(dollars)) => Some(Money(u64::from(dollars) * 1_000_000)),
+            Some(RawMoney::Text(text)) => Some(Money::parse(&text).ok_or_else(|| {
+                wrong(format!("has budget = \"{text}\", which is not an amount such as \"2.50\""))
+            })?),
+        };
+        if row.gates_first && parsed.is_empty() {
+            return Err(wrong("lets its gates look first, but has none".to_owned()));
+        }
+        Ok(Stage {
+            phase: row.phase,
+            after,
+            when: RawWhen::parse(row.when).map_err(&wrong)?,
+            work,
+            reads: row.reads,
+            writes: row.writes,
+            list: row.list,
+            gates: parsed,
+            rounds: bounded("rounds", row.rounds.unwrap_or(ROUNDS_DEFAULT), 0, ROUNDS_MAX)?,
+            exhausted: row.exhausted,
+            misses: bounded("misses", row.misses.unwrap_or(MISSES_DEFAULT), 1, MISSES_MAX)?,
+            tier: row.tier,
+            effort: row.effort,
+            budget,
+            order: if row.gates_first { Order::GatesFirst } else { Order::WorkFirst },
+            name,
+        })
+    }
+
+    fn after(
+        &self,
+        name: &str,
+        after: Option<Vec<String>>,
+        above: &[Stage],
+    ) -> Result<Vec<usize>, FlowError> {
+        let Some(after) = after else {
+            return Ok(above.len().checked_sub(1).into_iter().collect());
+        };
+        let position = |first: &String| {
+            above.iter().position(|stage| stage.name == *first).ok_or_else(|| {
+                self.wrong(Some(name), format!("waits for `{first}`, which is not a stage above it"))
+            })
+        };
+        after.iter().map(position).collect()
+    }
+
+    fn work(
+        &mut self,
+        row: &mut RawStage,
+        has_no_gates: bool,
+        params: &mut BTreeMap<String, Param>,
+        depth: usize,
+    ) -> Result<Work, FlowError> {
+        let name = row.name.clone();
+        let is_each = row.each.is_some();
+        let kinds = (
+            row.agent.take(),
+            row.command.take(),
+            row.each.take(),
+            row.flow.take(),
+            row.deliver.take(),
+        );
+        if !is_each && (row.at_once.is_some() || row.items_max.is_some() || !row.stage.is_empty()) {
+            let problem = "has `at_once`, `items_max` or a table inside, but no `each`";
+            return Err(self.wrong(Some(&name), problem));
+        }
+        match kinds {
+            (Some(role), None, None, None, None) => {
+                if is_plain_name(&role) {
+                    Ok(Work::Agent { role })
+                } else {
+                    Err(self.wrong(Some(&name), format!("has the role `{role}`, which is not a plain name")))
+                }
+            }
+            (None, Some(run), None, None, None) => Ok(Work::Command { run }),
+            (None, None, Some(list), None, None) => {
+                let at_once = row.at_once.unwrap_or(AT_ONCE_DEFAULT);
+                let items_max = row.items_max.unwrap_or(ITEMS_MAX_DEFAULT);
+                if !(1..=AT_ONCE_MAX).contains(&at_once) {
+                    let problem = format!("has at_once = {at_once}, which is not between 1 and {AT_ONCE_MAX}");
+                    return Err(self.wrong(Some(&name), problem));
+                }
+                if !(1..=ITEMS_MAX).contains(&items_max) {
+                    let problem = format!("has items_max = {items_max}, which is not between 1 and {ITEMS_MAX}");
+                    return Err(self.wrong(Some(&name), problem));
+                }
+                if row.stage.is_empty() {
+                    return Err(self.wrong(Some(&name), "goes over a list, but has no table inside"));
+                }
+                let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
+                Ok(Work::Each { list, at_once, items_max, stages })
+            }
+            (None, None, None, Some(used), None) => {
+                let inner = self.flow(&used, depth + 1)?;
+                for (name, param) in inner.params {
+                    params.entry(name).or_insert(param);
+                }
+                Ok(Work::Flow { name: used, stages: inner.stages })
+            }
+            (None, None, None, None, Some(what)) => Ok(Work::Deliver { what }),
+            (None, None, None, None, None) if !has_no_gates => Ok(Work::Nothing),
+            (None, None, None, None, None) => {
+                Err(self.wrong(Some(&name), "has neither work nor gates"))
+            }
+            _ => {
+                let problem = "has more than one of `agent`, `command`, `each`, `flow` and `deliver`";
+                Err(self.wrong(Some(&name), problem))
+            }
+        }
+    }
+}
+
+impl RawWhen {
+    fn parse(when: Option<Self>) -> Result<When, String> {
+        let conditions = match when {
+            None => Vec::new(),
+            Some(Self::One(condition)) => vec![condition],
+            Some(Self::All(conditions)) => conditions,
+        };
+        let parsed = conditions.into_iter().map(|RawCondition { param, item, is }| {
+            if is.is_empty() {
+                return Err("has a condition that can never hold: `is` is empty".to_owned());
+            }
+            match (param, item) {
+                (Some(name), None) => Ok(Condition::Param { name, is }),
+                (None, Some(tag)) => Ok(Condition::Item { tag, is }),
+                (Some(_), Some(_)) | (None, None) => {
+                    Err("has a condition without exactly one of `param` and `item`".to_owned())
+                }
+            }
+        });
+        parsed.collect::<Result<_, _>>().map(When)
+    }
+}
+
+impl RawGate {
+    fn parse(self) -> Result<Gate, String> {
+        let auto = if self.auto { Auto::Allowed } else { Auto::Never };
+        let is_human = self.human.is_some();
+        let checks = [
+            self.artifact.map(|name| ("artifact".to_owned(), Check::Artifact { name })),
+            self.command.map(|run| ("command".to_owned(), Check::Command { run })),
+            self.review.map(|role| (role.clone(), Check::Review { role })),
+            self.human.map(|question| ("human".to_owned(), Check::Human { question, auto })),
+            self.verify.filter(|on| *on).map(|_| ("verify".to_owned(), Check::Verify)),
+            self.land.filter(|on| *on).map(|_| ("land".to_owned(), Check::Land)),
+            self.check.map(|name| (name.clone(), Check::BuiltIn { name })),
+        ];
+        let mut checks = checks.into_iter().flatten();
+        let (Some((default, check)), None) = (checks.next(), checks.next()) else {
+            return Err("has a gate without exactly one of `artifact`, `command`, `review`, `human`, `verify`, `land` and `check`".to_owned());
+        };
+        let name = self.name.unwrap_or(default);
+        if !is_plain_name(&name) {
+            return Err(format!("has a gate called `{name}`, which is not a plain name"));
+        }
+        if self.auto && !is_human {
+            return Err(format!("has a gate `{name}` with `auto`, which only a human gate can have"));
+        }
+        let weight = if self.advisory { Weight::Advisory } else { Weight::Binding };
+        let gate = Gate {
+            name,
+            phase: self.phase,
+            check,
+            reads: self.reads,
+            writes: self.writes,
+            redo: self.redo,
+            when: RawWhen::parse(self.when)?,
+            weight,
+        };
+        if weight == Weight::Advisory && (is_human || gate.is_proof()) {
+            return Err(format!(
+                "has an advisory gate `{}`: a person, `verify` and `land` cannot merely advise",
+                gate.name
+            ));
+        }
+        Ok(gate)
+    }
+}

@@ -1,0 +1,325 @@
+//! The names of things in a run: scopes, units, attempts, judgements, questions.
+//!
+//! All of them read the same in speech, in the journal, on a screen and in a shell:
+//! `build.T2/implement#3/code-review#1` is the first look of the gate `code-review` at the
+//! third attempt at the stage `implement` for the item `T2` of `build`.
+//!
+//! Invariant: the text form is the identity. Every name can be parsed back from what it prints.
+//! Invariant: numbers are never reused. They are the fencing tokens of the engine.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The most characters an item's id may have.
+pub const ITEM_ID_CHARS_MAX: usize = 40;
+
+/// A table of stages in use: the flow's own table, or the table of one item of an `each`.
+///
+/// The root is empty, and the table for task `T2` of slice `S1` is `slices.S1/tasks.T2`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Scope(String);
+
+/// One stage in one scope.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct UnitId {
+    /// Where.
+    pub scope: Scope,
+    /// Which stage of that table.
+    pub stage: String,
+}
+
+/// One try at a unit. Also its fencing token: a report that names an older attempt is ignored.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct AttemptId {
+    /// What is tried.
+    pub unit: UnitId,
+    /// Counted from one. Never reused, not even when a unit is reset.
+    pub number: u32,
+}
+
+/// One look by a gate at one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct JudgementId {
+    /// What is looked at.
+    pub attempt: AttemptId,
+    /// The name of the gate.
+    pub gate: String,
+    /// Counted from one for each gate and attempt.
+    pub number: u32,
+}
+
+/// Something that runs outside on our behalf: an attempt at the work, or a gate's look at it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum CallId {
+    /// Work.
+    Attempt(AttemptId),
+    /// A look by a gate.
+    Judgement(JudgementId),
+}
+
+/// A question to a person: `Q1`, `Q2`, … in the order in which they were asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct QuestionId(pub u32);
+
+/// A text that is not the name of what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAName {
+    /// The text.
+    pub text: String,
+    /// What was expected, with an example.
+    pub expected: &'static str,
+}
+
+impl Scope {
+    /// The flow's own table.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Whether this is the flow's own table.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The unit for `stage` in this scope.
+    pub fn unit(&self, stage: &str) -> UnitId {
+        UnitId { scope: self.clone(), stage: stage.to_owned() }
+    }
+
+    /// The scope that this one lies in, unless it is the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (outer, _) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
+        (!self.0.is_empty()).then(|| Self(outer.to_owned()))
+    }
+
+    /// The way from the root to here: each step is an `each` stage and one of its items.
+    pub fn steps(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.split('/').filter_map(|step| step.split_once('.'))
+    }
+
+    /// The scope and the `each` stage that this scope is an item of, unless it is the root.
+    pub fn origin(&self) -> Option<(Self, String)> {
+        let (_, step) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
+        let (group, _) = step.split_once('.')?;
+        Some((self.parent()?, group.to_owned()))
+    }
+
+    /// The id of the innermost item, unless this is the root.
+    pub fn item(&self) -> Option<&str> {
+        self.steps().last().map(|(_, item)| item)
+    }
+
+    /// Whether this scope is `outer` or lies somewhere inside it.
+    pub fn within(&self, outer: &Self) -> bool {
+        let rest = self.0.strip_prefix(&outer.0);
+        rest.is_some_and(|rest| outer.0.is_empty() || rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// As a text; empty for the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl UnitId {
+    /// The table for one item of this unit, which is an `each`.
+    pub fn item(&self, id: &str) -> Scope {
+        Scope(format!("{self}.{id}"))
+    }
+
+    /// The attempt with this number.
+    pub fn attempt(&self, number: u32) -> AttemptId {
+        AttemptId { unit: self.clone(), number }
+    }
+
+    /// The stage's place in the flow, without items: `build/implement` for all its tasks.
+    pub fn place(&self) -> String {
+        let groups = self.scope.steps().map(|(group, _)| group);
+        groups.chain([self.stage.as_str()]).collect::<Vec<&str>>().join("/")
+    }
+}
+
+impl AttemptId {
+    /// One look of a gate at this attempt.
+    pub fn judgement(&self, gate: &str, number: u32) -> JudgementId {
+        JudgementId { attempt: self.clone(), gate: gate.to_owned(), number }
+    }
+}
+
+impl CallId {
+    /// The attempt that is made or looked at.
+    pub fn attempt(&self) -> &AttemptId {
+        match self {
+            Self::Attempt(attempt) => attempt,
+            Self::Judgement(judgement) => &judgement.attempt,
+        }
+    }
+
+    /// The unit that it is about.
+    pub fn unit(&self) -> &UnitId {
+        &self.attempt().unit
+    }
+}
+
+/// Whether a text is a legal id of an item: `[A-Za-z0-9][A-Za-z0-9_-]{0,39}`.
+pub fn is_item_id(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.len() <= ITEM_ID_CHARS_MAX
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(plain)
+}
+
+/// Whether a text is a legal name of a stage, gate, role, list or parameter.
+pub fn is_plain_name(text: &str) -> bool {
+    is_item_id(text)
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for UnitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scope: Scope(scope), stage } = self;
+        if scope.is_empty() { f.write_str(stage) } else { write!(f, "{scope}/{stage}") }
+    }
+}
+
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.unit, self.number)
+    }
+}
+
+impl fmt::Display for JudgementId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}#{}", self.attempt, self.gate, self.number)
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attempt(attempt) => attempt.fmt(f),
+            Self::Judgement(judgement) => judgement.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Q{}", self.0)
+    }
+}
+
+impl fmt::Display for NotAName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not the name of {}", self.text, self.expected)
+    }
+}
+
+impl std::error::Error for NotAName {}
+
+fn not_a_name(text: &str, expected: &'static str) -> NotAName {
+    NotAName { text: text.to_owned(), expected }
+}
+
+/// Splits `name#3` into its name and number.
+fn numbered(text: &str) -> Option<(&str, u32)> {
+    let (name, number) = text.rsplit_once('#')?;
+    let number = number.parse().ok().filter(|number| *number > 0)?;
+    Some((name, number))
+}
+
+impl FromStr for UnitId {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let wrong = || not_a_name(text, "a unit, such as `build.T2/implement`");
+        let (scope, stage) = text.rsplit_once('/').unwrap_or(("", text));
+        let is_step = |step: &str| {
+            step.split_once('.').is_some_and(|(group, id)| is_plain_name(group) && is_item_id(id))
+        };
+        let is_scope = scope.is_empty() || scope.split('/').all(is_step);
+        if is_scope && is_plain_name(stage) {
+            Ok(Self { scope: Scope(scope.to_owned()), stage: stage.to_owned() })
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl FromStr for AttemptId {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let wrong = || not_a_name(text, "an attempt, such as `build.T2/implement#3`");
+        let (unit, number) = numbered(text).ok_or_else(wrong)?;
+        Ok(Self { unit: unit.parse().map_err(|_| wrong())?, number })
+    }
+}
+
+impl FromStr for JudgementId {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let wrong = || not_a_name(text, "a judgement, such as `build.T2/implement#3/code-review#1`");
+        let (rest, number) = numbered(text).ok_or_else(wrong)?;
+        let (attempt, gate) = rest.rsplit_once('/').ok_or_else(wrong)?;
+        let attempt = attempt.parse().map_err(|_| wrong())?;
+        if is_plain_name(gate) {
+            Ok(Self { attempt, gate: gate.to_owned(), number })
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl FromStr for CallId {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        match text.parse::<JudgementId>() {
+            Ok(judgement) => Ok(Self::Judgement(judgement)),
+            Err(_) => text.parse().map(Self::Attempt),
+        }
+    }
+}
+
+impl FromStr for QuestionId {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let number = text.strip_prefix(['Q', 'q']).and_then(|number| number.parse().ok());
+        number.map(Self).ok_or_else(|| not_a_name(text, "a question, such as `Q1`"))
+    }
+}
+
+/// Writes a name as its text, and reads it back.
+macro_rules! written_as_text {
+    ($($name:ty),*) => {$(
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NotAName;
+
+            fn try_from(text: String) -> Result<Self, NotAName> {
+                text.parse()
+            }
+        }
+    )*};
+}
+
+written_as_text!(UnitId, AttemptId, JudgementId, CallId, QuestionId);

@@ -1,0 +1,40 @@
+//! The law of a run: pure, without IO, clock or chance.
+//!
+//! Read in this order:
+//!
+//! 1. [`flow`]: what a person writes down.
+//! 2. [`event`]: what can happen. The journal holds these, and only these.
+//! 3. [`run`]: where we are, as a fold over events. It decides nothing.
+//! 4. [`decide`](mod@decide): what an input means now. The only place with rules.
+//! 5. [`wanted`](mod@wanted): what should be going on outside, given where we are.
+//! 6. [`view`]: what a door may show. Made from a run, never turned back into one.
+//!
+//! What is not here: files, processes, git, SQLite, agents, the time of day. Everything that
+//! happens outside arrives as an [`Input`] that carries its time, and everything that should
+//! happen outside is said by [`wanted()`].
+//!
+//! Invariant: the same run and input always give the same facts.
+//! Invariant: [`Run::take`] cannot fail and decides nothing, so that an old journal means the
+//! same to every later version.
+//! Invariant: no floats. Money is micro-dollars, time is milliseconds, both `u64`.
+
+pub mod event;
+pub mod failure;
+pub mod flow;
+pub mod id;
+pub mod item;
+pub mod money;
+pub mod run;
+pub mod verdict;
+
+pub mod decide;
+pub mod reading;
+pub mod view;
+pub mod wanted;
+
+pub use decide::{Command, Input, Refusal, Report, decide};
+pub use run::Run;
+pub use wanted::{Effect, wanted};
+
+/// A moment: milliseconds since 1970, UTC. It arrives from outside and is only ever compared.
+pub type Time = u64;

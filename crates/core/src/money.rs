@@ -1,0 +1,163 @@
+//! What calls cost: micro-dollars and tokens, known or unknown, never a float.
+
+use std::{collections::BTreeMap, fmt, ops::AddAssign};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::CallId;
+
+/// An amount in micro-dollars: 1,000,000 are one dollar.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Money(pub u64);
+
+/// What one call cost. A price that nobody reported is unknown, and unknown is never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// The program reported it, or it is no agent at all.
+    Known(Money),
+    /// The program did not say.
+    Unknown,
+}
+
+/// Tokens by kind, as the program reported them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    /// Read by the model, not from a cache.
+    #[serde(default)]
+    pub input: u64,
+    /// Written by the model.
+    #[serde(default)]
+    pub output: u64,
+    /// Read from a cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Written to a cache.
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
+/// What one call used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Money.
+    pub cost: Cost,
+    /// Tokens.
+    #[serde(default)]
+    pub tokens: Tokens,
+}
+
+/// What was spent and what is held back for calls under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The sum of all known costs.
+    pub known: Money,
+    /// What calls of unknown cost had reserved: they may have cost up to this much.
+    pub unknown_at_most: Money,
+    /// How many calls ended without saying what they cost.
+    pub n_unknown: u32,
+    /// The sum of all reported tokens.
+    pub tokens: Tokens,
+    /// What is held back, by call.
+    reserved: BTreeMap<CallId, Money>,
+}
+
+impl Money {
+    /// Parses dollars with at most six decimals, such as `2` or `0.25`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(part) || part.len() > 6 {
+            return None;
+        }
+        let whole: u64 = whole.parse().ok()?;
+        let micros: u64 = format!("{part:0<6}").parse().ok()?;
+        whole.checked_mul(1_000_000)?.checked_add(micros).map(Self)
+    }
+
+    /// The smaller of what is left and zero.
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Money {
+    /// Dollars with two decimals; four where two would hide the amount.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        if self.0 > 0 && self.0 < 100_000 {
+            write!(f, "${dollars}.{:04}", micros / 100)
+        } else {
+            write!(f, "${dollars}.{:02}", micros / 10_000)
+        }
+    }
+}
+
+impl AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+    }
+}
+
+impl Tokens {
+    /// All tokens, whatever their kind.
+    pub fn total(self) -> u64 {
+        [self.output, self.cache_read, self.cache_write]
+            .into_iter()
+            .fold(self.input, u64::saturating_add)
+    }
+}
+
+impl Spent {
+    /// Nothing, and that is known: a command is not an agent.
+    pub const NOTHING: Self = Self {
+        cost: Cost::Known(Money(0)),
+        tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+    };
+
+    /// Nobody can say.
+    pub const UNKNOWN: Self = Self {
+        cost: Cost::Unknown,
+        tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+    };
+}
+
+impl Ledger {
+    /// What a cap has to count: known costs, what unknown ones may have been, what is held back.
+    pub fn committed(&self) -> Money {
+        let mut sum = self.known;
+        sum += self.unknown_at_most;
+        self.reserved.values().for_each(|held| sum += *held);
+        sum
+    }
+
+    /// Holds an amount back for a call.
+    pub(crate) fn reserve(&mut self, call: CallId, amount: Money) {
+        self.reserved.insert(call, amount);
+    }
+
+    /// Takes in what a call cost, and lets go of what was held back for it.
+    pub(crate) fn settle(&mut self, call: &CallId, spent: Spent) {
+        let held = self.reserved.remove(call).unwrap_or_default();
+        self.tokens += spent.tokens;
+        match spent.cost {
+            Cost::Known(cost) => self.known += cost,
+            Cost::Unknown => {
+                self.unknown_at_most += held;
+                self.n_unknown += 1;
+            }
+        }
+    }
+}

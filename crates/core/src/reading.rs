@@ -1,0 +1,137 @@
+//! What a call may read: exactly the artifacts that its row names, and nothing later than it.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    event::Blob,
+    flow::{REQUEST, Stage, matches_name},
+    id::{Scope, UnitId},
+    run::{Opened, Run, Unit},
+};
+
+/// One file of an inbox.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reading {
+    /// Its name in the inbox. What comes from inside an item lies below the item's scope.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where an artifact comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The user's own words.
+    Request,
+    /// Something that was written.
+    Blob(Blob),
+}
+
+/// The inbox of a unit's work, or of one of its gates.
+pub fn inbox(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<Reading> {
+    let stage = run.stage(unit);
+    let reads = match gate.and_then(|gate| stage.gate(gate)) {
+        Some(position) => &stage.gates[position].reads,
+        None => &stage.reads,
+    };
+    let mut found: Vec<Reading> =
+        reads.iter().flat_map(|name| find(run, unit, &artifact_name(name, &unit.scope))).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The name of an artifact in a scope: `{item}` is the id of its innermost item.
+pub fn artifact_name(pattern: &str, scope: &Scope) -> String {
+    pattern.replace("{item}", scope.item().unwrap_or_default())
+}
+
+/// All artifacts of a run: scope, name, content.
+pub fn artifacts(run: &Run) -> Vec<(Scope, String, Blob)> {
+    let mut found = Vec::new();
+    for (id, _, unit) in run.units() {
+        for (name, blob) in &unit.artifacts {
+            found.push((id.scope.clone(), name.clone(), blob.clone()));
+        }
+    }
+    found
+}
+
+/// The nearest row that wrote it is meant. A pattern means all rows, the nearest for each name.
+fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<Reading> {
+    if name == REQUEST {
+        return vec![Reading { name: name.to_owned(), source: Source::Request }];
+    }
+    let mut found = BTreeMap::new();
+    let mut here = unit.clone();
+    loop {
+        let (stages, table) = run.table(&here.scope);
+        let own = stages.iter().position(|stage| stage.name == here.stage);
+        let own = own.expect("a unit names a stage of its flow");
+        let search = Search { name, reader: unit };
+        for row in (0..=own).rev() {
+            let id = here.scope.unit(&stages[row].name);
+            search.row(stages[row].inner(), &id, &table.units[row], &mut found);
+            if !name.contains('*') && !found.is_empty() {
+                return readings(found);
+            }
+        }
+        match here.scope.origin() {
+            Some((scope, group)) => here = scope.unit(&group),
+            None => return readings(found),
+        }
+    }
+}
+
+fn readings(found: BTreeMap<String, Blob>) -> Vec<Reading> {
+    found.into_iter().map(|(name, blob)| Reading { name, source: Source::Blob(blob) }).collect()
+}
+
+/// What is looked for, and by whom.
+struct Search<'a> {
+    name: &'a str,
+    reader: &'a UnitId,
+}
+
+impl Search<'_> {
+    /// All that is meant in a unit and in the tables inside it.
+    fn row(&self, inner: &[Stage], id: &UnitId, unit: &Unit, found: &mut BTreeMap<String, Blob>) {
+        // What a row around the reader wrote itself is later than the reader.
+        if !self.is_around(id) {
+            for (name, blob) in &unit.artifacts {
+                if matches_name(self.name, name) {
+                    let is_ours = self.reader.scope.within(&id.scope);
+                    let name = if is_ours { name.clone() } else { format!("{}/{name}", id.scope) };
+                    found.entry(name).or_insert_with(|| blob.clone());
+                }
+            }
+        }
+        for (item, inside) in unit.inner.members() {
+            let scope = id.item(&item.id);
+            if inside.opened == Opened::Yes && self.may_see(id, unit, &item.id) {
+                for (stage, unit) in inner.iter().zip(&inside.units).rev() {
+                    self.row(stage.inner(), &scope.unit(&stage.name), unit, found);
+                }
+            }
+        }
+    }
+
+    /// Whether the reader lies inside an item of this unit.
+    fn is_around(&self, id: &UnitId) -> bool {
+        self.step_into(id).is_some()
+    }
+
+    /// The item of this unit that the reader lies in.
+    fn step_into(&self, id: &UnitId) -> Option<&str> {
+        let depth = id.scope.steps().count();
+        let (group, item) = self.reader.scope.steps().nth(depth)?;
+        (group == id.stage && self.reader.scope.within(&id.scope)).then_some(item)
+    }
+
+    /// Of the items beside its own, a reader sees those that its item waited for.
+    fn may_see(&self, each: &UnitId, unit: &Unit, item: &str) -> bool {
+        let Some(own) = self.step_into(each) else { return true };
+        let own = unit.inner.item(own);
+        own.is_some_and(|own| own.after.iter().any(|first| first == item))
+    }
+}

@@ -1,0 +1,713 @@
+//! Where a run stands: a fold over its records. [`Run::take`] decides nothing and cannot fail.
+//!
+//! The tables, units and items of a run are a tree (`run/table.rs`) whose nodes are shared
+//! between copies, so that copying a run is cheap and a decision touches only its own path.
+//!
+//! Invariant: a run is never serialised, and nothing but [`Run::take`] and [`Run::apply`]
+//! changes it.
+
+mod table;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+};
+
+use crate::{
+    Time,
+    event::{Answer, Call, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling, SentBack, Start},
+    failure::{FaultClass, fingerprint},
+    flow::{Condition, Flow, Stage, When, Work, followers},
+    id::{AttemptId, CallId, QuestionId, Scope, UnitId},
+    item::Item,
+    money::{Cost, Ledger, Money},
+    verdict::{Finding, Proof, Severity, Verdict},
+};
+
+pub use table::{Confidence, Due, Inner, Look, Opened, Standing, State, Table, Unit};
+
+/// A flow under way.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was frozen at the start.
+    law: Option<Arc<Law>>,
+    /// Its life.
+    phase: Phase,
+    /// The time of the last record.
+    now: Time,
+    /// The time of the first.
+    started_at: Time,
+    /// The flow's own table.
+    root: Arc<Table>,
+    /// Lists that stages reported, by where they can be seen.
+    lists: BTreeMap<(Scope, String), Arc<Vec<Item>>>,
+    /// Questions that nobody answered yet.
+    questions: BTreeMap<QuestionId, Arc<Question>>,
+    /// Questions ever asked.
+    n_questions: u32,
+    /// Calls that were started and have no ending, also those that no longer matter.
+    calls: BTreeMap<CallId, Call>,
+    /// Calls ever started.
+    n_calls: u32,
+    /// Money.
+    ledger: Ledger,
+    /// The cap of the whole run, which a person may have raised.
+    budget: Option<Money>,
+    /// How often the same failure was seen since a person last looked.
+    failures: Arc<BTreeMap<Failure, u32>>,
+    /// Marks of effects that must happen once, and whether they are done.
+    marks: BTreeMap<String, Mark>,
+    /// Facts taken in: the order of arrival.
+    n_facts: u64,
+}
+
+/// What was frozen at the start.
+#[derive(Debug)]
+pub struct Law {
+    /// The table.
+    pub flow: Flow,
+    /// Everything else.
+    pub start: Start,
+}
+
+/// The life of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing happened yet.
+    Fresh,
+    /// Work may start.
+    Going,
+    /// Nothing new starts.
+    Held(Hold),
+    /// Nothing is left to do.
+    Over(End),
+}
+
+/// Whether an effect that must happen once has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is about to.
+    Intended,
+    /// It has.
+    Done,
+}
+
+/// What makes two failures the same: place, class and fingerprint.
+type Failure = (String, FaultClass, String);
+
+impl Default for Run {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Run {
+    /// A run to which nothing has happened.
+    pub fn new() -> Self {
+        Self {
+            law: None,
+            phase: Phase::Fresh,
+            now: 0,
+            started_at: 0,
+            root: Arc::new(Table::fresh(&[])),
+            lists: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            n_questions: 0,
+            calls: BTreeMap::new(),
+            n_calls: 0,
+            ledger: Ledger::default(),
+            budget: None,
+            failures: Arc::default(),
+            marks: BTreeMap::new(),
+            n_facts: 0,
+        }
+    }
+
+    /// Takes a whole record in.
+    pub fn take(&mut self, record: &Record) {
+        self.now = self.now.max(record.at);
+        record.facts.iter().for_each(|fact| self.apply(fact));
+    }
+
+    /// Moves the time on without a fact, as far as the next record will say.
+    pub(crate) fn at(mut self, time: Time) -> Self {
+        self.now = self.now.max(time);
+        self
+    }
+
+    /// Takes one fact in.
+    pub fn apply(&mut self, event: &Event) {
+        self.n_facts += 1;
+        match event {
+            Event::RunStarted(start) => self.start(start),
+            Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),
+            Event::RunResumed { .. } => {
+                self.phase = Phase::Going;
+                self.failures = Arc::default();
+            }
+            Event::BudgetRaised { budget, .. } => self.budget = Some(*budget),
+            Event::RunEnded { end } => self.phase = Phase::Over(*end),
+            Event::ItemsListed { scope, list, items } => {
+                self.lists.insert((scope.clone(), list.clone()), Arc::new(items.clone()));
+            }
+            Event::UnitSkipped { unit } => self.unit_mut(unit).1.state = State::Skipped,
+            Event::GateSkipped { unit, gate } => {
+                let (stage, unit) = self.unit_mut(unit);
+                unit.skipped.insert(gate.clone());
+                unit.step_over_skipped(stage);
+            }
+            Event::AttemptStarted { attempt, call } => self.attempt_started(attempt, call.as_ref()),
+            Event::AttemptEnded { attempt, outcome, receipt } => {
+                self.attempt_ended(attempt, outcome, receipt.as_ref());
+            }
+            Event::JudgementStarted { judgement, call } => {
+                let (_, unit) = self.unit_mut(&judgement.attempt.unit);
+                if let State::Judging { look, .. } = &mut unit.state {
+                    *look = Look::UnderWay(judgement.number);
+                    unit.looks = judgement.number;
+                }
+                self.call_started(CallId::Judgement(judgement.clone()), call);
+            }
+            Event::Judged { judgement, ruling, receipt } => {
+                self.settle(&CallId::Judgement(judgement.clone()), receipt);
+                let artifacts = receipt.artifacts.clone();
+                self.judged(&judgement.attempt.unit, &judgement.gate, ruling);
+                self.unit_mut(&judgement.attempt.unit).1.artifacts.extend(artifacts);
+            }
+            Event::CallSettled { call, spent } => {
+                self.settle(call, &Receipt::of(*spent));
+            }
+            Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
+            Event::GateWaived { unit, gate, .. } => {
+                self.unit_mut(unit).1.confidence = Confidence::Doubted;
+                self.pass_gate(unit, gate);
+            }
+            Event::QuestionAsked(question) => {
+                self.n_questions = question.id.0;
+                self.unit_mut(&question.unit).1.state = State::Asking { question: question.id };
+                self.questions.insert(question.id, Arc::new(question.as_ref().clone()));
+            }
+            Event::Answered { question, answer, words, .. } => {
+                self.answered(*question, answer, words);
+            }
+            Event::UnitReopened { unit, by, findings, words } => {
+                self.reopen(unit, by, findings, words);
+            }
+            Event::UnitAccepted { unit } => self.close(unit, State::Accepted),
+            Event::UnitFailed { unit, kind, .. } => self.close(unit, State::Failed { kind: *kind }),
+            Event::Landed { unit, commit, .. } => {
+                self.unit_mut(unit).1.landed = Some(commit.clone());
+            }
+            Event::EffectIntended { mark, .. } => {
+                self.marks.entry(mark.clone()).or_insert(Mark::Intended);
+            }
+            Event::EffectDone { mark, .. } => {
+                self.marks.insert(mark.clone(), Mark::Done);
+            }
+        }
+    }
+
+    fn start(&mut self, start: &Start) {
+        let flow = Flow::parse(&start.flow, &start.texts)
+            .expect("the flow in a journal was checked when its run started");
+        self.phase = Phase::Going;
+        self.started_at = self.now;
+        self.root = Arc::new(Table::fresh(&flow.stages));
+        self.budget = start.limits.budget;
+        self.law = Some(Arc::new(Law { flow, start: start.clone() }));
+    }
+
+    fn attempt_started(&mut self, attempt: &AttemptId, call: Option<&Call>) {
+        let now = self.now;
+        let members = match &self.stage(&attempt.unit).work {
+            Work::Each { list, .. } => {
+                Some(self.items(&attempt.unit, list).unwrap_or_default().to_vec())
+            }
+            Work::Flow { name, .. } => {
+                Some(vec![Item { id: name.clone(), ..Item::default() }])
+            }
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
+                None
+            }
+        };
+        let (stage, unit) = self.unit_mut(&attempt.unit);
+        unit.state = State::Working;
+        unit.attempt = attempt.number;
+        unit.since = now;
+        unit.confidence = Confidence::Clean;
+        unit.found.clear();
+        unit.looks = 0;
+        unit.faults = 0;
+        if let Some(items) = members {
+            unit.inner.bind(stage.inner(), &items);
+        }
+        if let Some(call) = call {
+            self.call_started(CallId::Attempt(attempt.clone()), call);
+        }
+    }
+
+    fn attempt_ended(&mut self, attempt: &AttemptId, outcome: &Outcome, receipt: Option<&Receipt>) {
+        if let Some(receipt) = receipt {
+            self.settle(&CallId::Attempt(attempt.clone()), receipt);
+        }
+        if let Outcome::Fault { class, what } = outcome {
+            self.count_failure(&attempt.unit, *class, what);
+        }
+        let (now, arrived) = (self.now, self.n_facts);
+        let (stage, unit) = self.unit_mut(&attempt.unit);
+        unit.since = now;
+        if let Some(receipt) = receipt {
+            unit.artifacts.extend(receipt.artifacts.clone());
+        }
+        match outcome {
+            Outcome::Done => {
+                unit.receipt = receipt.cloned().map(Arc::new);
+                unit.misses = 0;
+                unit.setbacks = 0;
+                unit.come_to_gate(stage, 0, arrived);
+            }
+            Outcome::Fault { .. } => {
+                unit.state = State::Waiting;
+                unit.misses += 1;
+                unit.setbacks = 0;
+            }
+            Outcome::Partial { .. } | Outcome::Blocked { .. } => {
+                unit.state = State::Waiting;
+                unit.misses = 0;
+                unit.setbacks = 0;
+            }
+            Outcome::Limited { until } => {
+                unit.state = State::Waiting;
+                unit.setbacks += 1;
+                unit.not_before = *until;
+            }
+            Outcome::Lost | Outcome::Interrupted => {
+                unit.state = State::Waiting;
+                unit.setbacks += 1;
+            }
+        }
+    }
+
+    fn judged(&mut self, id: &UnitId, gate: &str, ruling: &Ruling) {
+        if let Ruling::Fault { class, what } = ruling {
+            self.count_failure(id, *class, what);
+        }
+        if let Ruling::Verdict(Verdict::Revise { findings }) = ruling
+            && let Some(what) = command_failure(findings)
+        {
+            self.count_failure(id, FaultClass::CommandFailed, &what);
+        }
+        let now = self.now;
+        let (_, unit) = self.unit_mut(id);
+        unit.since = now;
+        let State::Judging { look, .. } = &mut unit.state else { return };
+        *look = Look::Pending;
+        match ruling {
+            Ruling::Verdict(verdict) => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+                let worst = verdict.findings().iter().map(|finding| finding.severity).max();
+                if worst == Some(Severity::Critical) {
+                    unit.confidence = Confidence::Doubted;
+                }
+                unit.n_findings += u32::try_from(verdict.findings().len()).unwrap_or(u32::MAX);
+                unit.notes.extend(verdict.findings().iter().cloned());
+                unit.found.extend(verdict.findings().iter().cloned());
+                match verdict {
+                    Verdict::Pass { .. } => self.pass_gate(id, gate),
+                    // What follows from the others is a fact of its own.
+                    Verdict::Revise { findings } => {
+                        let serious = findings.iter().filter(|f| f.is_serious()).count();
+                        unit.serious.insert(gate.to_owned(), serious);
+                        unit.confidence = Confidence::Doubted;
+                    }
+                    Verdict::Block { .. } => unit.confidence = Confidence::Doubted,
+                }
+            }
+            Ruling::Fault { .. } => {
+                unit.faults += 1;
+                unit.setbacks = 0;
+            }
+            Ruling::Limited { until } => {
+                unit.setbacks += 1;
+                unit.not_before = *until;
+            }
+            Ruling::Lost | Ruling::Interrupted => unit.setbacks += 1,
+        }
+    }
+
+    /// Trying again is all there is to a retry. What follows from others is a fact of its own.
+    fn answered(&mut self, question: QuestionId, answer: &Answer, words: &str) {
+        let Some(question) = self.questions.remove(&question) else { return };
+        match answer {
+            Answer::Retry => {
+                let arrived = self.n_facts;
+                let (stage, unit) = self.unit_mut(&question.unit);
+                unit.misses = 0;
+                unit.setbacks = 0;
+                unit.granted = unit.spent;
+                if !words.is_empty() {
+                    unit.words.push(words.to_owned());
+                }
+                match question.gate.as_deref().and_then(|gate| stage.gate(gate)) {
+                    Some(gate) => {
+                        let looks = unit.looks;
+                        unit.come_to_gate(stage, gate, arrived);
+                        unit.looks = looks;
+                    }
+                    None => unit.state = State::Waiting,
+                }
+            }
+            Answer::Approve | Answer::Revise | Answer::Waive { .. } | Answer::GiveUp => {}
+        }
+    }
+
+    fn pass_gate(&mut self, id: &UnitId, gate: &str) {
+        let arrived = self.n_facts;
+        let (stage, unit) = self.unit_mut(id);
+        let position = stage.gate(gate).expect("a fact names a gate of its stage");
+        unit.come_to_gate(stage, position + 1, arrived);
+    }
+
+    fn close(&mut self, id: &UnitId, state: State) {
+        let now = self.now;
+        let (_, unit) = self.unit_mut(id);
+        unit.state = state;
+        unit.since = now;
+    }
+
+    /// Resets a unit and all that came after it, and keeps the items that are already good.
+    fn reopen(
+        &mut self,
+        reopened: &UnitId,
+        by: &SentBack,
+        findings: &[Finding],
+        words: &str,
+    ) {
+        let law = Arc::clone(self.law_arc());
+        let stages = law.flow.table(&reopened.scope);
+        let position = position(stages, &reopened.stage);
+        let now = self.now;
+        let table = self.table_mut(&reopened.scope);
+        for follower in followers(stages, position) {
+            table.units[follower].reset(&stages[follower]);
+        }
+        // A person begins a new count, also at the gates after the one they sent back to.
+        if matches!(by, SentBack::Person { .. } | SentBack::Resumed) {
+            for follower in followers(stages, position) {
+                table.units[follower].serious.clear();
+            }
+        }
+        let unit = &mut table.units[position];
+        unit.sent_back(by);
+        unit.since = now;
+        unit.findings = findings.to_vec();
+        if !words.is_empty() {
+            unit.words.push(words.to_owned());
+        }
+        self.wake_outer(&reopened.scope);
+        let open = &self.root;
+        let flow = &law.flow;
+        let still_asked = |question: &Question| {
+            let (_, unit) = locate(flow, open, &question.unit);
+            unit.state == State::Asking { question: question.id }
+        };
+        self.questions.retain(|_, question| still_asked(question));
+    }
+
+    /// An `each` that failed because of its items works again when one of them does.
+    fn wake_outer(&mut self, scope: &Scope) {
+        let mut inner = scope.clone();
+        while let Some((outer, group)) = inner.origin() {
+            let (_, unit) = self.unit_mut(&outer.unit(&group));
+            if matches!(unit.state, State::Failed { .. }) {
+                unit.state = State::Working;
+            }
+            inner = outer;
+        }
+    }
+
+    fn call_started(&mut self, id: CallId, call: &Call) {
+        if let Some(reserved) = call.reserved {
+            self.ledger.reserve(id.clone(), reserved);
+        }
+        self.n_calls = call.ordinal;
+        self.calls.insert(id, call.clone());
+    }
+
+    fn settle(&mut self, call: &CallId, receipt: &Receipt) {
+        let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
+        self.ledger.settle(call, receipt.spent);
+        let unit = call.unit();
+        if self.has(unit) {
+            let (_, unit) = self.unit_beside(unit);
+            unit.spent += match receipt.spent.cost {
+                Cost::Known(cost) => cost,
+                Cost::Unknown => held,
+            };
+            unit.tokens += receipt.spent.tokens;
+        }
+    }
+
+    fn count_failure(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        let key = (unit.place(), class, fingerprint(what));
+        *Arc::make_mut(&mut self.failures).entry(key).or_default() += 1;
+    }
+
+    /// How often this failure was seen since a person last looked.
+    pub(crate) fn n_failures(&self, unit: &UnitId, class: FaultClass, what: &str) -> u32 {
+        let key = (unit.place(), class, fingerprint(what));
+        self.failures.get(&key).copied().unwrap_or_default()
+    }
+
+    /// The life of the run.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The time of the last record.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The time of the first record.
+    pub fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// Facts taken in.
+    pub fn n_facts(&self) -> u64 {
+        self.n_facts
+    }
+
+    /// What was frozen at the start.
+    ///
+    /// # Panics
+    /// Before the run started.
+    pub fn law(&self) -> &Law {
+        self.law_arc()
+    }
+
+    /// Whether the run has started.
+    pub fn is_started(&self) -> bool {
+        self.law.is_some()
+    }
+
+    fn law_arc(&self) -> &Arc<Law> {
+        self.law.as_ref().expect("a run that started has a law")
+    }
+
+    /// The row that a unit follows.
+    pub fn stage(&self, unit: &UnitId) -> &Stage {
+        let stages = self.law().flow.table(&unit.scope);
+        &stages[position(stages, &unit.stage)]
+    }
+
+    /// Where a unit stands.
+    pub fn unit(&self, id: &UnitId) -> &Unit {
+        locate(&self.law().flow, &self.root, id).1
+    }
+
+    /// Whether a name is that of a unit of this run.
+    pub fn has(&self, id: &UnitId) -> bool {
+        self.law.is_some() && find(&self.law().flow, &self.root, id).is_some()
+    }
+
+    /// The table in use in this scope, with its rows.
+    pub fn table(&self, scope: &Scope) -> (&[Stage], &Table) {
+        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut table: &Table = &self.root;
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &table.units[position].inner;
+            table = inner.table(item).expect("a scope names an item of its list");
+            stages = stages[position].inner();
+        }
+        (stages, table)
+    }
+
+    /// The attempt that the outside world may report on.
+    pub fn current(&self, id: &UnitId) -> AttemptId {
+        id.attempt(self.unit(id).attempt)
+    }
+
+    /// Calls that were started and have no ending, also those that no longer matter.
+    pub fn calls(&self) -> &BTreeMap<CallId, Call> {
+        &self.calls
+    }
+
+    /// Calls ever started.
+    pub fn n_calls(&self) -> u32 {
+        self.n_calls
+    }
+
+    /// Questions that nobody answered yet, in the order in which they were asked.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.questions.values().map(AsRef::as_ref)
+    }
+
+    /// One of them.
+    pub fn question(&self, id: QuestionId) -> Option<&Question> {
+        self.questions.get(&id).map(AsRef::as_ref)
+    }
+
+    /// Questions ever asked.
+    pub fn n_questions(&self) -> u32 {
+        self.n_questions
+    }
+
+    /// Money.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What the whole run may cost.
+    pub fn budget(&self) -> Option<Money> {
+        self.budget
+    }
+
+    /// Whether an effect that must happen once has happened.
+    pub fn mark(&self, mark: &str) -> Option<Mark> {
+        self.marks.get(mark).copied()
+    }
+
+    /// The items of a list, as seen from a unit: the nearest one on the way out.
+    pub fn items(&self, unit: &UnitId, list: &str) -> Option<&[Item]> {
+        let mut scope = Some(unit.scope.clone());
+        while let Some(here) = scope {
+            if let Some(items) = self.lists.get(&(here.clone(), list.to_owned())) {
+                return Some(items);
+            }
+            scope = here.parent();
+        }
+        None
+    }
+
+    /// Whether all conditions hold in this scope.
+    pub fn holds(&self, scope: &Scope, when: &When) -> bool {
+        when.0.iter().all(|condition| match condition {
+            Condition::Param { name, is } => {
+                self.law().start.params.get(name).is_some_and(|value| is.contains(value))
+            }
+            Condition::Item { tag, is } => {
+                self.tag(scope, tag).is_some_and(|value| is.iter().any(|known| known == value))
+            }
+        })
+    }
+
+    /// A tag of the item, or of the nearest item further out that has it.
+    fn tag(&self, scope: &Scope, tag: &str) -> Option<&str> {
+        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut table: &Table = &self.root;
+        let mut found = None;
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &table.units[position].inner;
+            found = inner.item(item)?.tags.get(tag).map(String::as_str).or(found);
+            table = inner.table(item)?;
+            stages = stages[position].inner();
+        }
+        found
+    }
+
+    /// The item that a scope belongs to.
+    pub fn item(&self, scope: &Scope) -> Option<&Item> {
+        let (outer, group) = scope.origin()?;
+        let (stages, table) = self.table(&outer);
+        table.units[position(stages, &group)].inner.item(scope.item()?)
+    }
+
+    /// All units that ever did something, from the top, those of items inside their `each`.
+    pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
+        let mut found = Vec::new();
+        if self.law.is_some() {
+            self.collect(&Scope::root(), &self.law().flow.stages, &self.root, &mut found);
+        }
+        found
+    }
+
+    fn collect<'a>(
+        &'a self,
+        scope: &Scope,
+        stages: &'a [Stage],
+        table: &'a Table,
+        found: &mut Vec<(UnitId, &'a Stage, &'a Unit)>,
+    ) {
+        for (stage, unit) in stages.iter().zip(&table.units) {
+            let id = scope.unit(&stage.name);
+            found.push((id.clone(), stage, unit));
+            for (item, inner) in unit.inner.members() {
+                if inner.opened == Opened::Yes {
+                    self.collect(&id.item(&item.id), stage.inner(), inner, found);
+                }
+            }
+        }
+    }
+
+    fn table_mut(&mut self, scope: &Scope) -> &mut Table {
+        let law = Arc::clone(self.law_arc());
+        let mut stages: &[Stage] = &law.flow.stages;
+        let mut table = Arc::make_mut(&mut self.root);
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &mut table.units[position].inner;
+            table = inner.table_mut(item).expect("a fact names an item of its list");
+            table.opened = Opened::Yes;
+            stages = stages[position].inner();
+        }
+        table
+    }
+
+    /// A unit to which something happens, with its row. Its item is open from now on.
+    fn unit_mut(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        if !id.scope.is_root() {
+            self.table_mut(&id.scope);
+        }
+        self.unit_beside(id)
+    }
+
+    /// A unit, to be changed, with its row. This does not open its item: the price of a call
+    /// that was overtaken says nothing about where the item stands now.
+    fn unit_beside(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        let law = self.law.as_ref().expect("a run that started has a law");
+        let mut stages: &[Stage] = &law.flow.stages;
+        let mut table = Arc::make_mut(&mut self.root);
+        for (group, item) in id.scope.steps() {
+            let position = position(stages, group);
+            let inner = &mut table.units[position].inner;
+            table = inner.table_mut(item).expect("a fact names an item of its list");
+            stages = stages[position].inner();
+        }
+        let position = position(stages, &id.stage);
+        (&stages[position], &mut table.units[position])
+    }
+}
+
+/// The position of a row. Names in facts were checked when they were written.
+fn position(stages: &[Stage], name: &str) -> usize {
+    let found = stages.iter().position(|stage| stage.name == name);
+    found.expect("a unit names a stage of its flow")
+}
+
+fn locate<'a>(flow: &'a Flow, root: &'a Table, id: &UnitId) -> (&'a Stage, &'a Unit) {
+    find(flow, root, id).expect("a unit names a stage of its flow and an item of its list")
+}
+
+fn find<'a>(flow: &'a Flow, root: &'a Table, id: &UnitId) -> Option<(&'a Stage, &'a Unit)> {
+    let (mut stages, mut table): (&[Stage], &Table) = (&flow.stages, root);
+    for (group, item) in id.scope.steps() {
+        let position = stages.iter().position(|stage| stage.name == group)?;
+        table = table.units[position].inner.table(item)?;
+        stages = stages[position].inner();
+    }
+    let position = stages.iter().position(|stage| stage.name == id.stage)?;
+    Some((&stages[position], &table.units[position]))
+}
+
+/// What a command printed, if it is a command that sent the work back.
+pub(crate) fn command_failure(findings: &[Finding]) -> Option<String> {
+    match findings {
+        [Finding { proof: Some(Proof::Command { output, .. }), .. }] => Some(output.clone()),
+        [] | [_] | [_, _, ..] => None,
+    }
+}

@@ -1,0 +1,431 @@
+//! The tree of a run: tables of units, and the items inside those that are an `each`.
+//!
+//! Tables of items are shared between copies of a run and copied when one of them changes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    Time,
+    event::{Blob, FailureKind, Receipt, SentBack},
+    flow::Stage,
+    id::QuestionId,
+    item::Item,
+    money::{Money, Tokens},
+    verdict::Finding,
+};
+
+/// The units of one scope, in the order of its rows.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// One for each row.
+    pub units: Vec<Unit>,
+    /// Whether anything in it has begun.
+    pub opened: Opened,
+}
+
+/// Whether anything in a table has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// Nothing.
+    NotYet,
+    /// Something.
+    Yes,
+}
+
+/// How an item as a whole stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing has begun.
+    Waiting,
+    /// It was begun and may go on.
+    Open,
+    /// All that applies is good.
+    Closed,
+    /// Something in it will not be tried again by itself.
+    Failed,
+}
+
+/// A stage under way.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// Where it stands.
+    pub state: State,
+    /// When it came to stand there.
+    pub since: Time,
+    /// The number of the latest attempt. It only grows.
+    pub attempt: u32,
+    /// How often it was sent back by what is not a person. It only grows.
+    pub round: u32,
+    /// Attempts in a row that ended without a result.
+    pub misses: u32,
+    /// Calls in a row that were lost, interrupted or limited.
+    pub setbacks: u32,
+    /// Looks of the current gate at the current attempt.
+    pub looks: u32,
+    /// Looks in a row that ended without a verdict.
+    pub faults: u32,
+    /// How often it did not land.
+    pub landings: u32,
+    /// Nothing starts before this moment, because of a limit.
+    pub not_before: Time,
+    /// Whether every review of the current attempt passed without critical findings.
+    pub confidence: Confidence,
+    /// What the next attempt has to deal with.
+    pub findings: Vec<Finding>,
+    /// Whether it is to be worked on again, or for the first time.
+    pub due: Due,
+    /// What persons said to the next attempt, in their words.
+    pub words: Vec<String>,
+    /// What was found at the current attempt.
+    pub found: Vec<Finding>,
+    /// All that was found so far.
+    pub notes: Vec<Finding>,
+    /// Findings ever numbered.
+    pub n_findings: u32,
+    /// Serious findings when a gate last sent it back, by gate.
+    pub serious: BTreeMap<String, usize>,
+    /// Gates that do not apply.
+    pub skipped: BTreeSet<String>,
+    /// The commit that landed.
+    pub landed: Option<String>,
+    /// What the latest good attempt left behind.
+    pub receipt: Option<Arc<Receipt>>,
+    /// What it wrote, by name.
+    pub artifacts: BTreeMap<String, Blob>,
+    /// What its calls cost, or may have cost.
+    pub spent: Money,
+    /// What it had spent when a person last let it go on.
+    pub granted: Money,
+    /// What its calls used.
+    pub tokens: Tokens,
+    /// The order in which it came to its current gate.
+    pub arrived: u64,
+    /// Its items, if it is an `each` or a flow.
+    pub inner: Inner,
+}
+
+/// The life of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Not started, or reset.
+    #[default]
+    Waiting,
+    /// Somebody works on it. For an `each`: its items are under way.
+    Working,
+    /// A gate is to look, or looks, at the latest attempt.
+    Judging {
+        /// The position of the gate.
+        gate: usize,
+        /// Whether it looks already.
+        look: Look,
+    },
+    /// A person has to choose.
+    Asking {
+        /// What they are asked.
+        question: QuestionId,
+    },
+    /// Good.
+    Accepted,
+    /// Does not apply.
+    Skipped,
+    /// Will not be tried again by itself.
+    Failed {
+        /// Whether trying again could help.
+        kind: FailureKind,
+    },
+}
+
+/// Whether a gate looks already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It is to look.
+    Pending,
+    /// It looks, and this is the number of its look.
+    UnderWay(u32),
+}
+
+/// Whether a unit is to be worked on for the first time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Due {
+    /// It is, or it was reset by something before it.
+    #[default]
+    Fresh,
+    /// It was sent back.
+    Again,
+}
+
+/// Whether every review of an attempt passed without critical findings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confidence {
+    /// So far.
+    #[default]
+    Clean,
+    /// Something was found, waived or left open.
+    Doubted,
+}
+
+/// The items of a unit.
+#[derive(Clone, Debug, Default)]
+pub struct Inner {
+    members: Arc<Members>,
+    tables: Vec<Arc<Table>>,
+    /// Items that are no longer listed. Their numbers are never reused.
+    retired: Arc<BTreeMap<String, (Item, Arc<Table>)>>,
+}
+
+#[derive(Debug, Default)]
+struct Members {
+    items: Vec<Item>,
+    /// Positions of what comes first, for each item.
+    after: Vec<Vec<usize>>,
+    /// All positions, what comes first before what waits for it.
+    order: Vec<usize>,
+    index: BTreeMap<String, usize>,
+}
+
+impl State {
+    /// Whether what comes after may begin.
+    pub fn is_closed(self) -> bool {
+        match self {
+            Self::Accepted | Self::Skipped => true,
+            Self::Waiting
+            | Self::Working
+            | Self::Judging { .. }
+            | Self::Asking { .. }
+            | Self::Failed { .. } => false,
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn fresh(stages: &[Stage]) -> Self {
+        Self { units: vec![Unit::default(); stages.len()], opened: Opened::NotYet }
+    }
+
+    /// How it stands as a whole.
+    pub fn standing(&self) -> Standing {
+        let is_failed = |unit: &Unit| matches!(unit.state, State::Failed { .. });
+        if self.units.iter().any(is_failed) {
+            Standing::Failed
+        } else if self.units.iter().all(|unit| unit.state.is_closed()) {
+            Standing::Closed
+        } else if self.opened == Opened::Yes {
+            Standing::Open
+        } else {
+            Standing::Waiting
+        }
+    }
+
+    /// Whether some work in it is part of the run's result.
+    pub fn has_landed(&self) -> bool {
+        let inside =
+            |unit: &Unit| unit.inner.tables.iter().any(|table| table.has_landed());
+        self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
+    }
+
+    /// Begins again, but for the items inside that are good already.
+    fn reset(&mut self, stages: &[Stage]) {
+        self.opened = Opened::NotYet;
+        for (unit, stage) in self.units.iter_mut().zip(stages) {
+            unit.reset(stage);
+        }
+    }
+}
+
+impl Unit {
+    /// Back to the start. What was counted over the whole run is kept.
+    pub(super) fn reset(&mut self, stage: &Stage) {
+        for table in &mut self.inner.tables {
+            if table.standing() != Standing::Closed {
+                Arc::make_mut(table).reset(stage.inner());
+            }
+        }
+        let old = std::mem::take(self);
+        *self = Self {
+            since: old.since,
+            attempt: old.attempt,
+            round: old.round,
+            landings: old.landings,
+            words: old.words,
+            notes: old.notes,
+            n_findings: old.n_findings,
+            serious: old.serious,
+            skipped: old.skipped,
+            landed: old.landed,
+            artifacts: old.artifacts,
+            spent: old.spent,
+            granted: old.granted,
+            tokens: old.tokens,
+            inner: old.inner,
+            ..Self::default()
+        };
+    }
+
+    /// Whether a reset would undo work that has landed. Items that are good are not reset.
+    pub fn has_landed_and_open(&self) -> bool {
+        let undone = |table: &Table| {
+            table.standing() != Standing::Closed
+                && table.units.iter().any(Self::has_landed_and_open)
+        };
+        self.landed.is_some() || self.inner.tables.iter().any(|table| undone(table))
+    }
+
+    pub(super) fn sent_back(&mut self, by: &SentBack) {
+        self.due = Due::Again;
+        match by {
+            SentBack::Gate { .. } | SentBack::Partial => self.round += 1,
+            SentBack::Landing => self.landings += 1,
+            SentBack::Person { .. } | SentBack::Resumed => {}
+        }
+    }
+
+    pub(super) fn come_to_gate(&mut self, stage: &Stage, gate: usize, arrived: u64) {
+        self.state = State::Judging { gate, look: Look::Pending };
+        self.looks = 0;
+        self.faults = 0;
+        self.arrived = arrived;
+        self.step_over_skipped(stage);
+    }
+
+    pub(super) fn step_over_skipped(&mut self, stage: &Stage) {
+        if let State::Judging { gate, look: Look::Pending } = &mut self.state {
+            while stage.gates.get(*gate).is_some_and(|gate| self.skipped.contains(&gate.name)) {
+                *gate += 1;
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Takes a list over. The same item keeps where it stands; a changed one begins again.
+    pub(super) fn bind(&mut self, stages: &[Stage], items: &[Item]) {
+        let mut retired = self.retired.as_ref().clone();
+        let mut old: BTreeMap<&str, (&Item, Arc<Table>)> = BTreeMap::new();
+        for (item, table) in self.members.items.iter().zip(&self.tables) {
+            old.insert(&item.id, (item, Arc::clone(table)));
+        }
+        let mut tables = Vec::with_capacity(items.len());
+        for item in items {
+            tables.push(match old.remove(item.id.as_str()) {
+                Some((before, table)) if before == item => table,
+                Some((_, table)) => again(table, stages),
+                None => match retired.remove(&item.id) {
+                    Some((before, table)) if before == *item => table,
+                    Some((_, table)) => again(table, stages),
+                    None => Arc::new(Table::fresh(stages)),
+                },
+            });
+        }
+        for (id, (item, table)) in old {
+            retired.insert(id.to_owned(), (item.clone(), table));
+        }
+        let index: BTreeMap<String, usize> =
+            items.iter().enumerate().map(|(n, item)| (item.id.clone(), n)).collect();
+        let positions = |item: &Item| -> Vec<usize> {
+            item.after.iter().filter_map(|id| index.get(id).copied()).collect()
+        };
+        let after: Vec<Vec<usize>> = items.iter().map(positions).collect();
+        let order = in_order(&after);
+        self.members = Arc::new(Members { items: items.to_vec(), after, order, index });
+        self.tables = tables;
+        self.retired = Arc::new(retired);
+    }
+
+    /// The items with their tables, in the order of the list.
+    pub fn members(&self) -> impl Iterator<Item = (&Item, &Table)> {
+        self.members.items.iter().zip(self.tables.iter().map(AsRef::as_ref))
+    }
+
+    /// The items that are no longer listed, with their tables.
+    pub fn retired(&self) -> impl Iterator<Item = (&Item, &Table)> {
+        self.retired.values().map(|(item, table)| (item, table.as_ref()))
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// How the item at a position stands.
+    pub fn standing(&self, position: usize) -> Standing {
+        self.tables[position].standing()
+    }
+
+    /// The item at a position, and the positions of what comes first.
+    pub fn member(&self, position: usize) -> (&Item, &[usize]) {
+        (&self.members.items[position], &self.members.after[position])
+    }
+
+    /// The positions of items that failed, or wait for one that did.
+    pub fn stuck(&self) -> BTreeSet<usize> {
+        let mut stuck = BTreeSet::new();
+        for position in &self.members.order {
+            let waits = self.members.after[*position].iter().any(|first| stuck.contains(first));
+            let standing = self.tables[*position].standing();
+            if standing == Standing::Failed || (waits && standing != Standing::Closed) {
+                stuck.insert(*position);
+            }
+        }
+        stuck
+    }
+
+    /// The item with this id.
+    pub fn item(&self, id: &str) -> Option<&Item> {
+        self.members.index.get(id).map(|position| &self.members.items[*position])
+    }
+
+    /// The table of the item with this id.
+    pub fn table(&self, id: &str) -> Option<&Table> {
+        self.members.index.get(id).map(|position| self.tables[*position].as_ref())
+    }
+
+    pub(super) fn table_mut(&mut self, id: &str) -> Option<&mut Table> {
+        let position = *self.members.index.get(id)?;
+        Some(Arc::make_mut(&mut self.tables[position]))
+    }
+}
+
+/// The same table from the start, with numbers that go on. Nothing inside is kept as good.
+fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
+    let inside = Arc::make_mut(&mut table);
+    inside.reset(stages);
+    for (unit, stage) in inside.units.iter_mut().zip(stages) {
+        unit.artifacts.clear();
+        unit.serious.clear();
+        // Another item may have other tags, so that other gates apply.
+        unit.skipped.clear();
+        let tables = std::mem::take(&mut unit.inner.tables);
+        unit.inner.tables =
+            tables.into_iter().map(|table| again(table, stage.inner())).collect();
+    }
+    table
+}
+
+/// The positions of all items, what comes first before what waits for it.
+fn in_order(after: &[Vec<usize>]) -> Vec<usize> {
+    let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
+    let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
+    for (position, firsts) in after.iter().enumerate() {
+        firsts.iter().for_each(|first| followers[*first].push(position));
+    }
+    let mut order: Vec<usize> = (0..after.len()).filter(|n| waits[*n] == 0).collect();
+    let mut next = 0;
+    while let Some(done) = order.get(next).copied() {
+        next += 1;
+        for follower in &followers[done] {
+            waits[*follower] -= 1;
+            if waits[*follower] == 0 {
+                order.push(*follower);
+            }
+        }
+    }
+    order
+}

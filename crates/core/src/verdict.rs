@@ -1,0 +1,162 @@
+//! What judges say: verdicts and findings, as data. Prose is never searched for a verdict.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a gate says of an attempt. Unreadable is none of these: it is a fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Good. Minor findings are notes for those who come after.
+    Pass {
+        /// What was noted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+    },
+    /// Not yet: these findings go to the next attempt.
+    Revise {
+        /// What has to change.
+        findings: Vec<Finding>,
+    },
+    /// No attempt can repair this.
+    Block {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How bad a finding is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth a note.
+    Minor,
+    /// Must change.
+    Major,
+    /// Must change, and no automatic approval may pass it.
+    Critical,
+}
+
+/// One thing a judge found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// `F1`, `F2`, … in its unit. Given by Forge; empty in a report.
+    #[serde(default)]
+    pub id: String,
+    /// How bad.
+    pub severity: Severity,
+    /// Where, relative to the repository or the name of an artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Which line of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub what: String,
+    /// Why it matters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// The earlier finding that this one is again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+}
+
+/// What shows that a finding is real.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Proof {
+    /// A command and what it printed.
+    Command {
+        /// The command.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+    /// Words of the thing itself.
+    Quote {
+        /// The words.
+        quote: String,
+    },
+}
+
+/// Why an agent says that it cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockerClass {
+    /// The task is too large for one context.
+    ContextOverflow,
+    /// It needs more than the task allows.
+    ScopeExceeded,
+    /// The model will not do it.
+    ModelRefusal,
+    /// A tool does not work.
+    ToolingFailure,
+    /// Something outside is missing.
+    ExternalDependency,
+    /// Something else.
+    Unknown,
+}
+
+/// How risky an agent thinks its proposal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// Easily undone.
+    Low,
+    /// Worth a look.
+    Medium,
+    /// Worth a careful look.
+    High,
+}
+
+/// What a checkpoint shows of an attempt, in the agent's own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// How it was approached.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub approach: String,
+    /// What changes, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_changes: Vec<String>,
+    /// How risky it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+}
+
+impl Finding {
+    /// Whether it can be acted on: it says where, or shows what. Others are only noted.
+    pub fn is_grounded(&self) -> bool {
+        self.path.is_some() || self.proof.is_some()
+    }
+
+    /// Whether it stands in the way.
+    pub fn is_serious(&self) -> bool {
+        self.severity >= Severity::Major
+    }
+
+    /// One line for people.
+    pub fn in_words(&self) -> String {
+        let place = match (&self.path, self.line) {
+            (Some(path), Some(line)) => format!("{path}:{line}: "),
+            (Some(path), None) => format!("{path}: "),
+            (None, _) => String::new(),
+        };
+        format!("{place}{}", self.what)
+    }
+}
+
+impl Verdict {
+    /// The findings, whatever the verdict.
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Pass { findings } | Self::Revise { findings } => findings,
+            Self::Block { .. } => &[],
+        }
+    }
+}

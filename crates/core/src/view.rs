@@ -1,0 +1,482 @@
+//! What a door may show. Made from a run, never turned back into one.
+//!
+//! These types are promises: `--json` prints them, and their schemas are published. Add optional
+//! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.
+
+mod sentence;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Effect, Time,
+    event::{Choice, End, FailureKind, Hold, Question, Why},
+    flow::{Check, Gate, Work},
+    id::CallId,
+    money::Money,
+    run::{Look, Phase, Run, State, Unit},
+    verdict::{Finding, Shown},
+    wanted,
+};
+
+pub use sentence::sentence;
+
+/// The most characters of a request that a list shows.
+const TITLE_CHARS_MAX: usize = 80;
+
+/// Where a run stands, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Something is under way, or will be as soon as a driver looks.
+    Going,
+    /// Nothing goes on until a person answers.
+    Waiting,
+    /// Nothing goes on until a limit is over.
+    Limited,
+    /// A person paused it.
+    Paused,
+    /// A person pressed Ctrl-C.
+    Interrupted,
+    /// A person stopped it.
+    Stopped,
+    /// It may not spend more, or has no rounds left for work that is partly done.
+    Parked,
+    /// The same failure again and again.
+    Escalated,
+    /// All is good.
+    Done,
+    /// Something failed.
+    Failed,
+    /// Something is blocked.
+    Blocked,
+    /// Given up.
+    Abandoned,
+}
+
+/// One line of `forge status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRow {
+    /// Its id.
+    pub run: String,
+    /// Its flow.
+    pub flow: String,
+    /// The beginning of the request.
+    pub title: String,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Why it stands there, where that needs words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// Open questions.
+    pub questions: u32,
+    /// Calls under way.
+    pub working: u32,
+    /// What is known to be spent, in micro-dollars.
+    pub spent: Money,
+    /// Calls whose price nobody knows.
+    pub unknown_costs: u32,
+    /// When it started.
+    pub started_at: Time,
+    /// The time of the last record.
+    pub changed_at: Time,
+}
+
+/// All of one run: `forge status RUN`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunView {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: RunRow,
+    /// The request, whole.
+    pub request: String,
+    /// What may be spent, in micro-dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Money>,
+    /// What calls of unknown price may have cost at most, where something was held back for them.
+    pub unknown_at_most: Money,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// What a person has to choose.
+    pub asked: Vec<QuestionView>,
+    /// The stages, from the top, those of items inside their `each`.
+    pub units: Vec<UnitView>,
+}
+
+/// One stage in one scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnitView {
+    /// Its name.
+    pub unit: String,
+    /// The label of the original system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// How deep it lies: 0 for the flow's own table.
+    pub depth: u32,
+    /// One line about its item.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Where it stands.
+    pub state: UnitState,
+    /// The gate that is looking or asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The number of its latest attempt; 0 before the first.
+    pub attempt: u32,
+    /// How often it was sent back by what is not a person.
+    pub round: u32,
+    /// When it came to stand there.
+    pub since: Time,
+    /// What it cost, or may have cost, in micro-dollars.
+    pub spent: Money,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// What the latest good attempt says of itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Findings that are open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Its items: closed and all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<(u32, u32)>,
+}
+
+/// Where a unit stands, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitState {
+    /// Not started.
+    Waiting,
+    /// A limit is not over yet.
+    Limited,
+    /// Somebody works on it.
+    Working,
+    /// A gate looks at it.
+    Judging,
+    /// A person is asked about it.
+    Asking,
+    /// Good.
+    Accepted,
+    /// Does not apply.
+    Skipped,
+    /// Failed.
+    Failed,
+    /// Blocked.
+    Blocked,
+}
+
+/// Something a person has to choose, with all that helps to choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionView {
+    /// Its name.
+    pub question: String,
+    /// What it is about.
+    pub unit: String,
+    /// The gate that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The question itself.
+    pub text: String,
+    /// What can be answered, and what each answer does.
+    pub options: Vec<OptionView>,
+    /// What the latest good attempt says of itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// What it wants to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// What was found at the latest attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// The artifacts that the unit wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+}
+
+/// One way to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionView {
+    /// The word to say.
+    pub answer: String,
+    /// What it does.
+    pub does: String,
+}
+
+impl Standing {
+    /// Where a run stands.
+    pub fn of(run: &Run) -> Self {
+        match run.phase() {
+            Phase::Fresh => Self::Going,
+            Phase::Going => Self::going(run),
+            Phase::Held(Hold::Paused { .. }) => Self::Paused,
+            Phase::Held(Hold::Interrupted { .. }) => Self::Interrupted,
+            Phase::Held(Hold::Stopped { .. }) => Self::Stopped,
+            Phase::Held(Hold::OutOfBudget { .. } | Hold::Unfinished { .. }) => Self::Parked,
+            Phase::Held(Hold::Escalated { .. }) => Self::Escalated,
+            Phase::Over(End::Done) => Self::Done,
+            Phase::Over(End::Failed) => Self::Failed,
+            Phase::Over(End::Blocked) => Self::Blocked,
+            Phase::Over(End::Abandoned) => Self::Abandoned,
+        }
+    }
+
+    fn going(run: &Run) -> Self {
+        let (mut asks, mut wakes) = (0, 0);
+        for effect in wanted(run) {
+            match effect {
+                Effect::Work { .. } | Effect::Judge { .. } => return Self::Going,
+                Effect::Ask { .. } => asks += 1,
+                Effect::Wake { .. } => wakes += 1,
+            }
+        }
+        match (wakes, asks) {
+            (0, 0) => Self::Going,
+            (0, _) => Self::Waiting,
+            (_, _) => Self::Limited,
+        }
+    }
+
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Going => "going",
+            Self::Waiting => "waiting",
+            Self::Limited => "limited",
+            Self::Paused => "paused",
+            Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
+            Self::Parked => "parked",
+            Self::Escalated => "escalated",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The exit code of a door that leaves a run like this.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed | Self::Abandoned => 1,
+            Self::Waiting => 3,
+            Self::Escalated | Self::Blocked => 4,
+            Self::Paused | Self::Parked | Self::Limited | Self::Going => 5,
+            Self::Interrupted | Self::Stopped => 130,
+        }
+    }
+}
+
+impl RunRow {
+    /// The line of a run.
+    pub fn of(id: &str, run: &Run) -> Self {
+        let (flow, title, started_at) = if run.is_started() {
+            let start = &run.law().start;
+            (start.flow.clone(), title(&start.request), run.started_at())
+        } else {
+            (String::new(), String::new(), run.now())
+        };
+        Self {
+            run: id.to_owned(),
+            flow,
+            title,
+            standing: Standing::of(run),
+            why: why(run),
+            questions: u32::try_from(run.questions().count()).unwrap_or(u32::MAX),
+            working: u32::try_from(run.calls().len()).unwrap_or(u32::MAX),
+            spent: run.ledger().known,
+            unknown_costs: run.ledger().n_unknown,
+            started_at,
+            changed_at: run.now(),
+        }
+    }
+}
+
+/// The first line of a request, cut.
+fn title(request: &str) -> String {
+    let line = request.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    if line.chars().count() <= TITLE_CHARS_MAX {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(TITLE_CHARS_MAX - 1).collect();
+    format!("{}…", cut.trim_end())
+}
+
+fn why(run: &Run) -> String {
+    match run.phase() {
+        Phase::Held(hold) => sentence::hold(hold),
+        Phase::Over(End::Failed | End::Blocked) => {
+            let units = run.units();
+            let failed = units.iter().filter(|(_, _, unit)| {
+                matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty()
+            });
+            let names: Vec<String> = failed.map(|(id, _, _)| id.to_string()).collect();
+            if names.is_empty() { String::new() } else { format!("failed: {}", names.join(", ")) }
+        }
+        Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
+    }
+}
+
+impl RunView {
+    /// All of one run.
+    pub fn of(id: &str, run: &Run) -> Self {
+        let units = run.units();
+        let units = units.iter().map(|(id, stage, unit)| {
+            let gate = match unit.state {
+                State::Judging { gate, .. } => stage.gates.get(gate).map(|gate| gate.name.clone()),
+                State::Asking { question } => {
+                    run.question(question).and_then(|question| question.gate.clone())
+                }
+                State::Waiting
+                | State::Working
+                | State::Accepted
+                | State::Skipped
+                | State::Failed { .. } => None,
+            };
+            UnitView {
+                unit: id.to_string(),
+                phase: stage.phase.clone(),
+                depth: u32::try_from(id.scope.steps().count()).unwrap_or(u32::MAX),
+                title: run.item(&id.scope).map(|item| item.title.clone()).unwrap_or_default(),
+                state: unit_state(run, unit),
+                gate,
+                attempt: unit.attempt,
+                round: unit.round,
+                since: unit.since,
+                spent: unit.spent,
+                tokens: unit.tokens.total(),
+                summary: summary(unit),
+                findings: unit.findings.clone(),
+                items: matches!(stage.work, Work::Each { .. }).then(|| {
+                    let closed = unit.inner.members().filter(|(_, table)| {
+                        table.standing() == crate::run::Standing::Closed
+                    });
+                    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                    (count(closed.count()), count(unit.inner.len()))
+                }),
+            }
+        });
+        let units = units.collect();
+        Self {
+            row: RunRow::of(id, run),
+            request: if run.is_started() { run.law().start.request.clone() } else { String::new() },
+            budget: run.budget(),
+            unknown_at_most: run.ledger().unknown_at_most,
+            tokens: run.ledger().tokens.total(),
+            asked: run.questions().map(|question| QuestionView::of(run, question)).collect(),
+            units,
+        }
+    }
+}
+
+fn summary(unit: &Unit) -> String {
+    unit.receipt.as_ref().map(|receipt| receipt.summary.clone()).unwrap_or_default()
+}
+
+fn unit_state(run: &Run, unit: &Unit) -> UnitState {
+    match unit.state {
+        State::Waiting | State::Judging { look: Look::Pending, .. }
+            if unit.not_before > run.now() =>
+        {
+            UnitState::Limited
+        }
+        State::Waiting => UnitState::Waiting,
+        State::Working => UnitState::Working,
+        State::Judging { .. } => UnitState::Judging,
+        State::Asking { .. } => UnitState::Asking,
+        State::Accepted => UnitState::Accepted,
+        State::Skipped => UnitState::Skipped,
+        State::Failed { kind: FailureKind::Failed } => UnitState::Failed,
+        State::Failed { kind: FailureKind::Blocked } => UnitState::Blocked,
+    }
+}
+
+impl QuestionView {
+    /// A question, with all that helps to choose.
+    pub fn of(run: &Run, question: &Question) -> Self {
+        let unit = run.unit(&question.unit);
+        let option = |choice: &Choice| OptionView {
+            answer: match (choice, &question.gate) {
+                (Choice::Waive, Some(gate)) => format!("waive {gate}"),
+                (choice, _) => choice.word().to_owned(),
+            },
+            does: what_it_does(run, question, *choice),
+        };
+        Self {
+            question: question.id.to_string(),
+            unit: question.unit.to_string(),
+            gate: question.gate.clone(),
+            text: sentence::why(question),
+            options: question.options.iter().map(option).collect(),
+            summary: summary(unit),
+            shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
+            findings: unit.found.clone(),
+            artifacts: unit.artifacts.keys().cloned().collect(),
+        }
+    }
+}
+
+fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
+    let stage = run.stage(&question.unit);
+    let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
+    let skipped = &run.unit(&question.unit).skipped;
+    let applies = |gate: &&Gate| {
+        !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when)
+    };
+    let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
+    let then = match next {
+        Some(gate) => format!("`{}` looks next", gate.name),
+        None => format!("`{}` is done", question.unit),
+    };
+    let gate = question.gate.as_deref().unwrap_or_default();
+    match choice {
+        Choice::Approve => match question.why {
+            Why::Checkpoint { .. } => format!("it passes, and {then}"),
+            Why::RoundsUsedUp
+            | Why::NotShrinking
+            | Why::NoResult { .. }
+            | Why::Setbacks { .. }
+            | Why::NoVerdict { .. }
+            | Why::Blocked { .. }
+            | Why::DoesNotLand
+            | Why::LandedAlready => format!("`{gate}` is waived with its findings noted, and {then}"),
+        },
+        Choice::Waive => format!("`{gate}` is waived in your name, and {then}"),
+        Choice::Revise => {
+            let redo = position.and_then(|position| stage.gates[position].redo.clone());
+            let target = redo.unwrap_or_else(|| question.unit.stage.clone());
+            format!("`{target}` is done again, with your words in its brief")
+        }
+        Choice::Retry => match question.gate {
+            Some(_) => format!("`{gate}` looks again"),
+            None => format!("`{}` is tried again", question.unit),
+        },
+        Choice::GiveUp => format!("`{}` fails; what does not wait for it goes on", question.unit),
+    }
+}
+
+/// What a call is doing, in a few words: for lists of what is under way.
+pub fn call_in_words(run: &Run, call: &CallId) -> String {
+    let stage = run.stage(call.unit());
+    match call {
+        CallId::Attempt(_) => match &stage.work {
+            Work::Agent { role } => format!("agent as {role}"),
+            Work::Command { run } => format!("command {run}"),
+            Work::Deliver { what } => format!("delivers {what}"),
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "items".to_owned(),
+        },
+        CallId::Judgement(judgement) => {
+            let gate = stage.gate(&judgement.gate).map(|position| &stage.gates[position].check);
+            match gate {
+                Some(Check::Review { role }) => format!("review as {role}"),
+                Some(Check::Command { run }) => format!("command {run}"),
+                Some(Check::Artifact { name }) => format!("looks for {name}"),
+                Some(Check::BuiltIn { name }) => format!("checks {name}"),
+                Some(Check::Verify) => "verifies".to_owned(),
+                Some(Check::Land) => "lands".to_owned(),
+                Some(Check::Human { .. }) | None => "asks".to_owned(),
+            }
+        }
+    }
+}

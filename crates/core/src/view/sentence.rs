@@ -1,0 +1,207 @@
+//! Facts and reasons as sentences, for people who read a log.
+
+use crate::{
+    event::{Approval, End, Event, Hold, Outcome, Question, Ruling, SentBack, Waiver, Why},
+    money::{Cost, Spent},
+    verdict::{Finding, Verdict},
+};
+
+/// One fact, as a sentence.
+pub fn sentence(event: &Event) -> String {
+    match event {
+        Event::RunStarted(start) => {
+            let params: Vec<String> =
+                start.params.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            let with =
+                if params.is_empty() { String::new() } else { format!(", {}", params.join(", ")) };
+            format!("{} started the flow `{}`{with}", start.by.who, start.flow)
+        }
+        Event::RunHeld { hold: reason } => hold(reason),
+        Event::RunResumed { by } => format!("{} resumed the run", by.who),
+        Event::BudgetRaised { budget, by } => format!("{} set the budget to {budget}", by.who),
+        Event::ItemsListed { list, items, .. } => {
+            let ids: Vec<&str> = items.iter().take(10).map(|item| item.id.as_str()).collect();
+            let more = if items.len() > 10 { ", …" } else { "" };
+            format!("{} {list}: {}{more}", items.len(), ids.join(", "))
+        }
+        Event::UnitSkipped { unit } => format!("{unit} does not apply"),
+        Event::GateSkipped { unit, gate } => format!("{unit}: the gate {gate} does not apply"),
+        Event::AttemptStarted { attempt, .. } => format!("{attempt} started"),
+        Event::AttemptEnded { attempt, outcome, receipt } => {
+            let cost = receipt.as_ref().map(|receipt| cost(&receipt.spent)).unwrap_or_default();
+            let said = receipt.as_ref().map_or("", |receipt| receipt.summary.as_str());
+            match outcome {
+                Outcome::Done if said.is_empty() => format!("{attempt} ended{cost}"),
+                Outcome::Done => format!("{attempt} ended{cost}: {}", line(said)),
+                Outcome::Partial { note } => {
+                    format!("{attempt} did a part{cost}; left: {}", line(note))
+                }
+                Outcome::Blocked { what, .. } => {
+                    format!("{attempt} says it is blocked{cost}: {}", line(what))
+                }
+                Outcome::Fault { what, .. } => {
+                    format!("{attempt} ended without a result{cost}: {}", last_line(what))
+                }
+                Outcome::Limited { .. } => format!("{attempt} hit a limit{cost} and waits for its reset"),
+                Outcome::Lost => format!("{attempt} was lost{cost}: nobody can say how it ended"),
+                Outcome::Interrupted => format!("{attempt} was interrupted{cost}"),
+            }
+        }
+        Event::JudgementStarted { judgement, .. } => format!("{judgement} started"),
+        Event::Judged { judgement, ruling, receipt } => {
+            let cost = cost(&receipt.spent);
+            match ruling {
+                Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
+                    format!("{judgement} passed{cost}")
+                }
+                Ruling::Verdict(Verdict::Pass { findings }) => {
+                    format!("{judgement} passed{cost}, noting {}", list(findings))
+                }
+                Ruling::Verdict(Verdict::Revise { findings }) => {
+                    format!("{judgement} wants changes{cost}: {}", list(findings))
+                }
+                Ruling::Verdict(Verdict::Block { reason }) => {
+                    format!("{judgement} blocks{cost}: {}", line(reason))
+                }
+                Ruling::Fault { what, .. } => {
+                    format!("{judgement} ended without a verdict{cost}: {}", last_line(what))
+                }
+                Ruling::Limited { .. } => format!("{judgement} hit a limit{cost} and waits for its reset"),
+                Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
+                Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
+            }
+        }
+        Event::CallSettled { call, spent } => {
+            format!("{call} no longer mattered and was stopped{}", cost(spent))
+        }
+        Event::GatePassed { unit, gate, by: Approval::Automatic } => {
+            format!("{unit}: {gate} approved automatically, because every review passed")
+        }
+        Event::GatePassed { unit, gate, by: Approval::Person { question } } => {
+            format!("{unit}: {gate} passed by the answer to {question}")
+        }
+        Event::GateWaived { unit, gate, why } => match why {
+            Waiver::Advisory => format!("{unit}: {gate} only advises, its findings are noted"),
+            Waiver::RoundsUsedUp => {
+                format!("{unit}: {gate} has no rounds left, its findings are noted")
+            }
+            Waiver::Person { question } => {
+                format!("{unit}: {gate} waived by the answer to {question}")
+            }
+        },
+        Event::QuestionAsked(question) => {
+            format!("{} is asked about {}: {}", question.id, question.unit, why(question))
+        }
+        Event::Answered { question, answer, words, by } => {
+            let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
+            format!("{} answered {question} with {}{words}", by.who, answer.choice().word())
+        }
+        Event::UnitReopened { unit, by, findings, words } => {
+            let what = match (findings.is_empty(), words.is_empty()) {
+                (true, true) => String::new(),
+                (_, false) => format!(": {}", line(words)),
+                (false, true) => format!(": {}", list(findings)),
+            };
+            match by {
+                SentBack::Gate { gate, .. } => format!("{unit} sent back by {gate}{what}"),
+                SentBack::Landing => format!("{unit} sent back, it does not land{what}"),
+                SentBack::Partial => format!("{unit} goes on with what is left{what}"),
+                SentBack::Person { question } => {
+                    format!("{unit} sent back by the answer to {question}{what}")
+                }
+                SentBack::Resumed => format!("{unit} opened again"),
+            }
+        }
+        Event::UnitAccepted { unit } => format!("{unit} is good"),
+        Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
+        Event::Landed { unit, commit, .. } => {
+            format!("{unit} landed as {}", commit.get(..12).unwrap_or(commit))
+        }
+        Event::EffectIntended { mark, .. } => format!("about to do {mark}"),
+        Event::EffectDone { mark, reference, .. } => format!("did {mark} {reference}"),
+        Event::RunEnded { end } => match end {
+            End::Done => "the run is done".to_owned(),
+            End::Failed => "the run failed".to_owned(),
+            End::Blocked => "the run is blocked".to_owned(),
+            End::Abandoned => "the run was abandoned".to_owned(),
+        },
+    }
+}
+
+/// Why a run is held, as a sentence.
+pub(super) fn hold(hold: &Hold) -> String {
+    match hold {
+        Hold::Paused { by } => format!("{} paused the run", by.who),
+        Hold::Interrupted { by } => format!("{} interrupted the run", by.who),
+        Hold::Stopped { by } => format!("{} stopped the run", by.who),
+        Hold::OutOfBudget { what } => format!("parked: {what}"),
+        Hold::Unfinished { unit, note } => {
+            format!("parked: {unit} is only partly done and has no rounds left; left: {}", line(note))
+        }
+        Hold::Escalated { what } => format!("escalated: {what}"),
+    }
+}
+
+/// A question, as a sentence.
+pub(super) fn why(question: &Question) -> String {
+    let gate = question.gate.as_deref().unwrap_or_default();
+    match &question.why {
+        Why::Checkpoint { text } => text.clone(),
+        Why::RoundsUsedUp => format!("`{gate}` still wants changes, and the rounds are used up. What now?"),
+        Why::NotShrinking => {
+            format!("`{gate}` finds as much as before, so another round would not help. What now?")
+        }
+        Why::NoResult { what } => {
+            format!("It keeps ending without a result (last: {}). What now?", last_line(what))
+        }
+        Why::Setbacks { n } => format!("It was lost, interrupted or limited {n} times in a row. What now?"),
+        Why::NoVerdict { what } => {
+            format!("`{gate}` keeps ending without a verdict (last: {}). What now?", last_line(what))
+        }
+        Why::Blocked { what, .. } => format!("It says it is blocked: {}. What now?", line(what)),
+        Why::DoesNotLand => "It does not fit to what landed meanwhile, twice. What now?".to_owned(),
+        Why::LandedAlready => {
+            format!("`{gate}` wants changes to work that has landed already. What now?")
+        }
+    }
+}
+
+fn cost(spent: &Spent) -> String {
+    match spent.cost {
+        Cost::Known(money) if money.0 == 0 => String::new(),
+        Cost::Known(money) => format!(" ({money})"),
+        Cost::Unknown => " (cost unknown)".to_owned(),
+    }
+}
+
+fn list(findings: &[Finding]) -> String {
+    let words: Vec<String> = findings
+        .iter()
+        .take(3)
+        .map(|finding| format!("{} {}", finding.id, line(&finding.in_words())))
+        .collect();
+    let more = findings.len().saturating_sub(3);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    format!("{}{more}", words.join("; "))
+}
+
+fn line(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    cut(first)
+}
+
+fn last_line(text: &str) -> String {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    cut(last)
+}
+
+/// The most characters of a text inside a sentence.
+const WORDS_MAX: usize = 160;
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= WORDS_MAX {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(WORDS_MAX - 1).collect();
+    format!("{kept}…")
+}

@@ -1,0 +1,151 @@
+//! What should be going on outside, given where the run stands.
+//!
+//! This is a level, not an edge: it says what must be under way, not what to start. After a
+//! crash, the driver folds the journal, asks again, and gets the same answer. A call that is
+//! under way and no longer wanted is to be stopped; [`stop`] says how.
+
+use crate::{
+    Time,
+    event::{Call, Hold},
+    flow::Stage,
+    id::{AttemptId, CallId, JudgementId, QuestionId, Scope},
+    run::{Look, Phase, Run, Standing, State, Table, Unit},
+};
+
+/// Something that should be under way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// An agent session or a program.
+    Work {
+        /// For which attempt.
+        attempt: AttemptId,
+        /// The number of its folder.
+        ordinal: u32,
+    },
+    /// A gate.
+    Judge {
+        /// Which look.
+        judgement: JudgementId,
+        /// The number of its folder.
+        ordinal: u32,
+    },
+    /// A question on a person's screen.
+    Ask {
+        /// Which.
+        question: QuestionId,
+    },
+    /// A tick at this moment.
+    Wake {
+        /// When.
+        at: Time,
+    },
+}
+
+/// How a call that is no longer wanted is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Ask it to end, and kill it if it does not.
+    Gently,
+    /// Kill it.
+    AtOnce,
+}
+
+/// How calls that are no longer wanted are stopped now.
+pub fn stop(run: &Run) -> Stop {
+    match run.phase() {
+        Phase::Held(Hold::Stopped { .. }) | Phase::Over(_) => Stop::AtOnce,
+        Phase::Fresh
+        | Phase::Going
+        | Phase::Held(
+            Hold::Paused { .. }
+            | Hold::Interrupted { .. }
+            | Hold::OutOfBudget { .. }
+            | Hold::Unfinished { .. }
+            | Hold::Escalated { .. },
+        ) => Stop::Gently,
+    }
+}
+
+/// Whether calls under way may go on.
+fn calls_may_go_on(phase: &Phase) -> bool {
+    match phase {
+        Phase::Going
+        | Phase::Held(
+            Hold::Paused { .. }
+            | Hold::OutOfBudget { .. }
+            | Hold::Unfinished { .. }
+            | Hold::Escalated { .. },
+        ) => true,
+        Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. })
+        | Phase::Fresh
+        | Phase::Over(_) => false,
+    }
+}
+
+/// All that should be under way, in a stable order.
+pub fn wanted(run: &Run) -> Vec<Effect> {
+    match run.phase() {
+        Phase::Fresh | Phase::Over(_) => return Vec::new(),
+        Phase::Going | Phase::Held(_) => {}
+    }
+    let mut effects = Vec::new();
+    let mut wake = None;
+    let (stages, root) = run.table(&Scope::root());
+    collect(run, &Scope::root(), stages, root, &mut effects, &mut wake);
+    effects.extend(wake.map(|at| Effect::Wake { at }));
+    effects
+}
+
+fn collect(
+    run: &Run,
+    scope: &Scope,
+    stages: &[Stage],
+    table: &Table,
+    effects: &mut Vec<Effect>,
+    wake: &mut Option<Time>,
+) {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        match unit.state {
+            State::Working if stage.is_called() => {
+                let attempt = scope.unit(&stage.name).attempt(unit.attempt);
+                let call = CallId::Attempt(attempt.clone());
+                if let Some(Call { ordinal, .. }) = under_way(run, &call) {
+                    effects.push(Effect::Work { attempt, ordinal });
+                }
+            }
+            State::Working => {
+                let id = scope.unit(&stage.name);
+                for (item, inside) in unit.inner.members() {
+                    if inside.standing() == Standing::Open || inside.standing() == Standing::Failed {
+                        let scope = id.item(&item.id);
+                        collect(run, &scope, stage.inner(), inside, effects, wake);
+                    }
+                }
+            }
+            State::Judging { gate, look: Look::UnderWay(number) } => {
+                let attempt = scope.unit(&stage.name).attempt(unit.attempt);
+                let judgement = attempt.judgement(&stage.gates[gate].name, number);
+                let call = CallId::Judgement(judgement.clone());
+                if let Some(Call { ordinal, .. }) = under_way(run, &call) {
+                    effects.push(Effect::Judge { judgement, ordinal });
+                }
+            }
+            State::Asking { question } => effects.push(Effect::Ask { question }),
+            State::Waiting | State::Judging { look: Look::Pending, .. } => {
+                wake_later(run, unit, wake);
+            }
+            State::Accepted | State::Skipped | State::Failed { .. } => {}
+        }
+    }
+}
+
+/// A call, if it may go on.
+fn under_way(run: &Run, call: &CallId) -> Option<Call> {
+    run.calls().get(call).filter(|_| calls_may_go_on(run.phase())).cloned()
+}
+
+fn wake_later(run: &Run, unit: &Unit, wake: &mut Option<Time>) {
+    if *run.phase() == Phase::Going && unit.not_before > run.now() {
+        *wake = Some(wake.map_or(unit.not_before, |at| at.min(unit.not_before)));
+    }
+}

@@ -1,0 +1,842 @@
+//! The engine against chance: workers, people, clocks and crashes that do what they like.
+//!
+//! Each run has a seed of its own. A failure prints the seed that reproduces it alone:
+//! `FORGE_CHANCE_SEED=17 FORGE_CHANCE_STEPS=1 cargo test -p forge-core --test chance`.
+//! `FORGE_CHANCE_TELL=1` tells what happened on the way. `FORGE_CHANCE_STEPS` is how many
+//! inputs are given at least, all in all.
+//!
+//! After a while every run is treated kindly: everything passes and people say yes. Then it has
+//! to come to its end, so that no run can get stuck.
+
+#[path = "stories/law.rs"]
+mod law;
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use forge_core::{
+    Command, Input, Refusal, Report, Run, Time, decide,
+    event::{
+        Answer, Approval, Approvals, Choice, End, Event, Hold, Limits, Outcome, Person, Receipt,
+        Record, Ruling, SentBack, Start, Waiver, Why,
+    },
+    failure::FaultClass,
+    flow::{Check, Flow},
+    id::{CallId, QuestionId},
+    item::Item,
+    money::{Cost, Money, Spent, Tokens},
+    run::Phase,
+    verdict::{BlockerClass, Finding, Severity, Verdict},
+    view, wanted,
+};
+use law::Watch;
+
+const STEPS_DEFAULT: u64 = 60_000;
+const SEED_DEFAULT: u64 = 20_261_115;
+/// After this many inputs a run is treated kindly.
+const WILD_STEPS_MAX: u64 = 250;
+/// A kind world needs fewer inputs than this to come to the end.
+const KIND_STEPS_MAX: u64 = 3_000;
+
+const FLOWS: &[(&str, &[(&str, &str)])] = &[
+    ("feature", &[("feature", include_str!("flows/feature.toml"))]),
+    ("sprint", &[("sprint", include_str!("flows/sprint.toml"))]),
+    ("milestone", &[("milestone", include_str!("flows/milestone.toml"))]),
+    (
+        "nested",
+        &[
+            ("nested", include_str!("flows/nested.toml")),
+            ("sprint", include_str!("flows/sprint.toml")),
+        ],
+    ),
+    ("odd", &[("odd", include_str!("flows/odd.toml"))]),
+    ("odd", &[("odd", include_str!("flows/odd.toml"))]),
+];
+
+/// What has to happen sometimes, or chance plays without half of the cards.
+const SOMETIMES: &[&str] = &[
+    "end done",
+    "end failed",
+    "end blocked",
+    "end abandoned",
+    "hold paused",
+    "hold interrupted",
+    "hold stopped",
+    "hold out of budget",
+    "hold unfinished",
+    "hold escalated",
+    "why checkpoint",
+    "why rounds used up",
+    "why not shrinking",
+    "why no result",
+    "why setbacks",
+    "why no verdict",
+    "why blocked",
+    "why does not land",
+    "why landed already",
+    "sent back by a gate",
+    "sent back by landing",
+    "sent back by itself",
+    "sent back by a person",
+    "sent back by resuming",
+    "waived as advice",
+    "waived without rounds",
+    "waived by a person",
+    "passed automatically",
+    "landed",
+    "skipped a unit",
+    "skipped a gate",
+    "listed again with a change",
+    "a flawed list",
+    "a straggler",
+    "a report twice",
+    "a replay",
+    "a limit that ended",
+    "an unknown cost",
+    "refused: already going",
+    "refused: already held",
+    "refused: over",
+    "refused: already started",
+    "refused: no such question",
+    "refused: answered already",
+    "refused: not an option",
+    "refused: wrong gate",
+    "refused: words missing",
+    "refused: budget too low",
+    "refused: budget needed",
+    "a flow by chance",
+];
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % n as u64).unwrap()
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// How a run of the world is inclined, so that rare things happen often in some runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Mood {
+    Calm,
+    Faulty,
+    Losing,
+    Critical,
+    Conflicting,
+    Wild,
+}
+
+struct Game {
+    chance: Chance,
+    mood: Mood,
+    is_kind: bool,
+    now: Time,
+    run: Run,
+    journal: Vec<Record>,
+    watch: Watch,
+    /// Reports that were made, to be made again.
+    told: Vec<Input>,
+    lists: BTreeMap<String, Vec<Item>>,
+    counts: BTreeMap<&'static str, u64>,
+    tell: bool,
+}
+
+fn somebody() -> Person {
+    Person { who: "eve".to_owned(), door: "cli".to_owned() }
+}
+
+impl Game {
+    fn count(&mut self, what: &'static str) {
+        assert!(SOMETIMES.contains(&what), "`{what}` is not in the list");
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    fn start(&mut self) -> Start {
+        let chance = &mut self.chance;
+        let (flow, texts) = if chance.one_in(3) {
+            let text = flow_by_chance(chance);
+            ("any".to_owned(), [("any".to_owned(), text)].into())
+        } else {
+            let (name, texts) = chance.of(FLOWS);
+            let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
+            ((*name).to_owned(), texts.iter().map(own).collect())
+        };
+        let parsed = Flow::parse(&flow, &texts);
+        let parsed = parsed.unwrap_or_else(|error| panic!("{error}\n{}", texts[&flow]));
+        let mut params = BTreeMap::new();
+        for (name, param) in &parsed.params {
+            params.insert(name.clone(), chance.of(&param.values).clone());
+        }
+        let money = |chance: &mut Chance, most: usize| {
+            chance.one_in(2).then(|| Money(10_000 * (1 + chance.below(most)) as u64))
+        };
+        let limits = Limits {
+            budget: money(chance, 200),
+            call_budget: money(chance, 20),
+            at_once: u32::try_from(1 + chance.below(5)).unwrap(),
+        };
+        let approvals = *chance.of(&[Approvals::ByPeople, Approvals::Automatic]);
+        Start {
+            request: "chance".to_owned(),
+            flow,
+            texts,
+            format: 1,
+            params,
+            approvals,
+            limits,
+            settings: None,
+            roles: BTreeMap::new(),
+            instructions: None,
+            base: None,
+            version: "0.1.0".to_owned(),
+            by: somebody(),
+        }
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        let n = self.chance.below(4);
+        (0..n)
+            .map(|_| {
+                let severity =
+                    *self.chance.of(&[Severity::Minor, Severity::Major, Severity::Critical]);
+                let path = (!self.chance.one_in(4)).then(|| "src/a.rs".to_owned());
+                let proof = self.chance.one_in(3).then(|| forge_core::verdict::Proof::Command {
+                    command: "test".to_owned(),
+                    output: "the same".to_owned(),
+                });
+                Finding {
+                    id: String::new(),
+                    severity,
+                    path,
+                    line: None,
+                    what: "something".to_owned(),
+                    why: String::new(),
+                    proof,
+                    was: None,
+                }
+            })
+            .collect()
+    }
+
+    fn items(&mut self, before: Option<Vec<Item>>) -> Vec<Item> {
+        let mut items = before.unwrap_or_default();
+        if items.is_empty() || self.chance.one_in(3) {
+            let n = self.chance.below(5);
+            items = (0..n).map(|i| self.item(i)).collect();
+        } else if self.chance.one_in(2) {
+            let n = self.chance.below(items.len());
+            match self.chance.below(3) {
+                0 => items[n].title.push('!'),
+                1 => {
+                    let gone = items.remove(n);
+                    items.iter_mut().for_each(|item| item.after.retain(|id| *id != gone.id));
+                }
+                _ => items[n].tags = [("risk".to_owned(), "high".to_owned())].into(),
+            }
+        }
+        if self.chance.one_in(8) && !items.is_empty() {
+            let n = self.chance.below(items.len());
+            match self.chance.below(5) {
+                0 => items[n].id = "..".to_owned(),
+                1 => items[n].after.push("nobody".to_owned()),
+                2 => items[n].writes.push("../outside".to_owned()),
+                3 => {
+                    let own = items[n].id.clone();
+                    items[n].after.push(own);
+                }
+                _ => items.push(items[n].clone()),
+            }
+        }
+        items
+    }
+
+    fn item(&mut self, n: usize) -> Item {
+        let after = if n > 0 && self.chance.one_in(3) {
+            vec![format!("I{}", self.chance.below(n))]
+        } else {
+            vec![]
+        };
+        let writes = if self.chance.one_in(8) {
+            vec![]
+        } else {
+            vec![self.chance.of(&["a", "a/b", "B", "b", "c/*", "d"]).to_string()]
+        };
+        let tag = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let risk = ["high", "low"][self.chance.below(2)];
+        let security = ["yes", "no"][self.chance.below(2)];
+        let tags = [tag("risk", risk), tag("security", security)].into();
+        Item { id: format!("I{n}"), title: String::new(), after, writes, tags, must: vec![] }
+    }
+
+    fn spent(&mut self, call: &CallId) -> Spent {
+        let reserved = self.run.calls().get(call).and_then(|call| call.reserved);
+        let cost = match (reserved, self.chance.below(6)) {
+            (None, _) => Cost::Known(Money(0)),
+            (Some(_), 0) => Cost::Unknown,
+            (Some(held), 1) if self.chance.one_in(10) => Cost::Known(Money(held.0 + 5_000)),
+            (Some(held), _) => {
+                let part = self.chance.below(101) as u64;
+                Cost::Known(Money(held.0.min(40_000) * part / 100))
+            }
+        };
+        if cost == Cost::Unknown {
+            self.count("an unknown cost");
+        }
+        Spent { cost, tokens: Tokens { input: self.chance.below(9) as u64, ..Tokens::default() } }
+    }
+
+    /// What a call says when it ends.
+    fn ending(&mut self, call: &CallId) -> Report {
+        let receipt = Receipt::of(self.spent(call));
+        let is_wanted = wanted(&self.run).iter().any(|effect| match (effect, call) {
+            (forge_core::Effect::Work { attempt, .. }, CallId::Attempt(a)) => attempt == a,
+            (forge_core::Effect::Judge { judgement, .. }, CallId::Judgement(j)) => judgement == j,
+            _ => false,
+        });
+        match call.clone() {
+            CallId::Attempt(attempt) => {
+                let outcome = if is_wanted || self.chance.one_in(3) {
+                    self.outcome()
+                } else {
+                    Outcome::Interrupted
+                };
+                let stages = self.run.law().flow.table(&attempt.unit.scope);
+                let stage = stages.iter().find(|stage| stage.name == attempt.unit.stage).unwrap();
+                let list = stage.list.clone();
+                let mut lists = Vec::new();
+                if let Some(list) = list {
+                    let key = attempt.unit.to_string();
+                    let known = self.run.items(&attempt.unit, &list).map(<[Item]>::to_vec);
+                    let before = if self.is_kind { known } else { self.lists.get(&key).cloned() };
+                    let items = match before {
+                        Some(before) if self.is_kind => before,
+                        _ if self.is_kind => vec![],
+                        before => self.items(before),
+                    };
+                    if !self.is_kind {
+                        self.lists.insert(key, items.clone());
+                    }
+                    if self.is_kind || !self.chance.one_in(30) {
+                        lists.push((list, items));
+                    }
+                }
+                Report::Worked { attempt, outcome, lists, receipt }
+            }
+            CallId::Judgement(judgement) => {
+                let stage = self.run.law().flow.table(&judgement.attempt.unit.scope);
+                let stage = stage.iter().find(|s| s.name == judgement.attempt.unit.stage).unwrap();
+                let check = stage.gates[stage.gate(&judgement.gate).unwrap()].check.clone();
+                let ruling = if is_wanted || self.chance.one_in(3) {
+                    self.ruling(check == Check::Land)
+                } else {
+                    Ruling::Interrupted
+                };
+                Report::Judged { judgement, ruling, receipt }
+            }
+        }
+    }
+
+    fn until(&mut self) -> Time {
+        (self.now + self.chance.below(5_000) as Time).saturating_sub(500)
+    }
+
+    fn fault(&mut self) -> (FaultClass, String) {
+        let class = *self.chance.of(&[FaultClass::Crashed, FaultClass::NoResult]);
+        let what = match self.mood {
+            Mood::Faulty => "no such tool".to_owned(),
+            _ => format!("trouble {}", ["a", "b", "c", "d", "e"][self.chance.below(5)]),
+        };
+        (class, what)
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        if self.is_kind {
+            return Outcome::Done;
+        }
+        let trouble = match self.mood {
+            Mood::Calm | Mood::Critical | Mood::Conflicting => self.chance.one_in(12),
+            Mood::Wild => self.chance.one_in(3),
+            Mood::Faulty | Mood::Losing => self.chance.one_in(2),
+        };
+        if !trouble {
+            return Outcome::Done;
+        }
+        let n = match self.mood {
+            Mood::Losing => 4 + self.chance.below(3),
+            Mood::Faulty => 0,
+            Mood::Calm | Mood::Critical | Mood::Conflicting | Mood::Wild => self.chance.below(7),
+        };
+        match n {
+            0 | 1 => {
+                let (class, what) = self.fault();
+                Outcome::Fault { class, what }
+            }
+            2 => Outcome::Partial { note: "the rest".to_owned() },
+            3 => {
+                let what = "a licence".to_owned();
+                Outcome::Blocked { class: BlockerClass::ExternalDependency, what }
+            }
+            4 => Outcome::Limited { until: self.until() },
+            5 => Outcome::Lost,
+            _ => Outcome::Interrupted,
+        }
+    }
+
+    fn ruling(&mut self, is_land: bool) -> Ruling {
+        let pass = |findings| Ruling::Verdict(Verdict::Pass { findings });
+        if self.is_kind {
+            return pass(vec![]);
+        }
+        let trouble = match self.mood {
+            Mood::Calm => self.chance.one_in(10),
+            Mood::Critical => self.chance.one_in(2),
+            Mood::Conflicting => self.chance.one_in(if is_land { 2 } else { 6 }),
+            Mood::Wild | Mood::Faulty | Mood::Losing => self.chance.one_in(4),
+        };
+        if !trouble {
+            let findings = self.findings();
+            return pass(findings);
+        }
+        let n = match self.mood {
+            Mood::Losing => 8 + self.chance.below(3),
+            Mood::Faulty => 6 + self.chance.below(2),
+            Mood::Critical | Mood::Conflicting => self.chance.below(6),
+            Mood::Calm | Mood::Wild => self.chance.below(11),
+        };
+        match n {
+            0..=4 => Ruling::Verdict(Verdict::Revise { findings: self.findings() }),
+            5 if self.chance.one_in(6) => {
+                Ruling::Verdict(Verdict::Block { reason: "no way".to_owned() })
+            }
+            5..=7 => {
+                let (class, what) = self.fault();
+                Ruling::Fault { class, what }
+            }
+            8 => Ruling::Limited { until: self.until() },
+            9 => Ruling::Lost,
+            _ => Ruling::Interrupted,
+        }
+    }
+
+    fn answer(&mut self) -> Option<Command> {
+        let open: Vec<QuestionId> = self.run.questions().map(|question| question.id).collect();
+        if open.is_empty() {
+            return None;
+        }
+        let question = *self.chance.of(&open);
+        let asked = self.run.question(question).unwrap().clone();
+        let of = |choice: Choice| match choice {
+            Choice::Approve => Answer::Approve,
+            Choice::Revise => Answer::Revise,
+            Choice::Retry => Answer::Retry,
+            Choice::Waive => Answer::Waive { gate: asked.gate.clone().unwrap_or_default() },
+            Choice::GiveUp => Answer::GiveUp,
+        };
+        let by = somebody();
+        if self.is_kind {
+            let order =
+                [Choice::Approve, Choice::Retry, Choice::Waive, Choice::Revise, Choice::GiveUp];
+            let choice = *order.iter().find(|choice| asked.options.contains(choice)).unwrap();
+            return Some(Command::Answer { question, answer: of(choice), words: "go".into(), by });
+        }
+        let all = [Choice::Approve, Choice::Revise, Choice::Retry, Choice::Waive, Choice::GiveUp];
+        let wild = self.chance.one_in(6);
+        let choice = *self.chance.of(if wild { &all } else { &asked.options });
+        let choice = if choice == Choice::GiveUp && !self.chance.one_in(3) {
+            asked.options[0]
+        } else {
+            choice
+        };
+        let mut answer = of(choice);
+        if let Answer::Waive { gate } = &mut answer
+            && self.chance.one_in(4)
+        {
+            gate.push('x');
+        }
+        let words = if self.chance.one_in(8) { String::new() } else { "as I say".to_owned() };
+        let question = match self.chance.below(20) {
+            0 => QuestionId(question.0 + 50),
+            1 => QuestionId(1),
+            _ => question,
+        };
+        Some(Command::Answer { question, answer, words, by })
+    }
+
+    fn command(&mut self) -> Command {
+        let by = somebody();
+        match self.chance.below(14) {
+            0 | 1 => Command::Pause { by },
+            2 => Command::Interrupt { by },
+            3 => Command::Stop { by },
+            4 if self.chance.one_in(6) => Command::Abandon { by },
+            5 => Command::Start(Box::new(self.run.law().start.clone())),
+            6 | 7 => {
+                let more = 10_000 * (self.chance.below(80)) as u64;
+                let committed = self.run.ledger().committed().0;
+                let budget = Some(Money((committed + more).saturating_sub(50_000)));
+                Command::Resume { by, budget }
+            }
+            _ => Command::Resume { by, budget: None },
+        }
+    }
+
+    /// The next input.
+    fn next(&mut self) -> Input {
+        if self.chance.one_in(10) {
+            self.now += self.chance.below(8_000) as Time;
+        }
+        let is_held = matches!(self.run.phase(), Phase::Held(_) | Phase::Over(_));
+        if self.is_kind && is_held && self.run.calls().is_empty() {
+            let budget = self.run.budget().map(|cap| {
+                Money(cap.0.max(self.run.ledger().committed().0) + 10_000_000)
+            });
+            return Input::Command(Command::Resume { by: somebody(), budget });
+        }
+        let n = if self.is_kind { 99 } else { self.chance.below(30) };
+        match n {
+            0 => return Input::Command(self.command()),
+            1 if is_held => return Input::Command(self.command()),
+            2 => return Input::Tick,
+            3..=8 => {
+                if let Some(answer) = self.answer() {
+                    return Input::Command(answer);
+                }
+            }
+            _ => {}
+        }
+        let calls: Vec<CallId> = self.run.calls().keys().cloned().collect();
+        if !calls.is_empty() {
+            let call = self.chance.of(&calls).clone();
+            return Input::Report(self.ending(&call));
+        }
+        for effect in wanted(&self.run) {
+            if let forge_core::Effect::Wake { at } = effect
+                && (self.is_kind || self.chance.one_in(2))
+            {
+                self.now = self.now.max(at);
+                self.count("a limit that ended");
+                return Input::Tick;
+            }
+        }
+        match self.answer() {
+            Some(answer) => Input::Command(answer),
+            None if self.is_kind => Input::Tick,
+            None => Input::Command(self.command()),
+        }
+    }
+
+    fn give(&mut self, input: &Input) {
+        let decided = decide(&self.run, self.now, input);
+        assert_eq!(decided, decide(&self.run, self.now, input), "deciding is not a function");
+        if self.tell {
+            println!("{input:?}");
+        }
+        let record = match decided {
+            Ok(record) => record,
+            Err(refusal) => return self.refused(&refusal),
+        };
+        if !record.facts.is_empty() {
+            let before = self.run.phase().clone();
+            self.run.take(&record);
+            if self.tell {
+                record.facts.iter().for_each(|fact| println!("    {}", view::sentence(fact)));
+            }
+            self.watch.saw(&before, &record, &self.run);
+            record.facts.iter().for_each(|fact| self.happened(fact));
+            self.now = self.now.max(record.at);
+            self.journal.push(record);
+        }
+        if let Input::Report(_) = input {
+            let again = decide(&self.run, self.now, input).unwrap();
+            assert_eq!(again.facts, [], "a report counted twice");
+            self.told.push(input.clone());
+        }
+    }
+
+    fn refused(&mut self, refusal: &Refusal) {
+        self.count(match refusal {
+            Refusal::AlreadyStarted => "refused: already started",
+            Refusal::Over(_) => "refused: over",
+            Refusal::AlreadyGoing => "refused: already going",
+            Refusal::AlreadyHeld => "refused: already held",
+            Refusal::NoSuchQuestion { .. } => "refused: no such question",
+            Refusal::AnsweredAlready(_) => "refused: answered already",
+            Refusal::NotAnOption { .. } => "refused: not an option",
+            Refusal::WrongGate { .. } => "refused: wrong gate",
+            Refusal::WordsMissing => "refused: words missing",
+            Refusal::BudgetTooLow { .. } => "refused: budget too low",
+            Refusal::BudgetNeeded { .. } => "refused: budget needed",
+            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) => panic!("{refusal}"),
+        });
+        assert!(!self.is_kind, "a kind world is refused: {refusal}");
+    }
+
+    fn happened(&mut self, fact: &Event) {
+        let what = match fact {
+            Event::RunEnded { end } => match end {
+                End::Done => "end done",
+                End::Failed => "end failed",
+                End::Blocked => "end blocked",
+                End::Abandoned => "end abandoned",
+            },
+            Event::RunHeld { hold } => match hold {
+                Hold::Paused { .. } => "hold paused",
+                Hold::Interrupted { .. } => "hold interrupted",
+                Hold::Stopped { .. } => "hold stopped",
+                Hold::OutOfBudget { .. } => "hold out of budget",
+                Hold::Unfinished { .. } => "hold unfinished",
+                Hold::Escalated { .. } => "hold escalated",
+            },
+            Event::QuestionAsked(question) => match question.why {
+                Why::Checkpoint { .. } => "why checkpoint",
+                Why::RoundsUsedUp => "why rounds used up",
+                Why::NotShrinking => "why not shrinking",
+                Why::NoResult { .. } => "why no result",
+                Why::Setbacks { .. } => "why setbacks",
+                Why::NoVerdict { .. } => "why no verdict",
+                Why::Blocked { .. } => "why blocked",
+                Why::DoesNotLand => "why does not land",
+                Why::LandedAlready => "why landed already",
+            },
+            Event::UnitReopened { by, .. } => match by {
+                SentBack::Gate { .. } => "sent back by a gate",
+                SentBack::Landing => "sent back by landing",
+                SentBack::Partial => "sent back by itself",
+                SentBack::Person { .. } => "sent back by a person",
+                SentBack::Resumed => "sent back by resuming",
+            },
+            Event::GateWaived { why, .. } => match why {
+                Waiver::Advisory => "waived as advice",
+                Waiver::RoundsUsedUp => "waived without rounds",
+                Waiver::Person { .. } => "waived by a person",
+            },
+            Event::GatePassed { by: Approval::Automatic, .. } => "passed automatically",
+            Event::Landed { .. } => "landed",
+            Event::UnitSkipped { .. } => "skipped a unit",
+            Event::GateSkipped { .. } => "skipped a gate",
+            Event::CallSettled { .. } => "a straggler",
+            Event::AttemptEnded {
+                outcome: Outcome::Fault { class: FaultClass::FlawedList, .. },
+                ..
+            } => "a flawed list",
+            Event::ItemsListed { list, items, scope } => {
+                let before = self.journal.iter().flat_map(|record| &record.facts).any(|fact| {
+                    matches!(fact, Event::ItemsListed { list: l, items: i, scope: s }
+                        if l == list && s == scope && i != items)
+                });
+                if !before {
+                    return;
+                }
+                "listed again with a change"
+            }
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptEnded { .. }
+            | Event::JudgementStarted { .. }
+            | Event::Judged { .. }
+            | Event::GatePassed { .. }
+            | Event::Answered { .. }
+            | Event::UnitAccepted { .. }
+            | Event::UnitFailed { .. }
+            | Event::EffectIntended { .. }
+            | Event::EffectDone { .. } => return,
+        };
+        self.count(what);
+    }
+
+    /// A driver that starts anew sees the same run.
+    fn replay(&mut self) {
+        let mut again = Run::new();
+        self.journal.iter().for_each(|record| again.take(record));
+        assert_eq!(wanted(&again), wanted(&self.run), "a crash changed what is wanted");
+        assert_eq!(again.phase(), self.run.phase());
+        assert_eq!(again.calls(), self.run.calls());
+        assert_eq!(again.ledger(), self.run.ledger());
+        let told = |run: &Run| format!("{:?}", run.units());
+        assert_eq!(told(&again), told(&self.run), "a crash changed a unit");
+        self.run = again;
+        self.count("a replay");
+    }
+
+    fn play(&mut self) -> u64 {
+        let start = self.start();
+        if start.flow == "any" {
+            self.count("a flow by chance");
+        }
+        self.give(&Input::Command(Command::Start(Box::new(start))));
+        let wild = 1 + self.chance.below(usize::try_from(WILD_STEPS_MAX).unwrap()) as u64;
+        for step in 0..wild + KIND_STEPS_MAX {
+            self.is_kind = step > wild;
+            let is_over = match self.run.phase() {
+                Phase::Over(End::Done | End::Abandoned) => true,
+                Phase::Over(End::Failed | End::Blocked) => self.is_kind || self.chance.one_in(2),
+                Phase::Fresh | Phase::Going | Phase::Held(_) => false,
+            };
+            if is_over && self.run.calls().is_empty() {
+                self.replay();
+                return step + 1;
+            }
+            let input = self.next();
+            self.give(&input);
+            self.now += 10;
+            if self.chance.one_in(25) {
+                self.replay();
+            }
+            if !self.told.is_empty() && self.chance.one_in(3) {
+                let n = self.chance.below(self.told.len());
+                let again = decide(&self.run, self.now, &self.told[n]).unwrap();
+                let is_tick = decide(&self.run, self.now, &Input::Tick).unwrap();
+                assert_eq!(again.facts, is_tick.facts, "an old report counted");
+                self.count("a report twice");
+            }
+        }
+        panic!("the run never ends, although the world is kind");
+    }
+}
+
+fn flow_by_chance(chance: &mut Chance) -> String {
+    let mut text = "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
+    text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
+    table_by_chance(chance, &mut text, 1);
+    text
+}
+
+fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
+    use std::fmt::Write;
+    let head = vec!["stage"; depth].join(".");
+    let rows = 1 + chance.below(4);
+    let mut names: Vec<String> = if depth == 1 { vec!["first".to_owned()] } else { vec![] };
+    for row in 0..rows {
+        let name = format!("r{depth}{row}");
+        writeln!(text, "[[{head}]]\nname = \"{name}\"").unwrap();
+        // At the root, `first` stays before everything, so that the list is there.
+        let any = names.get(chance.below(names.len().max(1))).cloned();
+        let firsts = match (any, chance.below(3)) {
+            (_, 0) if depth > 1 => vec![],
+            (Some(any), 1) => vec![any],
+            (_, _) => names.last().cloned().into_iter().collect(),
+        };
+        writeln!(text, "after = {firsts:?}").unwrap();
+        writeln!(text, "rounds = {}\nmisses = {}", chance.below(3), 1 + chance.below(2)).unwrap();
+        let exhausted = chance.of(&["ask", "pass-with-notes", "fail"]);
+        writeln!(text, "exhausted = \"{exhausted}\"").unwrap();
+        if chance.one_in(4) {
+            let when = ["{ param = \"p\", is = [\"b\"] }", "{ item = \"risk\", is = [\"high\"] }"];
+            let when = when[if depth == 1 { 0 } else { chance.below(2) }];
+            writeln!(text, "when = {when}").unwrap();
+        }
+        let kind = chance.below(if depth < 3 { 6 } else { 4 });
+        let is_called = kind < 4;
+        match kind {
+            0 | 1 => writeln!(text, "agent = \"worker\""),
+            2 => writeln!(text, "command = \"true\""),
+            3 => writeln!(text, "deliver = \"it\""),
+            _ => writeln!(text, "each = \"things\"\nat_once = {}", 1 + chance.below(3)),
+        }
+        .unwrap();
+        if kind == 0 && chance.one_in(4) {
+            writeln!(text, "budget = \"0.05\"").unwrap();
+        }
+        let mut gates = Vec::new();
+        for n in 0..chance.below(4) {
+            let check = *chance.of(&[
+                "review = \"critic\"",
+                "review = \"critic\"",
+                "command = \"test\"",
+                "verify = true",
+                "human = \"Well?\", auto = true",
+                "human = \"Well?\"",
+                "check = \"something\"",
+            ]);
+            let redo = (chance.one_in(4) && !firsts.is_empty())
+                .then(|| format!(", redo = \"{}\"", firsts[0]))
+                .unwrap_or_default();
+            let may_advise = check.starts_with("review") || check.starts_with("command");
+            let advisory =
+                if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
+            let when = if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
+            gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
+        }
+        if is_called && chance.one_in(3) {
+            gates.push("{ land = true }".to_owned());
+        }
+        if is_called && !gates.is_empty() && chance.one_in(5) {
+            writeln!(text, "gates_first = true").unwrap();
+        }
+        writeln!(text, "gates = [{}]", gates.join(", ")).unwrap();
+        if !is_called {
+            table_by_chance(chance, text, depth + 1);
+        }
+        names.push(name);
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn chance_finds_nothing() {
+    let seed = number("FORGE_CHANCE_SEED", SEED_DEFAULT);
+    let steps_min = number("FORGE_CHANCE_STEPS", STEPS_DEFAULT);
+    let tell = std::env::var_os("FORGE_CHANCE_TELL").is_some();
+    let (mut steps, mut runs) = (0, 0);
+    let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+    while steps < steps_min {
+        let own = seed + runs;
+        let mut chance = Chance(own);
+        (0..4).for_each(|_| _ = chance.below(2));
+        let moods = [
+            Mood::Calm,
+            Mood::Faulty,
+            Mood::Losing,
+            Mood::Critical,
+            Mood::Conflicting,
+            Mood::Wild,
+        ];
+        let mut game = Game {
+            mood: *chance.of(&moods),
+            chance,
+            is_kind: false,
+            now: 1_000_000,
+            run: Run::new(),
+            journal: Vec::new(),
+            watch: Watch::default(),
+            told: Vec::new(),
+            lists: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            tell,
+        };
+        let played = catch_unwind(AssertUnwindSafe(|| game.play()));
+        let Ok(played) = played else {
+            panic!("seed {own} fails: FORGE_CHANCE_SEED={own} FORGE_CHANCE_STEPS=1");
+        };
+        steps += played;
+        runs += 1;
+        for (what, n) in game.counts {
+            *counts.entry(what).or_default() += n;
+        }
+    }
+    println!("seed {seed}: {runs} runs, {steps} steps");
+    for what in SOMETIMES {
+        println!("{:>8}  {what}", counts.get(what).copied().unwrap_or_default());
+    }
+    if steps_min >= STEPS_DEFAULT {
+        let never: Vec<&&str> = SOMETIMES.iter().filter(|w| !counts.contains_key(**w)).collect();
+        assert_eq!(never, [] as [&&str; 0], "these never happened");
+    }
+}

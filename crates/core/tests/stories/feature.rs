@@ -1,0 +1,185 @@
+//! Family A, from a request to a pull request.
+
+use forge_core::{event::End, run::Phase, verdict::Verdict};
+
+use crate::world::{World, finding, revise};
+use forge_core::{event::Answer, verdict::Severity};
+
+fn skipped(world: &World) -> Vec<String> {
+    world.about("does not apply")
+}
+
+#[test]
+fn a_feature_goes_from_request_to_commit() {
+    let world = World::feature("M").told();
+    world.is(&Phase::Over(End::Done));
+    for (first, second) in [
+        ("analyse is good", "investigate#1 started"),
+        ("investigate is good", "design#1 started"),
+        ("Q1 is asked about design: Go on with this design?", "split#1 started"),
+        ("2 tasks: T1, T2", "build.T1/implement#1 started"),
+        ("build.T1/implement#1 started", "build.T1/implement#1/verify#1 started"),
+        ("build.T1/implement#1/verify#1 passed", "build.T1/implement#1/code-reviewer#1 started"),
+        ("build.T2/implement landed as commit-of-bu", "build is good"),
+        ("build is good", "review#1 started"),
+        ("review landed as commit-of-re", "verify#1/verify#1 started"),
+        ("verify is good", "pull-request#1 started"),
+        ("pull-request is good", "summarise#1 started"),
+        ("summarise is good", "post-to-source#1 started"),
+        ("post-to-source is good", "final-commit#1 started"),
+    ] {
+        world.before(first, second);
+    }
+    // The verifier works only where the gate finds something.
+    assert_eq!(world.unit("verify").attempt, 1);
+    assert!(world.unit("verify").receipt.is_none());
+}
+
+#[test]
+fn small_medium_and_large_skip_exactly_what_the_table_says() {
+    let s = World::feature("S").told();
+    assert_eq!(
+        skipped(&s),
+        [
+            "split: the gate task-reviewer does not apply",
+            "split: the gate checkpoint-b does not apply",
+            "review does not apply",
+        ]
+    );
+    let m = World::feature("M").told();
+    assert_eq!(
+        skipped(&m),
+        [
+            "split: the gate task-reviewer does not apply",
+            "split: the gate checkpoint-b does not apply",
+        ]
+    );
+    assert_eq!(skipped(&World::feature("L").told()), [] as [String; 0]);
+}
+
+#[test]
+fn skips_by_parameters_are_recorded_before_anything_starts() {
+    let world = World::feature("S").begin();
+    assert_eq!(world.journal.len(), 1);
+    world.before("review does not apply", "analyse#1 started");
+}
+
+#[test]
+fn a_small_feature_is_investigated_and_its_code_is_reviewed() {
+    let world = World::feature("S").told();
+    world.is(&Phase::Over(End::Done));
+    world.says("investigate is good");
+    world.says("build.T1/implement#1/code-reviewer#1 passed");
+    world.before("build is good", "verify#1 started");
+}
+
+#[test]
+fn the_comprehensive_review_is_a_stage_and_sends_nothing_back_to_split() {
+    let world = World::feature("M").verdict("review#1/verify#1", revise(1)).told();
+    world.is(&Phase::Over(End::Done));
+    world.says("review sent back by verify: F1 src/a.rs:7: problem 0");
+    assert_eq!(world.unit("split").attempt, 1);
+    assert_eq!(world.unit("review").attempt, 2);
+}
+
+#[test]
+fn when_the_final_verification_is_red_the_verifier_repairs_and_then_a_person_is_asked() {
+    let world = World::feature("S")
+        .verdict("verify#1/verify#1", revise(3))
+        .verdict("verify#2/verify#1", revise(2))
+        .verdict("verify#3/verify#1", revise(1))
+        .told();
+    world.says("verify#2 started");
+    world.says("verify#3 started");
+    world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
+    world.never_says("pull-request#1");
+}
+
+#[test]
+fn a_design_that_runs_out_of_rounds_goes_to_the_person_at_the_checkpoint() {
+    let world = World::feature("M")
+        .verdict("design#1/design-reviewer#1", revise(3))
+        .verdict("design#2/design-reviewer#1", revise(2))
+        .verdict("design#3/design-reviewer#1", revise(1))
+        .told();
+    world.is(&Phase::Over(End::Done));
+    world.before(
+        "design: design-reviewer has no rounds left, its findings are noted",
+        "Q1 is asked about design: Go on with this design?",
+    );
+    assert_eq!(world.about("is asked about design").len(), 1, "nobody is asked twice");
+}
+
+#[test]
+fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/design-reviewer#1", revise(3))
+        .verdict("design#2/design-reviewer#1", revise(2))
+        .verdict("design#3/design-reviewer#1", revise(1))
+        .told();
+    world.says("Q1 is asked about design: Go on with this design?");
+    world.never_says("approved automatically");
+}
+
+#[test]
+fn an_automatic_run_asks_nobody_when_the_reviews_pass() {
+    let world = World::feature("M").auto().told();
+    world.is(&Phase::Over(End::Done));
+    world.says("design: checkpoint-a approved automatically, because every review passed");
+    world.never_says("is asked");
+}
+
+#[test]
+fn an_automatic_run_asks_all_the_same_where_the_gate_does_not_say_auto() {
+    let world = World::feature("L").auto().told();
+    world.says("design: checkpoint-a approved automatically, because every review passed");
+    world.says("Q1 is asked about split: Go on with these tasks?");
+}
+
+#[test]
+fn an_automatic_run_asks_when_a_review_passed_with_a_critical_finding() {
+    let findings = vec![finding(Severity::Critical, "leaks keys")];
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/design-reviewer#1", Verdict::Pass { findings })
+        .told();
+    world.says("Q1 is asked about design: Go on with this design?");
+    let minor = vec![finding(Severity::Minor, "a word")];
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/design-reviewer#1", Verdict::Pass { findings: minor })
+        .told();
+    world.never_says("is asked");
+}
+
+#[test]
+fn a_revised_design_that_then_passes_is_approved_automatically() {
+    let world =
+        World::feature("M").auto().verdict("design#1/design-reviewer#1", revise(1)).told();
+    world.is(&Phase::Over(End::Done));
+    world.never_says("is asked");
+}
+
+#[test]
+fn a_person_sends_the_design_back_with_words() {
+    let world = World::feature("M").answer(1, Answer::Revise, "use a ring buffer").told();
+    world.is(&Phase::Over(End::Done));
+    world.before(
+        "design sent back by the answer to Q1: use a ring buffer",
+        "design#2 started",
+    );
+    world.says("Q2 is asked about design: Go on with this design?");
+    assert_eq!(world.unit("design").words, ["use a ring buffer"]);
+    assert_eq!(world.unit("design").round, 0, "a person uses up no round");
+}
+
+#[test]
+fn every_feature_survives_a_crash_after_every_record() {
+    World::feature("S").survives_every_crash();
+    World::feature("L")
+        .verdict("design#1/design-reviewer#1", revise(1))
+        .verdict("build.T2/implement#1/land#1", revise(1))
+        .answer(2, Answer::Revise, "smaller tasks")
+        .survives_every_crash();
+}

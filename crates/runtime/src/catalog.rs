@@ -1,0 +1,235 @@
+//! The flows and roles that can be used: the project's own, which shadow the shipped ones.
+//!
+//! A flow is `.forge/flows/NAME.toml` or `.forge/flows/NAME/flow.toml`; its roles lie in
+//! `.forge/flows/NAME/roles/` or, for all flows, in `.forge/roles/`.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::Key;
+use forge_core::flow::Flow;
+use serde::Deserialize;
+
+use crate::{
+    Trouble,
+    settings::{explain, nearest},
+};
+
+/// The flows that come with Forge: name, text, roles.
+const SHIPPED: &[(&str, &str, &[(&str, &str)])] = &[(
+    "draft",
+    include_str!("../../../flows/draft/flow.toml"),
+    &[
+        ("writer", include_str!("../../../flows/draft/roles/writer.md")),
+        ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
+    ],
+)];
+
+/// The most bytes of a flow or role file.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Where flows and roles are looked for.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    dir: Option<PathBuf>,
+}
+
+/// A flow that was found and is right, with the texts of all flows that it uses.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The flow.
+    pub flow: Flow,
+    /// Its text and those of the flows that it uses, by name.
+    pub texts: BTreeMap<String, String>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a flow or role comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It comes with Forge.
+    Shipped,
+    /// The project has it.
+    Project(PathBuf),
+}
+
+/// Whom an agent plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Keys of `result.json` that must be there.
+    pub must: Vec<Key>,
+    /// How strong an agent it wants.
+    pub tier: Option<String>,
+    /// What it is told.
+    pub prompt: String,
+}
+
+impl Catalog {
+    /// The catalog of a checkout.
+    pub fn of(top: Option<&Path>) -> Self {
+        Self { dir: top.map(|top| top.join(".forge")) }
+    }
+
+    /// The names of all flows, sorted.
+    pub fn names(&self) -> Result<Vec<String>, Trouble> {
+        let mut names: Vec<String> = SHIPPED.iter().map(|(name, _, _)| (*name).to_owned()).collect();
+        if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
+            let entries = match fs::read_dir(&dir) {
+                Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+                Err(error) => Err(error),
+            };
+            for entry in entries.map_err(|error| Trouble::file(&dir, &error))? {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if entry.path().join("flow.toml").is_file() {
+                    names.push(name);
+                } else if let Some(name) = name.strip_suffix(".toml") {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Finds a flow and all it uses, and checks it: its form, its rules, and its roles.
+    pub fn flow(&self, name: &str) -> Result<Found, Trouble> {
+        let mut texts = BTreeMap::new();
+        let origin = self.collect(name, &mut texts)?;
+        let wrong = |error: forge_core::flow::FlowError| {
+            Trouble::usage(error.to_string(), format!("mend the flow, then `forge flow check {name}`"))
+        };
+        let flow = Flow::parse(name, &texts).map_err(wrong)?;
+        let found = Found { flow, texts, origin };
+        for role in found.flow.roles() {
+            self.role(&found, role)?;
+        }
+        Ok(found)
+    }
+
+    fn collect(&self, name: &str, texts: &mut BTreeMap<String, String>) -> Result<Origin, Trouble> {
+        let (text, origin) = self.text(name)?;
+        let used = Flow::uses(name, &text).map_err(|error| {
+            Trouble::usage(error.to_string(), format!("mend the flow, then `forge flow check {name}`"))
+        })?;
+        texts.insert(name.to_owned(), text);
+        for name in used {
+            if !texts.contains_key(&name) {
+                self.collect(&name, texts)?;
+            }
+        }
+        Ok(origin)
+    }
+
+    /// The text of a flow.
+    pub fn text(&self, name: &str) -> Result<(String, Origin), Trouble> {
+        if forge_core::id::is_plain_name(name) {
+            if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
+                for path in [dir.join(format!("{name}.toml")), dir.join(name).join("flow.toml")] {
+                    if let Some(text) = read(&path)? {
+                        return Ok((text, Origin::Project(path)));
+                    }
+                }
+            }
+            if let Some((_, text, _)) = SHIPPED.iter().find(|(shipped, _, _)| *shipped == name) {
+                return Ok(((*text).to_owned(), Origin::Shipped));
+            }
+        }
+        let names = self.names()?;
+        let near = nearest(name, names.iter().map(String::as_str));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Err(Trouble::usage(format!("there is no flow `{name}`{near}"), "forge flow list"))
+    }
+
+    /// The text of a role of a flow: the flow's own, the project's, or a shipped one.
+    pub fn role_text(&self, found: &Found, role: &str) -> Result<(String, Role), Trouble> {
+        let name = &found.flow.name;
+        let mut text = None;
+        if let Some(dir) = &self.dir {
+            let file = format!("{role}.md");
+            for path in [
+                dir.join("flows").join(name).join("roles").join(&file),
+                dir.join("roles").join(&file),
+            ] {
+                if text.is_none() {
+                    text = read(&path)?;
+                }
+            }
+        }
+        let shipped = SHIPPED.iter().filter(|(flow, _, _)| found.texts.contains_key(*flow));
+        let mut shipped = shipped.flat_map(|(_, _, roles)| roles.iter());
+        let text = text.or_else(|| {
+            shipped.find(|(shipped, _)| *shipped == role).map(|(_, text)| (*text).to_owned())
+        });
+        let Some(text) = text else {
+            return Err(Trouble::usage(
+                format!("the flow `{name}` has the role `{role}`, which nobody has written"),
+                format!("write .forge/roles/{role}.md (a prompt in Markdown)"),
+            ));
+        };
+        let parsed = Role::parse(role, &text)?;
+        Ok((text, parsed))
+    }
+
+    fn role(&self, found: &Found, role: &str) -> Result<Role, Trouble> {
+        self.role_text(found, role).map(|(_, role)| role)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRole {
+    #[serde(default)]
+    must: Vec<String>,
+    tier: Option<String>,
+}
+
+impl Role {
+    /// Reads a role: TOML between two lines of `+++`, if it has any, and then the prompt.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Trouble> {
+        let wrong = |what: String| {
+            Trouble::usage(format!("the role `{name}`: {what}"), "mend the role, then `forge flow check`")
+        };
+        let (head, prompt) = match text.strip_prefix("+++\n") {
+            Some(rest) => rest
+                .split_once("\n+++\n")
+                .ok_or_else(|| wrong("its head has no closing line `+++`".to_owned()))?,
+            None => ("", text),
+        };
+        let raw: RawRole =
+            toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
+        let keys = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
+        let key = |word: &String| {
+            keys.into_iter().find(|key| key.name() == word).ok_or_else(|| {
+                wrong(format!("`{word}` is no key of result.json that a role can ask for"))
+            })
+        };
+        let must = raw.must.iter().map(key).collect::<Result<_, _>>()?;
+        if prompt.trim().is_empty() {
+            return Err(wrong("it says nothing".to_owned()));
+        }
+        Ok(Self { must, tier: raw.tier, prompt: prompt.trim().to_owned() })
+    }
+}
+
+/// A file's text, or nothing if there is no such file.
+fn read(path: &Path) -> Result<Option<String>, Trouble> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.len() > FILE_BYTES_MAX => Err(Trouble::usage(
+            format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()),
+            "make it smaller",
+        )),
+        Ok(_) => match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(Trouble::file(path, &error)),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(Trouble::file(path, &error)),
+    }
+}

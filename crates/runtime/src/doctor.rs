@@ -1,0 +1,170 @@
+//! What is wrong with the surroundings and the journal, and what to do about it.
+
+use std::{path::Path, process::Command};
+
+use forge_core::view::Standing;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    Trouble,
+    catalog::Catalog,
+    doors::Doors,
+    home::Home,
+    journal::{Completeness, Store, StoreError, salvage},
+    settings::Settings,
+};
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What was seen.
+    pub what: String,
+    /// Whether it is as it should be.
+    pub health: Health,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It is.
+    Good,
+    /// It is worth knowing.
+    Note,
+    /// It is not.
+    Bad,
+}
+
+/// What was brought out of a damaged journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Salvaged {
+    /// One file of records for each run is here.
+    pub folder: String,
+    /// The runs.
+    pub runs: Vec<SalvagedRun>,
+    /// What could not be read, in words.
+    pub notes: Vec<String>,
+}
+
+/// What was brought out of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SalvagedRun {
+    /// The run.
+    pub run: String,
+    /// Its records, in `<run>.jsonl`.
+    pub records: u64,
+    /// `whole`, `short` (there were more), or `unknown`.
+    pub completeness: &'static str,
+    /// The first record that is not whole anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_damaged: Option<u64>,
+}
+
+fn good(what: impl Into<String>) -> Finding {
+    Finding { what: what.into(), health: Health::Good, next: None }
+}
+
+fn note(what: impl Into<String>, next: impl Into<String>) -> Finding {
+    Finding { what: what.into(), health: Health::Note, next: Some(next.into()) }
+}
+
+fn bad(trouble: Trouble) -> Finding {
+    Finding { what: trouble.what, health: Health::Bad, next: trouble.next }
+}
+
+impl Doors {
+    /// Looks at everything that can be wrong.
+    pub fn examine(&self) -> Vec<Finding> {
+        let mut findings = vec![git(), place(&self.home)];
+        findings.push(match Settings::read(self.home.repository.top.as_deref()) {
+            Ok(_) => good("forge.toml is right, or not there"),
+            Err(trouble) => bad(trouble),
+        });
+        findings.extend(flows(&self.catalog()));
+        match Store::open_to_read(&self.home.dir) {
+            Err(StoreError::Missing { .. }) => findings.push(good("no runs yet")),
+            Err(error) => findings.push(bad(error.into())),
+            Ok(store) => {
+                findings.push(match store.check() {
+                    Ok(checked) => {
+                        good(format!("the journal is whole: {} runs, {} records", checked.runs, checked.records))
+                    }
+                    Err(error) => bad(error.into()),
+                });
+                findings.extend(store.caution().map(|caution| note(caution, "keep a backup")));
+                findings.extend(self.runs());
+            }
+        }
+        findings
+    }
+
+    /// Runs that say they go on, although nobody drives them.
+    fn runs(&self) -> Vec<Finding> {
+        let Ok(rows) = self.rows() else { return Vec::new() };
+        let left = rows.iter().filter(|row| {
+            matches!(row.standing, Standing::Going | Standing::Limited) && !self.is_driven(&row.run)
+        });
+        left.map(|row| {
+            let what = match row.working {
+                0 => format!("{} goes on, but nobody drives it", row.run),
+                n => format!("{} goes on, but nobody drives it; {n} calls were under way", row.run),
+            };
+            note(what, format!("forge resume {}", row.run))
+        })
+        .collect()
+    }
+
+    /// Exports all records that are whole into a new folder.
+    pub fn salvage(&self, to: &Path) -> Result<Salvaged, Trouble> {
+        if to.exists() {
+            return Err(Trouble::usage(
+                format!("{} is there already", to.display()),
+                "name a folder that does not exist yet",
+            ));
+        }
+        let report = salvage(&self.home.dir, to)?;
+        let runs = report.runs.into_iter().map(|run| SalvagedRun {
+            run: run.run,
+            records: run.records,
+            completeness: match run.completeness {
+                Completeness::Whole => "whole",
+                Completeness::Short => "short",
+                Completeness::Unknown => "unknown",
+            },
+            first_damaged: run.first_damaged,
+        });
+        Ok(Salvaged {
+            folder: report.folder.display().to_string(),
+            runs: runs.collect(),
+            notes: report.notes,
+        })
+    }
+}
+
+fn git() -> Finding {
+    match Command::new("git").arg("--version").output() {
+        Ok(output) => good(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Err(error) => {
+            bad(Trouble::surroundings(format!("git cannot be run: {error}"), "install git"))
+        }
+    }
+}
+
+fn place(home: &Home) -> Finding {
+    good(format!("runs of this repository are kept in {}", home.dir.display()))
+}
+
+fn flows(catalog: &Catalog) -> Vec<Finding> {
+    match catalog.names() {
+        Err(trouble) => vec![bad(trouble)],
+        Ok(names) => names
+            .iter()
+            .filter_map(|name| catalog.flow(name).err())
+            .map(bad)
+            .collect(),
+    }
+}

@@ -1,0 +1,406 @@
+//! Drives a run until it stops. The only loop in the program that changes anything.
+//!
+//! ```text
+//!   commands, endings, signals, time ──► decide ──► append ──► apply ──► tell
+//!              ▲                                                           │
+//!              └────────── wait ◄────────── reconcile with wanted ◄────────┘
+//! ```
+//!
+//! Crash table. Before `append`: it never happened; endings are found again. During: the same,
+//! a transaction is whole or not there. After: the fact is there, and `wanted` says what follows
+//! from it. While calls run: their keepers go on, and the next driver finds them.
+
+use std::{
+    io::Read as _,
+    os::{fd::AsFd as _, unix::net::UnixStream},
+    path::PathBuf,
+    time::Duration,
+};
+
+use forge_core::{
+    Command, Effect, Input, Refusal, Run, decide,
+    event::{self, Event},
+    view::{RunRow, Standing},
+    wanted,
+};
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::{
+    Trouble,
+    blobs::Blobs,
+    calls::Calls,
+    home::{Home, now},
+    journal::{CommandId, Record, RunLock, Store, Writer},
+    prepare::Shop,
+    projection::Projector,
+    settings::{Agent, Frozen},
+};
+
+/// How often the driver looks for commands from other doors.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// A run in the hands of this process.
+pub struct Driver {
+    home: Home,
+    id: String,
+    store: Store,
+    writer: Writer,
+    run: Run,
+    blobs: Blobs,
+    frozen: Frozen,
+    program: PathBuf,
+    calls: Calls,
+    projector: Projector,
+    /// What the store said when we last looked for commands.
+    seen: Option<u64>,
+}
+
+/// How a door learns what happens: once for each record, after it is durable.
+pub type Tell<'a> = &'a mut dyn FnMut(&event::Record);
+
+/// What became of a command from another door, as it is kept beside the command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOutcome {
+    /// It was done.
+    Accepted,
+    /// It means nothing now.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why the driver let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetGo {
+    /// The run stopped like this.
+    Stopped(Standing),
+    /// The terminal is gone. Calls go on under their keepers.
+    TerminalGone,
+}
+
+/// The signals of a person at the terminal.
+pub struct Signals {
+    interrupts: UnixStream,
+    hang_ups: UnixStream,
+    n_interrupts: u32,
+}
+
+impl Signals {
+    /// From now on, Ctrl-C and the like are read by the loop.
+    pub fn listen() -> Result<Self, Trouble> {
+        let pair = |signals: &[i32]| -> std::io::Result<UnixStream> {
+            let (reader, writer) = UnixStream::pair()?;
+            reader.set_nonblocking(true)?;
+            for signal in signals {
+                signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
+            }
+            Ok(reader)
+        };
+        let listen = || Ok((pair(&[SIGINT, SIGTERM])?, pair(&[SIGHUP])?));
+        let (interrupts, hang_ups) = listen().map_err(|error: std::io::Error| {
+            Trouble::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+        })?;
+        Ok(Self { interrupts, hang_ups, n_interrupts: 0 })
+    }
+}
+
+fn heard(stream: &mut UnixStream) -> u32 {
+    let mut bytes = [0_u8; 64];
+    match stream.read(&mut bytes) {
+        Ok(n) => u32::try_from(n).unwrap_or(u32::MAX),
+        Err(_) => 0,
+    }
+}
+
+impl Driver {
+    /// Begins a run with its first record.
+    pub fn begin(
+        home: &Home,
+        id: &str,
+        start: event::Start,
+        frozen: Frozen,
+        tell: Tell<'_>,
+    ) -> Result<Self, Trouble> {
+        let lock = RunLock::take(&home.dir, id)?;
+        let mut store = Store::open(&home.dir)?;
+        let input = Input::Command(Command::Start(Box::new(start)));
+        let record = decide(&Run::new(), now(), &input).map_err(|refusal| refused(id, &refusal))?;
+        let mut run = Run::new();
+        run.take(&record);
+        let writer = store.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
+        let mut driver = Self::over(home, id, store, writer, run, frozen)?;
+        driver.publish(&record, tell)?;
+        Ok(driver)
+    }
+
+    /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
+    pub fn take_over(home: &Home, id: &str, lock: RunLock) -> Result<Self, Trouble> {
+        let mut store = Store::open(&home.dir)?;
+        let writer = store.take_over(lock)?;
+        let records = store.read(id, 1)?;
+        let run = fold(&records)?;
+        let blobs = Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?;
+        let frozen = frozen(&run, &blobs)?;
+        let mut driver = Self::over(home, id, store, writer, run, frozen)?;
+        driver.projector.add(&records)?;
+        Ok(driver)
+    }
+
+    fn over(
+        home: &Home,
+        id: &str,
+        store: Store,
+        writer: Writer,
+        run: Run,
+        frozen: Frozen,
+    ) -> Result<Self, Trouble> {
+        let program = std::env::current_exe().map_err(|error| {
+            Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+        })?;
+        Ok(Self {
+            blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
+            projector: Projector::new(home, id),
+            home: home.clone(),
+            id: id.to_owned(),
+            store,
+            writer,
+            run,
+            frozen,
+            program,
+            calls: Calls::default(),
+            seen: None,
+        })
+    }
+
+    /// Where the run stands.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Decides on an input, and makes it true. Whether anything followed.
+    pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Trouble> {
+        self.put_settling(input, &[], tell)
+    }
+
+    fn put_settling(
+        &mut self,
+        input: &Input,
+        settled: &[(CommandId, String)],
+        tell: Tell<'_>,
+    ) -> Result<Result<(), Refusal>, Trouble> {
+        let record = match decide(&self.run, now(), input) {
+            Ok(record) => record,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if record.facts.is_empty() {
+            for (id, outcome) in settled {
+                self.store.settle_command(&self.writer, *id, outcome)?;
+            }
+            return Ok(Ok(()));
+        }
+        let mut next = self.run.clone();
+        next.take(&record);
+        let row = row(&self.id, &next);
+        self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
+        self.run = next;
+        self.publish(&record, tell)?;
+        Ok(Ok(()))
+    }
+
+    fn publish(&mut self, record: &event::Record, tell: Tell<'_>) -> Result<(), Trouble> {
+        let line = Record {
+            seq: self.writer.seq(),
+            at: record.at,
+            epoch: self.writer.epoch(),
+            body: body(record),
+            sum: self.writer.head().to_owned(),
+        };
+        self.projector.add(&[line])?;
+        tell(record);
+        Ok(())
+    }
+
+    /// Settles what other doors asked. They learn the outcome with the facts, or why not.
+    pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        let version = self.store.data_version()?;
+        if self.seen == Some(version) {
+            return Ok(());
+        }
+        for command in self.store.open_commands(&self.id)? {
+            let outcome = match serde_json::from_str::<Command>(&command.body) {
+                Err(error) => Some(format!("it cannot be read: {error}")),
+                Ok(Command::Start(_)) => Some("a run is started by its driver".to_owned()),
+                Ok(wanted) => {
+                    let settled = [(command.id, outcome(&CommandOutcome::Accepted))];
+                    let put = self.put_settling(&Input::Command(wanted), &settled, tell)?;
+                    put.err().map(|refusal| refusal.to_string())
+                }
+            };
+            if let Some(why) = outcome {
+                let text = self::outcome(&CommandOutcome::Refused { why });
+                self.store.settle_command(&self.writer, command.id, &text)?;
+            }
+        }
+        self.seen = Some(version);
+        Ok(())
+    }
+
+    /// Drives until the run stops: done, failed, held, waiting for a person.
+    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<LetGo, Trouble> {
+        loop {
+            self.take_commands(tell)?;
+            let shop = Shop {
+                home: &self.home,
+                id: &self.id,
+                blobs: &self.blobs,
+                frozen: &self.frozen,
+                program: &self.program,
+            };
+            let reports = self.calls.reconcile(&shop, &self.run)?;
+            if !reports.is_empty() {
+                for report in reports {
+                    self.hear(&Input::Report(report), tell)?;
+                }
+                continue;
+            }
+            self.show()?;
+            let standing = Standing::of(&self.run);
+            if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
+                return Ok(LetGo::Stopped(standing));
+            }
+            let files = [signals.interrupts.as_fd(), signals.hang_ups.as_fd()];
+            self.calls.wait(&files, self.longest_wait()).map_err(|error| {
+                Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
+            })?;
+            if heard(&mut signals.hang_ups) > 0 {
+                return Ok(LetGo::TerminalGone);
+            }
+            for _ in 0..heard(&mut signals.interrupts) {
+                signals.n_interrupts += 1;
+                let by = crate::doors::person();
+                let command = match signals.n_interrupts {
+                    1 => Command::Interrupt { by },
+                    _ => Command::Stop { by },
+                };
+                self.hear(&Input::Command(command), tell)?;
+            }
+            if self.is_time() {
+                self.hear(&Input::Tick, tell)?;
+            }
+        }
+    }
+
+    /// Puts an input that nobody waits for. A refusal means that it no longer matters.
+    fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Trouble> {
+        let _no_longer_matters = self.put(input, tell)?;
+        Ok(())
+    }
+
+    /// Brings the files that show the run up to date.
+    pub fn show(&mut self) -> Result<(), Trouble> {
+        self.projector.show(&self.run, self.writer.seq(), &self.blobs)
+    }
+
+    fn wake(&self) -> Option<u64> {
+        wanted(&self.run).into_iter().find_map(|effect| match effect {
+            Effect::Wake { at } => Some(at),
+            Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+        })
+    }
+
+    fn is_time(&self) -> bool {
+        self.wake().is_some_and(|at| at <= now())
+    }
+
+    fn longest_wait(&self) -> Duration {
+        match self.wake() {
+            Some(at) => LOOK_EVERY.min(Duration::from_millis(at.saturating_sub(now()))),
+            None => LOOK_EVERY,
+        }
+    }
+}
+
+/// Whether a driver has nothing more to do with a run that stands like this.
+fn is_stopped(standing: Standing) -> bool {
+    match standing {
+        Standing::Going | Standing::Limited => false,
+        Standing::Waiting
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Abandoned => true,
+    }
+}
+
+/// A command that was refused, as trouble of the person who gave it.
+pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
+    let next = match refusal {
+        Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } => {
+            format!("forge resume {id} --budget AMOUNT")
+        }
+        Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),
+        Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
+        Refusal::AlreadyStarted
+        | Refusal::NotStarted
+        | Refusal::Over(event::End::Done | event::End::Abandoned)
+        | Refusal::AlreadyGoing
+        | Refusal::AlreadyHeld
+        | Refusal::NoSuchQuestion { .. }
+        | Refusal::AnsweredAlready(_)
+        | Refusal::NotAnOption { .. }
+        | Refusal::WrongGate { .. }
+        | Refusal::WordsMissing => format!("forge status {id}"),
+    };
+    Trouble::usage(refusal.to_string(), next)
+}
+
+/// Folds records into a run.
+pub fn fold(records: &[Record]) -> Result<Run, Trouble> {
+    let mut run = Run::new();
+    for record in records {
+        run.take(&event::Record { at: record.at, facts: facts(record)? });
+    }
+    Ok(run)
+}
+
+/// The facts of a record.
+pub fn facts(record: &Record) -> Result<Vec<Event>, Trouble> {
+    serde_json::from_str(&record.body).map_err(|error| {
+        Trouble::surroundings(
+            format!("record {} is whole, but of a Forge that knows more: {error}", record.seq),
+            "update forge",
+        )
+    })
+}
+
+/// What was frozen when the run started.
+fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
+    let missing = |what: String| Trouble::surroundings(what, "forge doctor");
+    let Some(blob) = &run.law().start.settings else {
+        return Ok(crate::settings::Settings::default().freeze(Agent::Nobody));
+    };
+    let id = blob.0.parse().map_err(|_| missing(format!("`{}` is no blob", blob.0)))?;
+    let bytes = blobs.get(&id).map_err(|error| missing(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| missing(format!("frozen settings: {error}")))
+}
+
+fn body(record: &event::Record) -> String {
+    serde_json::to_string(&record.facts).expect("facts can be written")
+}
+
+/// What `status` shows of a run.
+pub fn row(id: &str, run: &Run) -> String {
+    serde_json::to_string(&RunRow::of(id, run)).expect("a row can be written")
+}
+
+fn outcome(outcome: &CommandOutcome) -> String {
+    serde_json::to_string(outcome).expect("an outcome can be written")
+}

@@ -1,0 +1,496 @@
+//! What becomes of what a call left: from an ending, a transcript and an outbox to a report.
+//!
+//! Everything here is data from outside. What cannot be read is a fault, never a pass.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{BufReader, Read as _, Seek as _, SeekFrom},
+    path::Path,
+};
+
+use forge_agents::{
+    AgentResult, AttemptFolder, Ending, How, Key, Redactor, collect, known_secrets, read_result,
+    result as contract,
+    scripted::{Heard, signals},
+};
+use forge_core::{
+    Report, Run,
+    event::{Blob, Outcome, Receipt, Ruling},
+    failure::FaultClass,
+    id::{AttemptId, CallId, JudgementId},
+    item::Item,
+    money::{Cost, Money, Spent, Tokens},
+    reading::artifact_name,
+    verdict::{self, Finding, Proof, Severity, Verdict},
+};
+
+use crate::{
+    Trouble,
+    prepare::{Doing, Shop, doing},
+};
+
+/// The most bytes of one artifact.
+const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The last bytes of a transcript that a failure shows.
+const LAST_WORDS_BYTES: u64 = 4 * 1024;
+/// The last lines of a transcript that a failure shows.
+const LAST_WORDS_LINES: usize = 20;
+
+/// How a call ended without an ending of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Without {
+    /// Its keeper died.
+    Lost,
+    /// It never began, and we no longer want it.
+    NeverBegan,
+    /// Its keeper could not be started.
+    NotStarted {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What a call that has an ending comes to.
+pub(crate) fn report(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<Report, Trouble> {
+    let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+    match (doing(run, call), call) {
+        (Doing::Agent { role }, _) => {
+            let heard = hear(folder);
+            let mut receipt = Receipt { took_ms, ..Receipt::of(spent(&heard)) };
+            let must = must(shop, run, call, &role)?;
+            let left = match agent_end(folder, ending, &heard) {
+                Ok(()) => read_result(&folder.outbox(), &call.to_string(), &must).map_err(|flaw| {
+                    Outcome::Fault { class: FaultClass::NoResult, what: flaw.to_string() }
+                }),
+                Err(outcome) => Err(outcome),
+            };
+            let left = match left {
+                Err(outcome) => Err(outcome),
+                Ok(result) => {
+                    receipt.summary.clone_from(&result.summary);
+                    receipt.shown = result.shown.clone().map(shown);
+                    match take_artifacts(shop, run, call, folder)? {
+                        Ok(artifacts) => {
+                            receipt.artifacts = artifacts;
+                            Ok(result)
+                        }
+                        Err(what) => Err(Outcome::Fault { class: FaultClass::NoArtifact, what }),
+                    }
+                }
+            };
+            Ok(match call {
+                CallId::Attempt(attempt) => worked(attempt, left, receipt),
+                CallId::Judgement(judgement) => reviewed(judgement, left, receipt),
+            })
+        }
+        (Doing::Command { .. }, CallId::Attempt(attempt)) => {
+            let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let outcome = match command_end(folder, ending) {
+                CommandEnd::Success => match take_artifacts(shop, run, call, folder)? {
+                    Ok(artifacts) => {
+                        receipt.artifacts = artifacts;
+                        Outcome::Done
+                    }
+                    Err(what) => Outcome::Fault { class: FaultClass::NoArtifact, what },
+                },
+                CommandEnd::Failure { what } => {
+                    Outcome::Fault { class: FaultClass::CommandFailed, what }
+                }
+                CommandEnd::Fault { class, what } => Outcome::Fault { class, what },
+                CommandEnd::Interrupted => Outcome::Interrupted,
+            };
+            Ok(Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt })
+        }
+        (Doing::Command { run: command }, CallId::Judgement(judgement)) => {
+            let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let ruling = match command_end(folder, ending) {
+                CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
+                CommandEnd::Failure { what } => Ruling::Verdict(Verdict::Revise {
+                    findings: vec![failed_command(&command, &what, &ending.how)],
+                }),
+                CommandEnd::Fault { class, what } => Ruling::Fault { class, what },
+                CommandEnd::Interrupted => Ruling::Interrupted,
+            };
+            Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
+        }
+        (Doing::Artifact { .. }, _) => unreachable!("no keeper looks for artifacts"),
+    }
+}
+
+/// What a call without an ending comes to.
+pub(crate) fn report_without(run: &Run, call: &CallId, without: Without) -> Report {
+    let is_agent = matches!(doing(run, call), Doing::Agent { .. });
+    let spent = match without {
+        Without::Lost if is_agent => Spent::UNKNOWN,
+        Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
+    };
+    let receipt = Receipt::of(spent);
+    match call {
+        CallId::Attempt(attempt) => {
+            let outcome = match without {
+                Without::Lost => Outcome::Lost,
+                Without::NeverBegan => Outcome::Interrupted,
+                Without::NotStarted { why } => {
+                    Outcome::Fault { class: FaultClass::NotStarted, what: why }
+                }
+            };
+            Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt }
+        }
+        CallId::Judgement(judgement) => {
+            let ruling = match without {
+                Without::Lost => Ruling::Lost,
+                Without::NeverBegan => Ruling::Interrupted,
+                Without::NotStarted { why } => {
+                    Ruling::Fault { class: FaultClass::NotStarted, what: why }
+                }
+            };
+            Report::Judged { judgement: judgement.clone(), ruling, receipt }
+        }
+    }
+}
+
+/// The gate for an artifact: it is there, has something in it, and can be read as what it is.
+pub(crate) fn look_for_artifact(shop: &Shop<'_>, run: &Run, judgement: &JudgementId, name: &str) -> Report {
+    let unit = run.unit(&judgement.attempt.unit);
+    let name = artifact_name(name, &judgement.attempt.unit.scope);
+    let content = unit.artifacts.get(&name).map(|blob| {
+        let id = blob.0.parse().map_err(|_| "its blob has no name".to_owned())?;
+        shop.blobs.get(&id).map_err(|error| error.to_string())
+    });
+    let flaw = match content {
+        None => Some("it is not there".to_owned()),
+        Some(Err(error)) => Some(error),
+        Some(Ok(bytes)) => form_flaw(&name, &bytes),
+    };
+    let verdict = match flaw {
+        None => Verdict::Pass { findings: Vec::new() },
+        Some(flaw) => Verdict::Revise {
+            findings: vec![Finding {
+                id: String::new(),
+                severity: Severity::Major,
+                path: Some(name.clone()),
+                line: None,
+                what: format!("`{name}`: {flaw}"),
+                why: String::new(),
+                proof: None,
+                was: None,
+            }],
+        },
+    };
+    let (judgement, ruling) = (judgement.clone(), Ruling::Verdict(verdict));
+    Report::Judged { judgement, ruling, receipt: Receipt::of(Spent::NOTHING) }
+}
+
+fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
+    if text.trim().is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+        Some("json") => serde_json::from_str::<serde_json::Value>(text)
+            .err()
+            .map(|error| format!("it is not JSON: {error}")),
+        Some("toml") => toml::from_str::<toml::Table>(text)
+            .err()
+            .map(|error| format!("it is not TOML: {}", error.message())),
+        Some(_) | None => None,
+    }
+}
+
+/// Keys that the result of a call must have: what its role says, and what its row needs.
+fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
+    let mut must = shop.role(run, role)?.must;
+    match call {
+        CallId::Attempt(attempt) => {
+            if run.stage(&attempt.unit).list.is_some() {
+                must.push(Key::Lists);
+            }
+        }
+        CallId::Judgement(_) => must.push(Key::Verdict),
+    }
+    Ok(must)
+}
+
+/// Whether an agent ended in a way that lets its result count.
+fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(), Outcome> {
+    let fault = |class, what| Err(Outcome::Fault { class, what });
+    let limited = |otherwise| match heard.limited_until_ms {
+        Some(until) => Err(Outcome::Limited { until }),
+        None => otherwise,
+    };
+    match &ending.how {
+        How::Exited { code: 0 } => limited(if heard.ended {
+            Ok(())
+        } else {
+            fault(FaultClass::Crashed, "it ended without saying that it ended".to_owned())
+        }),
+        How::Exited { code } => {
+            let what = format!("{}\nexit code {code}", last_words(folder));
+            limited(fault(FaultClass::Crashed, what))
+        }
+        How::Signalled { signal } => {
+            let what = format!("{}\nkilled by signal {signal}", last_words(folder));
+            limited(fault(FaultClass::Crashed, what))
+        }
+        How::TimedOut => fault(FaultClass::TimedOut, "it took longer than it may".to_owned()),
+        How::Silent => fault(FaultClass::TimedOut, "it said nothing for too long".to_owned()),
+        How::TooMuchOutput => {
+            fault(FaultClass::TooMuchOutput, "it printed more than it may".to_owned())
+        }
+        How::Interrupted => Err(Outcome::Interrupted),
+        How::NotStarted { why } => fault(FaultClass::NotStarted, why.clone()),
+    }
+}
+
+/// How a command ended.
+enum CommandEnd {
+    Success,
+    Failure { what: String },
+    Fault { class: FaultClass, what: String },
+    Interrupted,
+}
+
+fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
+    match &ending.how {
+        How::Exited { code: 0 } => CommandEnd::Success,
+        How::Exited { code } => {
+            CommandEnd::Failure { what: format!("{}\nexit code {code}", last_words(folder)) }
+        }
+        How::Signalled { signal } => {
+            CommandEnd::Failure { what: format!("{}\nkilled by signal {signal}", last_words(folder)) }
+        }
+        How::TimedOut => CommandEnd::Fault {
+            class: FaultClass::TimedOut,
+            what: format!("{}\nit took longer than it may", last_words(folder)),
+        },
+        How::Silent => CommandEnd::Fault {
+            class: FaultClass::TimedOut,
+            what: format!("{}\nit said nothing for too long", last_words(folder)),
+        },
+        How::TooMuchOutput => CommandEnd::Fault {
+            class: FaultClass::TooMuchOutput,
+            what: "it printed more than it may".to_owned(),
+        },
+        How::Interrupted => CommandEnd::Interrupted,
+        How::NotStarted { why } => {
+            CommandEnd::Fault { class: FaultClass::NotStarted, what: why.clone() }
+        }
+    }
+}
+
+fn failed_command(command: &str, what: &str, how: &How) -> Finding {
+    let failed = match how {
+        How::Exited { code } => format!("`{command}` failed with exit code {code}"),
+        How::Signalled { .. }
+        | How::TimedOut
+        | How::Silent
+        | How::TooMuchOutput
+        | How::Interrupted
+        | How::NotStarted { .. } => format!("`{command}` failed"),
+    };
+    let proof = Proof::Command { command: command.to_owned(), output: what.to_owned() };
+    Finding {
+        id: String::new(),
+        severity: Severity::Major,
+        path: None,
+        line: None,
+        what: failed,
+        why: String::new(),
+        proof: Some(proof),
+        was: None,
+    }
+}
+
+fn worked(
+    attempt: &AttemptId,
+    left: Result<AgentResult, Outcome>,
+    receipt: Receipt,
+) -> Report {
+    let attempt = attempt.clone();
+    let (outcome, lists) = match left {
+        Err(outcome) => (outcome, Vec::new()),
+        Ok(result) => {
+            let lists = result.lists.into_iter().map(|(name, items)| {
+                (name, items.into_iter().map(item).collect::<Vec<Item>>())
+            });
+            let outcome = match (result.status, result.blocker) {
+                (contract::Status::Done, _) => Outcome::Done,
+                (contract::Status::Partial, _) => Outcome::Partial { note: result.summary },
+                (contract::Status::Blocked, blocker) => {
+                    let blocker = blocker.expect("a blocked result says why");
+                    Outcome::Blocked { class: class(blocker.class), what: blocker.what }
+                }
+            };
+            (outcome, lists.collect())
+        }
+    };
+    Report::Worked { attempt, outcome, lists, receipt }
+}
+
+fn reviewed(
+    judgement: &JudgementId,
+    left: Result<AgentResult, Outcome>,
+    receipt: Receipt,
+) -> Report {
+    let ruling = match left {
+        Ok(result) => verdict_of(result),
+        Err(Outcome::Fault { class, what }) => Ruling::Fault { class, what },
+        Err(Outcome::Limited { until }) => Ruling::Limited { until },
+        Err(Outcome::Interrupted) => Ruling::Interrupted,
+        Err(Outcome::Lost) => Ruling::Lost,
+        Err(Outcome::Done | Outcome::Partial { .. } | Outcome::Blocked { .. }) => {
+            unreachable!("only failed endings come without a result")
+        }
+    };
+    Report::Judged { judgement: judgement.clone(), ruling, receipt }
+}
+
+fn verdict_of(result: AgentResult) -> Ruling {
+    let fault = |what: String| Ruling::Fault { class: FaultClass::NoResult, what };
+    match result.status {
+        contract::Status::Done => {}
+        contract::Status::Partial => {
+            return fault(format!("the review is only partly done: {}", result.summary));
+        }
+        contract::Status::Blocked => {
+            let what = result.blocker.map(|blocker| blocker.what).unwrap_or_default();
+            return fault(format!("the reviewer says it is blocked: {what}"));
+        }
+    }
+    let findings: Vec<Finding> = result.findings.into_iter().map(finding).collect();
+    match result.verdict.expect("the result of a review has a verdict") {
+        contract::Verdict::Pass => Ruling::Verdict(Verdict::Pass { findings }),
+        contract::Verdict::Revise => Ruling::Verdict(Verdict::Revise { findings }),
+        contract::Verdict::Block => Ruling::Verdict(Verdict::Block { reason: result.summary }),
+    }
+}
+
+/// Takes the declared artifacts into the blobs, or says which one cannot be taken.
+fn take_artifacts(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    folder: &AttemptFolder,
+) -> Result<Result<BTreeMap<String, Blob>, String>, Trouble> {
+    let stage = run.stage(call.unit());
+    let writes = match call {
+        CallId::Attempt(_) => &stage.writes,
+        CallId::Judgement(judgement) => {
+            let gate = stage.gate(&judgement.gate).expect("a judgement names a gate of its stage");
+            &stage.gates[gate].writes
+        }
+    };
+    let mut artifacts = BTreeMap::new();
+    for name in writes {
+        let name = artifact_name(name, &call.unit().scope);
+        let bytes = match collect(&folder.outbox(), &name, ARTIFACT_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(flaw) => return Ok(Err(flaw.to_string())),
+        };
+        // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
+        let blob = shop.blobs.put(&redacted(&bytes));
+        let blob = blob.map_err(|error| Trouble::file(&shop.home.dir.join("blobs"), &error))?;
+        artifacts.insert(name, Blob(blob.as_str().to_owned()));
+    }
+    Ok(Ok(artifacts))
+}
+
+fn redacted(bytes: &[u8]) -> Vec<u8> {
+    let mut redactor = Redactor::new(known_secrets(std::env::vars_os(), &[]));
+    let mut clean = Vec::with_capacity(bytes.len());
+    redactor.push(bytes, &mut clean);
+    redactor.finish(&mut clean);
+    clean
+}
+
+fn hear(folder: &AttemptFolder) -> Heard {
+    match File::open(folder.transcript()) {
+        Ok(file) => signals(BufReader::new(file)),
+        Err(_) => Heard::default(),
+    }
+}
+
+fn spent(heard: &Heard) -> Spent {
+    match heard.spent {
+        None => Spent::UNKNOWN,
+        Some(spent) => Spent {
+            cost: spent.cost_micros.map_or(Cost::Unknown, |micros| Cost::Known(Money(micros))),
+            tokens: Tokens {
+                input: spent.input,
+                output: spent.output,
+                cache_read: spent.cache_read,
+                cache_write: spent.cache_write,
+            },
+        },
+    }
+}
+
+/// The last lines of a transcript.
+fn last_words(folder: &AttemptFolder) -> String {
+    let read = || {
+        let mut file = File::open(folder.transcript())?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(LAST_WORDS_BYTES).read_to_end(&mut bytes)?;
+        std::io::Result::Ok(bytes)
+    };
+    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
+}
+
+fn item(item: contract::Item) -> Item {
+    let contract::Item { id, title, after, writes, tags, must } = item;
+    Item { id, title, after, writes, tags, must }
+}
+
+fn finding(finding: contract::Finding) -> Finding {
+    Finding {
+        id: String::new(),
+        severity: match finding.severity {
+            contract::Severity::Critical => Severity::Critical,
+            contract::Severity::Major => Severity::Major,
+            contract::Severity::Minor => Severity::Minor,
+        },
+        path: finding.path,
+        line: finding.line,
+        what: finding.what,
+        why: finding.why.unwrap_or_default(),
+        proof: finding.proof.map(|proof| match proof {
+            contract::Proof::Command { command, output } => Proof::Command { command, output },
+            contract::Proof::Quote { quote } => Proof::Quote { quote },
+        }),
+        was: finding.was,
+    }
+}
+
+fn shown(shown: contract::Shown) -> verdict::Shown {
+    verdict::Shown {
+        approach: shown.approach,
+        key_changes: shown.key_changes,
+        risk: Some(match shown.risk {
+            contract::Risk::Low => verdict::Risk::Low,
+            contract::Risk::Medium => verdict::Risk::Medium,
+            contract::Risk::High => verdict::Risk::High,
+        }),
+    }
+}
+
+fn class(class: contract::BlockerClass) -> verdict::BlockerClass {
+    match class {
+        contract::BlockerClass::ContextOverflow => verdict::BlockerClass::ContextOverflow,
+        contract::BlockerClass::ScopeExceeded => verdict::BlockerClass::ScopeExceeded,
+        contract::BlockerClass::ModelRefusal => verdict::BlockerClass::ModelRefusal,
+        contract::BlockerClass::ToolingFailure => verdict::BlockerClass::ToolingFailure,
+        contract::BlockerClass::ExternalDependency => verdict::BlockerClass::ExternalDependency,
+        contract::BlockerClass::Unknown => verdict::BlockerClass::Unknown,
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether a folder is a place where a database may live.
+//!
+//! `SQLite` needs file locks and shared memory that work. Network file systems promise both and hold
+//! neither, so they are refused. File systems that a virtual machine shares with its host hold them
+//! well enough inside one machine: they are only warned of.
+
+use std::path::Path;
+
+/// What a folder stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ground {
+    /// A disk of this machine.
+    Local,
+    /// Shared between a virtual machine and its host: works from one side at a time.
+    Shared { kind: String },
+    /// On another machine.
+    Network { kind: String },
+}
+
+const FUSE: u64 = 0x6573_5546;
+const NETWORK: [(u64, &str); 10] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFE53_4D42, "SMB2"),
+    (0xFF53_4D42, "CIFS"),
+    (0x564C, "NCP"),
+    (0x7375_7245, "Coda"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "AFS"),
+    (0x00C3_6400, "Ceph"),
+    (0x0BD0_0BD0, "Lustre"),
+];
+const SHARED: [(u64, &str); 2] = [(0x0102_1997, "9p"), (0x786F_4256, "vboxsf")];
+/// FUSE file systems whose files are on another machine, as the mount table names them.
+const NETWORK_FUSE: [&str; 7] =
+    ["sshfs", "s3fs", "rclone", "gcsfuse", "davfs2", "glusterfs", "curlftpfs"];
+
+/// Looks at what an existing folder stands on.
+#[cfg(target_os = "linux")]
+pub fn ground(dir: &Path) -> Ground {
+    let Ok(found) = rustix::fs::statfs(dir) else { return Ground::Local };
+    let Ok(magic) = u64::try_from(found.f_type) else { return Ground::Local };
+    let mounted = if magic == FUSE { mount_type(dir) } else { None };
+    judge(magic, mounted.as_deref())
+}
+
+/// Elsewhere nobody has looked yet, and `doctor` says so.
+#[cfg(not(target_os = "linux"))]
+pub fn ground(_dir: &Path) -> Ground {
+    Ground::Local
+}
+
+fn judge(magic: u64, mounted: Option<&str>) -> Ground {
+    let named = |list: &[(u64, &str)]| {
+        list.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
+    };
+    if let Some(kind) = named(&NETWORK) {
+        return Ground::Network { kind };
+    }
+    if let Some(kind) = named(&SHARED) {
+        return Ground::Shared { kind };
+    }
+    let Some(mounted) = mounted.filter(|_| magic == FUSE) else { return Ground::Local };
+    let kind = mounted.strip_prefix("fuse.").unwrap_or(mounted);
+    if NETWORK_FUSE.iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+        Ground::Network { kind: kind.to_owned() }
+    } else if kind == "virtiofs" {
+        Ground::Shared { kind: kind.to_owned() }
+    } else {
+        Ground::Local
+    }
+}
+
+/// The type of the innermost mount that holds the folder, as `/proc/self/mountinfo` names it.
+#[cfg(target_os = "linux")]
+fn mount_type(dir: &Path) -> Option<String> {
+    let dir = dir.canonicalize().ok()?;
+    let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    table
+        .lines()
+        .filter_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let point = left.split(' ').nth(4)?.replace("\\040", " ");
+            dir.starts_with(&point).then(|| (point.len(), right.split(' ').next()))
+        })
+        .max_by_key(|(length, _)| *length)
+        .and_then(|(_, kind)| kind.map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_told_from_shared_and_local_ones() {
+        assert_eq!(judge(0x6969, None), Ground::Network { kind: "NFS".into() });
+        assert_eq!(judge(0xFF53_4D42, None), Ground::Network { kind: "CIFS".into() });
+        assert_eq!(judge(FUSE, Some("fuse.sshfs")), Ground::Network { kind: "sshfs".into() });
+        assert_eq!(judge(FUSE, Some("virtiofs")), Ground::Shared { kind: "virtiofs".into() });
+        assert_eq!(judge(0x0102_1997, None), Ground::Shared { kind: "9p".into() });
+        assert_eq!(judge(FUSE, Some("fuseblk")), Ground::Local);
+        assert_eq!(judge(0xEF53, None), Ground::Local);
+    }
+
+    #[test]
+    fn the_temporary_folder_is_no_network() {
+        assert!(!matches!(ground(&std::env::temp_dir()), Ground::Network { .. }));
+    }
+}

@@ -1,0 +1,147 @@
+//! The tables, the settings of a connection, and how a new database comes to be.
+//!
+//! A database is made under another name and linked to its own when it is whole, so that an empty
+//! or half-made `forge.db` can only be a damaged one. The page size is fixed, so that pages can be
+//! found again even when the header is gone. `totals` keeps its form in every later version.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::beside;
+use super::chain::seal;
+use super::error::{Fault, StoreError};
+
+/// The version of the tables below, in `user_version` and, sealed, in `totals`.
+pub(super) const VERSION: i64 = 1;
+/// `FRGE`, in `application_id`.
+pub(super) const APPLICATION: u32 = 0x4652_4745;
+pub(super) const PAGE_BYTES: usize = 4096;
+
+const TABLES: &str = "
+CREATE TABLE records (
+    run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    body TEXT NOT NULL, sum TEXT NOT NULL, PRIMARY KEY (run, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE runs (
+    run TEXT NOT NULL PRIMARY KEY, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
+    head TEXT NOT NULL, at INTEGER NOT NULL, row TEXT NOT NULL, mark TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE totals (
+    id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, runs INTEGER NOT NULL,
+    mark TEXT NOT NULL
+) STRICT;
+CREATE TABLE commands (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, at INTEGER NOT NULL,
+    door TEXT NOT NULL, who TEXT NOT NULL, body TEXT NOT NULL, mark TEXT NOT NULL, outcome TEXT
+) STRICT;
+CREATE INDEX open_commands ON commands (run, id) WHERE outcome IS NULL;
+";
+
+/// Opens a connection with our settings. Whether it leaves the last checkpoint to somebody else
+/// when it closes is decided when it closes: until then it does.
+pub(super) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.execute_batch(
+        "PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON;",
+    )?;
+    Ok(connection)
+}
+
+/// A path as the `file:` address that `SQLite` reads, with its options.
+pub(super) fn address(path: &Path, options: &str) -> Result<String, StoreError> {
+    let text = path.to_str().ok_or_else(|| StoreError::Other {
+        file: path.to_owned(),
+        what: "a journal's path must be UTF-8".into(),
+    })?;
+    let mut uri = String::from("file:");
+    for character in text.chars() {
+        match character {
+            '%' => uri.push_str("%25"),
+            '?' => uri.push_str("%3f"),
+            '#' => uri.push_str("%23"),
+            plain => uri.push(plain),
+        }
+    }
+    Ok(uri + options)
+}
+
+/// Makes the database if there is none. Of two that try at once one wins, and both go on with it.
+pub(super) fn create(file: &Path) -> Result<(), StoreError> {
+    let refused = |source| StoreError::refused(file, source);
+    let scratch = beside(file, &format!(".new-{}", scratch_name()));
+    let made = fill(&scratch)
+        .map_err(|fault| fault.at(file, None))
+        .and_then(|()| settle(&scratch, file).map_err(refused));
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(&scratch, suffix));
+    }
+    made
+}
+
+fn fill(scratch: &Path) -> Result<(), Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = connect(&address(scratch, "")?, flags)?;
+    connection.pragma_update(
+        None,
+        "page_size",
+        i64::try_from(PAGE_BYTES).expect("a page is small"),
+    )?;
+    connection.pragma_update(None, "auto_vacuum", 0)?;
+    let _mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.execute_batch(TABLES)?;
+    connection.execute(
+        "INSERT INTO totals (id, version, runs, mark) VALUES (1, ?1, 0, ?2)",
+        params![VERSION, totals_mark(VERSION, 0)],
+    )?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    connection.close().map_err(|(_, error)| Fault::Sql(error))
+}
+
+fn settle(scratch: &Path, file: &Path) -> io::Result<()> {
+    File::open(scratch)?.sync_all()?;
+    match fs::hard_link(scratch, file) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        // A file system without hard links.
+        Err(_) if !file.exists() => fs::rename(scratch, file)?,
+        Err(error) => return Err(error),
+    }
+    let folder = file.parent().expect("the database lies in a folder");
+    File::open(folder)?.sync_all()
+}
+
+/// The seal of the row of `totals`.
+pub(super) fn totals_mark(version: i64, runs: i64) -> String {
+    seal(&["totals", &version.to_string(), &runs.to_string()])
+}
+
+/// Checks the sealed row of `totals` and gives (version, number of runs).
+pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
+    let sql = "SELECT version, runs, mark FROM totals WHERE id = 1";
+    let (version, runs, mark): (i64, i64, String) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    if mark == totals_mark(version, runs) {
+        Ok((version, runs))
+    } else {
+        let what = "the row of `totals` does not fit its mark".into();
+        Err(Fault::Damage { run: None, seq: None, what })
+    }
+}
+
+/// A name that no other process, thread or moment uses.
+pub(super) fn scratch_name() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

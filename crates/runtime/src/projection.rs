@@ -1,0 +1,153 @@
+//! Files that show the journal, for people and scripts: `state.json`, `events.jsonl` and the
+//! current artifacts, in the live folder of a run.
+//!
+//! They are made from the records alone, so that throwing them away and making them again gives
+//! the same bytes. `state.json` and artifacts are replaced by rename. `events.jsonl` only grows;
+//! a last line that a crash tore is cut off when it is next written.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use forge_core::{Run, event::Blob, reading, view::RunView};
+use serde::Serialize;
+
+use crate::{
+    Trouble,
+    blobs::Blobs,
+    home::Home,
+    journal::{Record, projection},
+};
+
+/// What `state.json` holds.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct StateFile {
+    /// The version of this format.
+    pub version: u32,
+    /// The number of the last record that it shows.
+    pub seq: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunView,
+}
+
+/// Shows one run.
+pub struct Projector {
+    dir: PathBuf,
+    events: PathBuf,
+    id: String,
+    /// The last record in `events.jsonl`; nothing until we have looked.
+    shown: Option<u64>,
+    /// The last record in `state.json`.
+    state: u64,
+    /// The artifacts that are shown.
+    artifacts: BTreeMap<PathBuf, Blob>,
+}
+
+impl Projector {
+    /// A projector that has not looked yet.
+    pub fn new(home: &Home, run: &str) -> Self {
+        Self {
+            dir: home.run(run),
+            events: projection(&home.dir, run),
+            id: run.to_owned(),
+            shown: None,
+            state: 0,
+            artifacts: BTreeMap::new(),
+        }
+    }
+
+    /// The last record that `events.jsonl` shows.
+    pub fn shown(&mut self) -> Result<u64, Trouble> {
+        if let Some(shown) = self.shown {
+            return Ok(shown);
+        }
+        let shown = last_whole_line(&self.events).map_err(|error| Trouble::file(&self.events, &error))?;
+        self.shown = Some(shown);
+        Ok(shown)
+    }
+
+    /// Appends the records that are not shown yet.
+    pub fn add(&mut self, records: &[Record]) -> Result<(), Trouble> {
+        let shown = self.shown()?;
+        let new: Vec<&Record> = records.iter().filter(|record| record.seq > shown).collect();
+        let Some(last) = new.last() else { return Ok(()) };
+        let mut text = String::new();
+        for record in &new {
+            text.push_str(&record.to_line());
+            text.push('\n');
+        }
+        let append = || {
+            let mut file = OpenOptions::new().append(true).create(true).open(&self.events)?;
+            file.write_all(text.as_bytes())
+        };
+        append().map_err(|error| Trouble::file(&self.events, &error))?;
+        self.shown = Some(last.seq);
+        Ok(())
+    }
+
+    /// Shows where the run stands after its last record.
+    pub fn show(&mut self, run: &Run, seq: u64, blobs: &Blobs) -> Result<(), Trouble> {
+        if self.state == seq {
+            return Ok(());
+        }
+        let state = StateFile { version: 1, seq, run: RunView::of(&self.id, run) };
+        let text = serde_json::to_string_pretty(&state).expect("a view can be written") + "\n";
+        let path = self.dir.join("state.json");
+        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        self.state = seq;
+        for (scope, name, blob) in reading::artifacts(run) {
+            let path = self.dir.join("artifacts").join(scope.as_str()).join(name);
+            if self.artifacts.get(&path) == Some(&blob) {
+                continue;
+            }
+            let Ok(id) = blob.0.parse() else { continue };
+            let bytes = blobs
+                .get(&id)
+                .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))?;
+            replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
+            self.artifacts.insert(path, blob);
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file beside its place and moves it there. Not fsynced: it can be made again.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().expect("a projection lies in a folder");
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
+    fs::write(&beside, bytes)?;
+    fs::rename(&beside, path)
+}
+
+/// The number of the last whole line. What a crash tore after it is cut off.
+fn last_whole_line(path: &Path) -> io::Result<u64> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let mut reader = BufReader::new(file);
+    let (mut line, mut whole, mut last) = (Vec::new(), 0_u64, 0);
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
+        match text.and_then(Record::from_line) {
+            Some(record) if record.seq == last + 1 => {
+                last = record.seq;
+                whole += read as u64;
+            }
+            Some(_) | None => break,
+        }
+    }
+    if reader.seek(SeekFrom::End(0))? > whole {
+        OpenOptions::new().write(true).open(path)?.set_len(whole)?;
+    }
+    Ok(last)
+}

@@ -1,0 +1,107 @@
+//! What a user can mend: what happened, and what to do next.
+//!
+//! What agents and the world do is no trouble but an outcome, and a fact. What we broke is an
+//! assertion that names the broken promise.
+
+use std::fmt;
+
+use forge_workspace::NoRepository;
+
+use crate::journal::StoreError;
+
+/// Something that a user can mend.
+#[derive(Debug)]
+pub struct Trouble {
+    /// Whose trouble it is.
+    pub kind: Kind,
+    /// What happened, and why.
+    pub what: String,
+    /// The next command, or what to do first.
+    pub next: Option<String>,
+}
+
+/// Whose trouble it is. This decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command, the flow, the settings or the scenario say something that cannot be.
+    Usage,
+    /// The disk, the journal, git, or something else around us.
+    Surroundings,
+}
+
+impl Kind {
+    /// The exit code.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage | Self::Surroundings => 2,
+        }
+    }
+}
+
+impl Trouble {
+    /// Wrong use, and the right one.
+    pub fn usage(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// Something around us, and what to do about it.
+    pub fn surroundings(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Surroundings, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// A file that could not be read or written.
+    pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let next = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                "free some space, then run the same command again; nothing that was journaled is lost"
+            }
+            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+                "make the folder writable, then run the same command again"
+            }
+            _ => "look at the file, then run the same command again",
+        };
+        Self::surroundings(format!("{}: {error}", path.display()), next)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::NoSuchRun { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::BadRunId { .. }
+            | StoreError::RunExists { .. } => Kind::Usage,
+            StoreError::Missing { .. }
+            | StoreError::Damaged(_)
+            | StoreError::Full { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Overtaken { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Held { .. }
+            | StoreError::NewerSchema { .. }
+            | StoreError::NetworkFileSystem { .. }
+            | StoreError::NoOpenCommand { .. }
+            | StoreError::Io { .. }
+            | StoreError::Other { .. } => Kind::Surroundings,
+        };
+        Self { kind, what: error.to_string(), next: Some(error.next_step()) }
+    }
+}
+
+impl From<NoRepository> for Trouble {
+    fn from(error: NoRepository) -> Self {
+        let next = match &error {
+            NoRepository::NoGit(_) => "install git",
+            NoRepository::Refused { .. } => "go into your project, or make it one with `git init`",
+        };
+        Self::surroundings(error.to_string(), next)
+    }
+}
