@@ -1,1 +1,93 @@
-fn main() {}
+//! What a person does with this repository: `cargo xtask <task>`.
+//!
+//! - `test`: formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
+//! - `test --full FAMILY`: one large family of tests in its full size.
+//! - `chance`: millions of steps of the engine against seeded chance.
+//! - `mutants`: deliberate defects of the engine; one that survives fails it.
+//! - `bench`: the figures that we hold ourselves to, each beside what it is compared with.
+//! - `tidy`: arrows between crates, module comments, sizes, purity of the core.
+//! - `schemas`: writes the published schemas anew.
+
+mod bench;
+mod families;
+mod mutants;
+mod schemas;
+mod tidy;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+const HELP: &str = "cargo xtask test [--full FAMILY] | chance | mutants | bench | tidy | schemas";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["test"] => test(),
+        ["test", "--full", family] => families::full(family),
+        ["chance"] => families::full("chance"),
+        ["mutants"] => mutants::run(mutants::Size::All),
+        ["bench"] => bench::run(),
+        ["tidy"] => tidy::run(),
+        ["schemas"] => schemas::write(),
+        _ => {
+            say(HELP);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Everything that must hold before a change lands.
+fn test() -> ExitCode {
+    let steps: &[(&str, &dyn Fn() -> ExitCode)] = &[
+        ("formatting", &|| cargo(&["fmt", "--all", "--check"])),
+        ("tidiness", &tidy::run),
+        ("clippy", &|| {
+            cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+        }),
+        ("tests", &|| families::ci(&["test", "--workspace"])),
+        ("mutants", &|| mutants::run(mutants::Size::Sample)),
+    ];
+    for (name, step) in steps {
+        say(&format!("== {name}"));
+        if step() != ExitCode::SUCCESS {
+            say(&format!("== {name}: failed"));
+            return ExitCode::FAILURE;
+        }
+    }
+    say("== all good");
+    ExitCode::SUCCESS
+}
+
+/// Runs cargo in the repository.
+fn cargo(args: &[&str]) -> ExitCode {
+    cargo_with(args, &[])
+}
+
+/// Runs cargo in the repository, with more variables.
+fn cargo_with(args: &[&str], variables: &[(&str, &str)]) -> ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(args).envs(variables.iter().copied()).current_dir(root());
+    match command.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("cargo cannot be run: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the repository").to_owned()
+}
+
+#[expect(clippy::print_stdout, reason = "a task speaks to the person who started it")]
+fn say(text: &str) {
+    println!("{text}");
+}

@@ -15,8 +15,7 @@ use forge_runtime::{Trouble, doors::Doors};
 
 use crate::screen;
 
-/// Drives AI coding agents from a request to a result, through stages, gates, review loops and human
-/// checkpoints.
+/// Drives AI coding agents from a request to a result: stages, gates, reviews, you.
 #[derive(Parser)]
 #[command(name = "forge", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
 struct Cli {
@@ -25,8 +24,9 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person, 4 escalated or blocked,
-5 parked by a limit or pause, 70 a bug of ours, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person,
+4 escalated or blocked, 5 parked by a limit or pause, 70 a bug of ours,
+130 interrupted.
 A RUN can be shortened to any unique beginning.";
 
 #[derive(Subcommand)]

@@ -8,12 +8,26 @@ use forge_runtime::Trouble;
 /// The width of a screen that does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
 
-/// Writes data. A reader that has gone away ends the program quietly.
+/// Writes data. A reader that has gone away ends the program quietly; a full disk does not.
 pub(crate) fn say(text: &str) {
-    let mut out = io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    match write(text) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            warn(&format!("error: the output cannot be written: {error}"));
+            std::process::exit(2);
+        }
     }
+}
+
+/// Writes what goes by while a run is driven. A run does not depend on who listens.
+pub(crate) fn tell(text: &str) {
+    let _nobody_listens = write(text);
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush())
 }
 
 /// Writes what is not data.
@@ -75,10 +89,8 @@ pub(crate) fn spent(known: Money, unknown: u32) -> String {
     match (known.0, unknown) {
         (0, 0) => "$0".to_owned(),
         (_, 0) => known.to_string(),
-        (0, 1) => "unknown (1 call)".to_owned(),
-        (0, n) => format!("unknown ({n} calls)"),
-        (_, 1) => format!("{known} + 1 call of unknown cost"),
-        (_, n) => format!("{known} + {n} calls of unknown cost"),
+        (0, n) => format!("unknown ({})", count(n, "call")),
+        (_, n) => format!("{known} + {} of unknown cost", count(n, "call")),
     }
 }
 
@@ -90,6 +102,33 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     }
     let kept: String = line.chars().take(width.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+/// A number of things: `1 call`, `2 calls`.
+pub(crate) fn count(n: u32, what: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{ending}")
+}
+
+/// A text broken at its spaces into lines of a width, each after the first indented.
+/// A word that is wider than a line is left whole.
+pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines
 }
 
 /// A line that keeps its spaces, cut to a width.

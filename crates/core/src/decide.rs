@@ -32,6 +32,7 @@ use crate::{
 
 /// Something from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "an input lives once, for one decision")]
 pub enum Input {
     /// A person, or a program on a person's behalf, wants something.
     Command(Command),
@@ -228,25 +229,28 @@ impl Draft {
                 self.record(Event::RunEnded { end: End::Abandoned });
                 Ok(())
             }
-            (Command::Pause { by }, Phase::Going) => self.hold(Hold::Paused { by: by.clone() }),
-            (Command::Pause { .. }, Phase::Held(_))
-            | (
-                Command::Interrupt { .. },
-                Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }),
-            )
-            | (Command::Stop { .. }, Phase::Held(Hold::Stopped { .. })) => {
-                Err(Refusal::AlreadyHeld)
+            (Command::Pause { by }, phase) => self.hold(&phase, Hold::Paused { by: by.clone() }),
+            (Command::Interrupt { by }, phase) => {
+                self.hold(&phase, Hold::Interrupted { by: by.clone() })
             }
-            (Command::Interrupt { by }, Phase::Going | Phase::Held(_)) => {
-                self.hold(Hold::Interrupted { by: by.clone() })
-            }
-            (Command::Stop { by }, Phase::Going | Phase::Held(_)) => {
-                self.hold(Hold::Stopped { by: by.clone() })
-            }
+            (Command::Stop { by }, phase) => self.hold(&phase, Hold::Stopped { by: by.clone() }),
         }
     }
 
-    fn hold(&mut self, hold: Hold) -> Result<(), Refusal> {
+    /// Holds a run harder than before. What is held already is not let go by a weaker hold.
+    fn hold(&mut self, phase: &Phase, hold: Hold) -> Result<(), Refusal> {
+        let is_weaker = match (phase, &hold) {
+            (Phase::Held(_), Hold::Paused { .. })
+            | (
+                Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }),
+                Hold::Interrupted { .. },
+            )
+            | (Phase::Held(Hold::Stopped { .. }), Hold::Stopped { .. }) => true,
+            (_, _) => false,
+        };
+        if is_weaker {
+            return Err(Refusal::AlreadyHeld);
+        }
         self.record(Event::RunHeld { hold });
         Ok(())
     }
@@ -265,12 +269,7 @@ impl Draft {
         Ok(())
     }
 
-    fn resume(
-        &mut self,
-        by: &Person,
-        budget: Option<Money>,
-        phase: &Phase,
-    ) -> Result<(), Refusal> {
+    fn resume(&mut self, by: &Person, budget: Option<Money>, phase: &Phase) -> Result<(), Refusal> {
         match phase {
             Phase::Fresh => return Err(Refusal::NotStarted),
             Phase::Over(end @ (End::Done | End::Abandoned)) => return Err(Refusal::Over(*end)),
@@ -486,8 +485,10 @@ impl Draft {
             words: note.clone(),
         });
         // A person's stop also stops the other calls, so it is not replaced.
-        let is_stopped =
-            matches!(self.run.phase(), Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }));
+        let is_stopped = matches!(
+            self.run.phase(),
+            Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. })
+        );
         if !has_rounds && !is_stopped {
             let unit = unit.clone();
             self.record(Event::RunHeld { hold: Hold::Unfinished { unit, note } });
@@ -563,8 +564,12 @@ impl fmt::Display for Refusal {
             Self::NotStarted => f.write_str("the run has not started"),
             Self::Over(End::Done) => f.write_str("the run is done"),
             Self::Over(End::Abandoned) => f.write_str("the run was abandoned"),
-            Self::Over(End::Failed) => f.write_str("the run has failed; `forge resume` opens it again"),
-            Self::Over(End::Blocked) => f.write_str("the run is blocked; `forge resume` opens it again"),
+            Self::Over(End::Failed) => {
+                f.write_str("the run has failed; `forge resume` opens it again")
+            }
+            Self::Over(End::Blocked) => {
+                f.write_str("the run is blocked; `forge resume` opens it again")
+            }
             Self::AlreadyGoing => f.write_str("the run is not held: nothing to resume"),
             Self::AlreadyHeld => f.write_str("the run is held already"),
             Self::Flow(error) => error.fmt(f),
@@ -585,12 +590,17 @@ impl fmt::Display for Refusal {
             Self::WrongGate { said, gate } => {
                 write!(f, "only `{gate}` can be waived here, by that name, not `{said}`")
             }
-            Self::WordsMissing => f.write_str("sending work back needs words: say what should change"),
+            Self::WordsMissing => {
+                f.write_str("sending work back needs words: say what should change")
+            }
             Self::BudgetTooLow { committed } => {
                 write!(f, "the new budget must be above {committed}, which is spent or held back")
             }
             Self::BudgetNeeded { budget } => {
-                write!(f, "the budget of {budget} is used up; go on with `--budget` and more than that")
+                write!(
+                    f,
+                    "the budget of {budget} is used up; go on with `--budget` and more than that"
+                )
             }
         }
     }

@@ -55,7 +55,8 @@ fn steady(word: &str) -> Option<String> {
     }
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
     let is_hex = |part: &str| {
-        part.len() >= 6 && has_digit && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+        let digits = part.strip_prefix("0x").or_else(|| (part.len() >= 6).then_some(part));
+        digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
     let parts = word.split(|c: char| !c.is_ascii_alphanumeric());
     if has_digit && parts.clone().any(is_hex) {

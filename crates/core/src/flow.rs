@@ -32,7 +32,7 @@ pub const MISSES_MAX: u32 = 10;
 /// Items of one `each` open at the same time, unless the stage says otherwise.
 pub const AT_ONCE_DEFAULT: usize = 1;
 /// More than this is never open at the same time.
-pub const AT_ONCE_MAX: usize = 64;
+pub const AT_ONCE_MAX: usize = 256;
 /// Items of one `each`, unless the stage says otherwise.
 pub const ITEMS_MAX_DEFAULT: usize = 100;
 /// Tables inside tables.
@@ -310,7 +310,11 @@ impl Flow {
             return Err(if known.is_empty() {
                 format!("the flow `{}` has no parameters", self.name)
             } else {
-                format!("the flow `{}` has no parameter `{name}`, only {}", self.name, known.join(", "))
+                format!(
+                    "the flow `{}` has no parameter `{name}`, only {}",
+                    self.name,
+                    known.join(", ")
+                )
             });
         };
         if param.values.iter().any(|known| known == value) {

@@ -271,7 +271,8 @@ impl FromStr for JudgementId {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        let wrong = || not_a_name(text, "a judgement, such as `build.T2/implement#3/code-review#1`");
+        let wrong =
+            || not_a_name(text, "a judgement, such as `build.T2/implement#3/code-review#1`");
         let (rest, number) = numbered(text).ok_or_else(wrong)?;
         let (attempt, gate) = rest.rsplit_once('/').ok_or_else(wrong)?;
         let attempt = attempt.parse().map_err(|_| wrong())?;

@@ -124,8 +124,7 @@ fn circle(items: &[Item]) -> Option<&str> {
             followers.entry(first).or_default().push(&item.id);
         }
     }
-    let mut ready: Vec<&str> =
-        waits.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
+    let mut ready: Vec<&str> = waits.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
     while let Some(id) = ready.pop() {
         for follower in followers.remove(id).unwrap_or_default() {
             let n = waits.get_mut(follower).expect("a follower is an item of the list");

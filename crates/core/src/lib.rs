@@ -9,7 +9,7 @@
 //! 5. [`wanted`](mod@wanted): what should be going on outside, given where we are.
 //! 6. [`view`]: what a door may show. Made from a run, never turned back into one.
 //!
-//! What is not here: files, processes, git, SQLite, agents, the time of day. Everything that
+//! What is not here: files, processes, git, a database, agents, the time of day. Everything that
 //! happens outside arrives as an [`Input`] that carries its time, and everything that should
 //! happen outside is said by [`wanted()`].
 //!

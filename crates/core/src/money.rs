@@ -79,6 +79,7 @@ impl Money {
     }
 
     /// The smaller of what is left and zero.
+    #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

@@ -8,14 +8,13 @@
 
 mod table;
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     Time,
-    event::{Answer, Call, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling, SentBack, Start},
+    event::{
+        Answer, Call, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling, SentBack, Start,
+    },
     failure::{FaultClass, fingerprint},
     flow::{Condition, Flow, Stage, When, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
@@ -223,9 +222,7 @@ impl Run {
             Work::Each { list, .. } => {
                 Some(self.items(&attempt.unit, list).unwrap_or_default().to_vec())
             }
-            Work::Flow { name, .. } => {
-                Some(vec![Item { id: name.clone(), ..Item::default() }])
-            }
+            Work::Flow { name, .. } => Some(vec![Item { id: name.clone(), ..Item::default() }]),
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
                 None
             }
@@ -377,13 +374,7 @@ impl Run {
     }
 
     /// Resets a unit and all that came after it, and keeps the items that are already good.
-    fn reopen(
-        &mut self,
-        reopened: &UnitId,
-        by: &SentBack,
-        findings: &[Finding],
-        words: &str,
-    ) {
+    fn reopen(&mut self, reopened: &UnitId, by: &SentBack, findings: &[Finding], words: &str) {
         let law = Arc::clone(self.law_arc());
         let stages = law.flow.table(&reopened.scope);
         let position = position(stages, &reopened.stage);
@@ -406,6 +397,9 @@ impl Run {
             unit.words.push(words.to_owned());
         }
         self.wake_outer(&reopened.scope);
+        if *by == SentBack::Resumed {
+            self.queue_again(&reopened.scope);
+        }
         let open = &self.root;
         let flow = &law.flow;
         let still_asked = |question: &Question| {
@@ -424,6 +418,19 @@ impl Run {
                 unit.state = State::Working;
             }
             inner = outer;
+        }
+    }
+
+    /// Items that failed beside each other open again one by one: they may write the same paths.
+    fn queue_again(&mut self, scope: &Scope) {
+        let mut scope = Some(scope.clone());
+        while let Some(here) = scope.filter(|here| !here.is_root()) {
+            let parent = here.parent();
+            let (outer, group) = here.origin().expect("a scope that is not the root is an item's");
+            let (_, each) = self.unit_beside(&outer.unit(&group));
+            let table = each.inner.table_mut(here.item().unwrap_or_default());
+            table.expect("a fact names an item of its list").opened = Opened::NotYet;
+            scope = parent;
         }
     }
 
@@ -621,27 +628,9 @@ impl Run {
     pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
         let mut found = Vec::new();
         if self.law.is_some() {
-            self.collect(&Scope::root(), &self.law().flow.stages, &self.root, &mut found);
+            collect(&Scope::root(), &self.law().flow.stages, &self.root, &mut found);
         }
         found
-    }
-
-    fn collect<'a>(
-        &'a self,
-        scope: &Scope,
-        stages: &'a [Stage],
-        table: &'a Table,
-        found: &mut Vec<(UnitId, &'a Stage, &'a Unit)>,
-    ) {
-        for (stage, unit) in stages.iter().zip(&table.units) {
-            let id = scope.unit(&stage.name);
-            found.push((id.clone(), stage, unit));
-            for (item, inner) in unit.inner.members() {
-                if inner.opened == Opened::Yes {
-                    self.collect(&id.item(&item.id), stage.inner(), inner, found);
-                }
-            }
-        }
     }
 
     fn table_mut(&mut self, scope: &Scope) -> &mut Table {
@@ -680,6 +669,24 @@ impl Run {
         }
         let position = position(stages, &id.stage);
         (&stages[position], &mut table.units[position])
+    }
+}
+
+/// The units of a table, and those of its items that were opened.
+fn collect<'a>(
+    scope: &Scope,
+    stages: &'a [Stage],
+    table: &'a Table,
+    found: &mut Vec<(UnitId, &'a Stage, &'a Unit)>,
+) {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        let id = scope.unit(&stage.name);
+        found.push((id.clone(), stage, unit));
+        for (item, inner) in unit.inner.members() {
+            if inner.opened == Opened::Yes {
+                collect(&id.item(&item.id), stage.inner(), inner, found);
+            }
+        }
     }
 }
 

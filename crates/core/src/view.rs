@@ -349,9 +349,10 @@ impl RunView {
                 summary: summary(unit),
                 findings: unit.findings.clone(),
                 items: matches!(stage.work, Work::Each { .. }).then(|| {
-                    let closed = unit.inner.members().filter(|(_, table)| {
-                        table.standing() == crate::run::Standing::Closed
-                    });
+                    let closed = unit
+                        .inner
+                        .members()
+                        .filter(|(_, table)| table.standing() == crate::run::Standing::Closed);
                     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                     (count(closed.count()), count(unit.inner.len()))
                 }),
@@ -421,9 +422,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let stage = run.stage(&question.unit);
     let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
     let skipped = &run.unit(&question.unit).skipped;
-    let applies = |gate: &&Gate| {
-        !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when)
-    };
+    let applies =
+        |gate: &&Gate| !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when);
     let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
     let then = match next {
         Some(gate) => format!("`{}` looks next", gate.name),
@@ -440,7 +440,9 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             | Why::NoVerdict { .. }
             | Why::Blocked { .. }
             | Why::DoesNotLand
-            | Why::LandedAlready => format!("`{gate}` is waived with its findings noted, and {then}"),
+            | Why::LandedAlready => {
+                format!("`{gate}` is waived with its findings noted, and {then}")
+            }
         },
         Choice::Waive => format!("`{gate}` is waived in your name, and {then}"),
         Choice::Revise => {

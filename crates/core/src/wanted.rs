@@ -116,7 +116,7 @@ fn collect(
             State::Working => {
                 let id = scope.unit(&stage.name);
                 for (item, inside) in unit.inner.members() {
-                    if inside.standing() == Standing::Open || inside.standing() == Standing::Failed {
+                    if inside.standing() == Standing::Open {
                         let scope = id.item(&item.id);
                         collect(run, &scope, stage.inner(), inside, effects, wake);
                     }

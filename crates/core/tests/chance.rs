@@ -499,9 +499,10 @@ impl Game {
         }
         let is_held = matches!(self.run.phase(), Phase::Held(_) | Phase::Over(_));
         if self.is_kind && is_held && self.run.calls().is_empty() {
-            let budget = self.run.budget().map(|cap| {
-                Money(cap.0.max(self.run.ledger().committed().0) + 10_000_000)
-            });
+            let budget = self
+                .run
+                .budget()
+                .map(|cap| Money(cap.0.max(self.run.ledger().committed().0) + 10_000_000));
             return Input::Command(Command::Resume { by: somebody(), budget });
         }
         let n = if self.is_kind { 99 } else { self.chance.below(30) };
@@ -709,7 +710,8 @@ impl Game {
 }
 
 fn flow_by_chance(chance: &mut Chance) -> String {
-    let mut text = "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
+    let mut text =
+        "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
     text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
     table_by_chance(chance, &mut text, 1);
     text
@@ -766,9 +768,9 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
                 .then(|| format!(", redo = \"{}\"", firsts[0]))
                 .unwrap_or_default();
             let may_advise = check.starts_with("review") || check.starts_with("command");
-            let advisory =
-                if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
-            let when = if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
+            let advisory = if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
+            let when =
+                if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
             gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
         }
         if is_called && chance.one_in(3) {
@@ -800,14 +802,8 @@ fn chance_finds_nothing() {
         let own = seed + runs;
         let mut chance = Chance(own);
         (0..4).for_each(|_| _ = chance.below(2));
-        let moods = [
-            Mood::Calm,
-            Mood::Faulty,
-            Mood::Losing,
-            Mood::Critical,
-            Mood::Conflicting,
-            Mood::Wild,
-        ];
+        let moods =
+            [Mood::Calm, Mood::Faulty, Mood::Losing, Mood::Critical, Mood::Conflicting, Mood::Wild];
         let mut game = Game {
             mood: *chance.of(&moods),
             chance,

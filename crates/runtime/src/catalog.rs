@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::{
     Trouble,
     settings::{explain, nearest},
+    text::read_text,
 };
 
 /// The flows that come with Forge: name, text, roles.
@@ -131,7 +132,7 @@ impl Catalog {
         if forge_core::id::is_plain_name(name) {
             if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
                 for path in [dir.join(format!("{name}.toml")), dir.join(name).join("flow.toml")] {
-                    if let Some(text) = read(&path)? {
+                    if let Some(text) = read_text(&path, FILE_BYTES_MAX)? {
                         return Ok((text, Origin::Project(path)));
                     }
                 }
@@ -157,7 +158,7 @@ impl Catalog {
                 dir.join("roles").join(&file),
             ] {
                 if text.is_none() {
-                    text = read(&path)?;
+                    text = read_text(&path, FILE_BYTES_MAX)?;
                 }
             }
         }
@@ -214,22 +215,5 @@ impl Role {
             return Err(wrong("it says nothing".to_owned()));
         }
         Ok(Self { must, tier: raw.tier, prompt: prompt.trim().to_owned() })
-    }
-}
-
-/// A file's text, or nothing if there is no such file.
-fn read(path: &Path) -> Result<Option<String>, Trouble> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.len() > FILE_BYTES_MAX => Err(Trouble::usage(
-            format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()),
-            "make it smaller",
-        )),
-        Ok(_) => match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(Trouble::file(path, &error)),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
-        Err(error) => Err(Trouble::file(path, &error)),
     }
 }

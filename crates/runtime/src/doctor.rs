@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     Trouble,
     catalog::Catalog,
-    doors::Doors,
+    doors::{Doors, RUNS_MAX},
     home::Home,
     journal::{Completeness, Store, StoreError, salvage},
     settings::Settings,
@@ -91,7 +91,8 @@ impl Doors {
             Ok(store) => {
                 findings.push(match store.check() {
                     Ok(checked) => {
-                        good(format!("the journal is whole: {} runs, {} records", checked.runs, checked.records))
+                        let (runs, records) = (count(checked.runs, "run"), count(checked.records, "record"));
+                        good(format!("the journal is whole: {runs}, {records}"))
                     }
                     Err(error) => bad(error.into()),
                 });
@@ -104,14 +105,17 @@ impl Doors {
 
     /// Runs that say they go on, although nobody drives them.
     fn runs(&self) -> Vec<Finding> {
-        let Ok(rows) = self.rows() else { return Vec::new() };
+        let Ok((rows, _)) = self.rows(RUNS_MAX) else { return Vec::new() };
         let left = rows.iter().filter(|row| {
             matches!(row.standing, Standing::Going | Standing::Limited) && !self.is_driven(&row.run)
         });
         left.map(|row| {
             let what = match row.working {
                 0 => format!("{} goes on, but nobody drives it", row.run),
-                n => format!("{} goes on, but nobody drives it; {n} calls were under way", row.run),
+                n => {
+                    let calls = count(u64::from(n), "call");
+                    format!("{} goes on, but nobody drives it; {calls} under way when its driver went", row.run)
+                }
             };
             note(what, format!("forge resume {}", row.run))
         })
@@ -143,6 +147,11 @@ impl Doors {
             notes: report.notes,
         })
     }
+}
+
+fn count(n: u64, what: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{ending}")
 }
 
 fn git() -> Finding {

@@ -15,11 +15,11 @@ use std::{
 
 use forge_core::{
     Command, Input, Run,
-    event::{self, Approvals, Blob, Limits, Person, Start},
+    event::{self, Approvals, Blob, End, Limits, Person, Start},
     flow::{Check, FORMAT, Stage, Work},
     money::Money,
     run::Phase,
-    view::{RunRow, RunView},
+    view::{RunRow, RunView, Standing},
 };
 
 use crate::{
@@ -31,12 +31,19 @@ use crate::{
     journal::{CommandId, Record, RunLock, Store, StoreError},
     projection::Projector,
     settings::{Agent, Settings},
+    text::read_text,
 };
 
 /// How long a door waits for a driver to take its command.
 const ANSWER_WAIT: Duration = Duration::from_secs(15);
 /// How often a door looks whether its command was taken.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
+
+/// The most bytes of a scenario.
+const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// More runs than this are never listed.
+pub const RUNS_MAX: usize = 1_000_000;
 
 /// The ways in to the runs of one repository.
 pub struct Doors {
@@ -111,7 +118,9 @@ impl Doors {
             })?;
         }
         let scenario = self.scenario(request, &settings, &found)?;
-        // Everything that could be wrong was looked at: from here on, things are written.
+        // Everything that could be wrong was looked at: from here on, things are written. First the
+        // journal: where that cannot be written, nothing else is.
+        let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
             let blob = blobs.put(bytes);
@@ -151,8 +160,9 @@ impl Doors {
         };
         let mut signals = Signals::listen()?;
         let id = new_run_id(&request.text);
+        let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
         began(&id);
-        let mut driver = Driver::begin(&self.home, &id, start, frozen, tell)?;
+        driver.tell_first(tell)?;
         let how = driver.drive(&mut signals, tell)?;
         Ok(Left { run: id, how })
     }
@@ -174,7 +184,10 @@ impl Doors {
                 "this version has the scripted agent: `--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
             ));
         };
-        let text = fs::read_to_string(&path).map_err(|error| Trouble::file(&path, &error))?;
+        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
+            let what = format!("there is no scenario {}", path.display());
+            Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+        })?;
         forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
             Trouble::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
         })?;
@@ -205,6 +218,12 @@ impl Doors {
         let mut signals = Signals::listen()?;
         let mut driver = Driver::take_over(&self.home, &id, lock)?;
         driver.take_commands(tell)?;
+        // Whoever resumes after the last answer finds that there is nothing left to do.
+        if *driver.run().phase() == Phase::Over(End::Done) && budget.is_none() {
+            began(&id);
+            driver.show()?;
+            return Ok(Left { run: id, how: LetGo::Stopped(Standing::Done) });
+        }
         // A run that only lost its driver goes on as it is.
         if *driver.run().phase() != Phase::Going || budget.is_some() {
             let input = Input::Command(Command::Resume { by: person(), budget });
@@ -218,7 +237,7 @@ impl Doors {
     /// Sends a command to a run: to its driver, or into the journal if it has none.
     pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
         refuse_agents()?;
-        match RunLock::take(&self.home.dir, id) {
+        match RunLock::take_briefly(&self.home.dir, id) {
             Ok(lock) => self.settle(id, lock, Some(command)).map(|()| Sent::Journaled),
             Err(StoreError::Held { .. }) => self.send_to_driver(id, command),
             Err(error) => Err(error.into()),
@@ -257,14 +276,14 @@ impl Doors {
         let sent = store.insert_command(id, now(), &person.door, &person.who, &body)?;
         let began = Instant::now();
         while began.elapsed() < ANSWER_WAIT {
-            if let Some(sent) = self.outcome(&store, id, sent)? {
-                return Ok(sent);
+            if let Some(taken) = self.outcome(&store, id, sent)? {
+                return taken.map(|()| Sent::ToDriver);
             }
             // The driver may have gone just now. Then the command is ours to settle.
-            if let Ok(lock) = RunLock::take(&self.home.dir, id) {
+            if let Ok(lock) = RunLock::take_briefly(&self.home.dir, id) {
                 self.settle(id, lock, None)?;
-                if let Some(sent) = self.outcome(&store, id, sent)? {
-                    return Ok(sent);
+                if let Some(taken) = self.outcome(&store, id, sent)? {
+                    return taken.map(|()| Sent::Journaled);
                 }
             }
             std::thread::sleep(ANSWER_LOOK);
@@ -275,12 +294,18 @@ impl Doors {
         ))
     }
 
-    fn outcome(&self, store: &Store, id: &str, sent: CommandId) -> Result<Option<Sent>, Trouble> {
+    /// What was said to a command, once somebody took it.
+    fn outcome(
+        &self,
+        store: &Store,
+        id: &str,
+        sent: CommandId,
+    ) -> Result<Option<Result<(), Trouble>>, Trouble> {
         let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
         match serde_json::from_str::<CommandOutcome>(&text) {
-            Ok(CommandOutcome::Accepted) => Ok(Some(Sent::ToDriver)),
+            Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
             Ok(CommandOutcome::Refused { why }) => {
-                Err(Trouble::usage(why, format!("forge status {id}")))
+                Ok(Some(Err(Trouble::usage(why, format!("forge status {id}")))))
             }
             Err(error) => Err(Trouble::surroundings(
                 format!("the driver's answer cannot be read: {error}"),
@@ -296,29 +321,28 @@ impl Doors {
 
     /// The run that was changed last, for commands that name none.
     pub fn latest(&self) -> Result<String, Trouble> {
-        let rows = self.read_store()?.rows()?;
+        let (rows, _) = self.rows(1)?;
         let row = rows.into_iter().next();
         row.map(|row| row.run).ok_or_else(|| {
             Trouble::usage("there are no runs yet", "forge run \"what you want\"")
         })
     }
 
-    /// The lines of all runs, newest first.
-    pub fn rows(&self) -> Result<Vec<RunRow>, Trouble> {
+    /// The lines of the runs that changed last, at most this many, and how many runs there are.
+    pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Trouble> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
-            Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
+            Err(StoreError::Missing { .. }) => return Ok((Vec::new(), 0)),
             Err(error) => return Err(error.into()),
         };
-        let rows = store.rows()?;
-        rows.iter()
-            .map(|row| {
-                serde_json::from_str(&row.row).map_err(|error| {
-                    let what = format!("the row of {} cannot be read: {error}", row.run);
-                    Trouble::surroundings(what, "forge doctor --rebuild")
-                })
+        let (rows, all) = store.latest(most)?;
+        let parsed = rows.iter().map(|row| {
+            serde_json::from_str(&row.row).map_err(|error| {
+                let what = format!("the row of {} cannot be read: {error}", row.run);
+                Trouble::surroundings(what, "forge doctor --rebuild")
             })
-            .collect()
+        });
+        Ok((parsed.collect::<Result<_, _>>()?, all))
     }
 
     /// All of one run. Files that show it and are behind are brought up to date on the way.
@@ -330,7 +354,7 @@ impl Doors {
 
     /// Whether a driver holds the run now.
     pub fn is_driven(&self, id: &str) -> bool {
-        matches!(RunLock::take(&self.home.dir, id), Err(StoreError::Held { .. }))
+        matches!(RunLock::take_briefly(&self.home.dir, id), Err(StoreError::Held { .. }))
     }
 
     /// The run and its records.
@@ -360,7 +384,7 @@ impl Doors {
 
     /// A door that finds the files of a run behind makes them anew. If it cannot, they stay behind.
     fn catch_up(&self, id: &str, run: &Run, records: &[Record]) {
-        if let (Ok(_lock), Ok(blobs)) = (RunLock::take(&self.home.dir, id), self.blobs()) {
+        if let (Ok(_lock), Ok(blobs)) = (RunLock::take_briefly(&self.home.dir, id), self.blobs()) {
             let mut projector = Projector::new(&self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
             let _stays_behind =
@@ -376,7 +400,7 @@ impl Doors {
         let rows = store.rows()?;
         for found in &rows {
             let id = &found.run;
-            let lock = RunLock::take(&self.home.dir, id)?;
+            let lock = RunLock::take_briefly(&self.home.dir, id)?;
             let records = store.read(id, 1)?;
             let run = fold(&records)?;
             store.replace_row(&lock, &crate::drive::row(id, &run))?;

@@ -14,7 +14,7 @@ use std::{
     io::Read as _,
     os::{fd::AsFd as _, unix::net::UnixStream},
     path::PathBuf,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use forge_core::{
@@ -40,6 +40,9 @@ use crate::{
 /// How often the driver looks for commands from other doors.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How often `state.json` and the artifacts follow a run that goes on.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+
 /// A run in the hands of this process.
 pub struct Driver {
     home: Home,
@@ -54,6 +57,8 @@ pub struct Driver {
     projector: Projector,
     /// What the store said when we last looked for commands.
     seen: Option<u64>,
+    /// When the files were last brought up to date.
+    shown: Option<Instant>,
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -119,21 +124,28 @@ impl Driver {
     /// Begins a run with its first record.
     pub fn begin(
         home: &Home,
+        mut store: Store,
         id: &str,
         start: event::Start,
         frozen: Frozen,
-        tell: Tell<'_>,
     ) -> Result<Self, Trouble> {
         let lock = RunLock::take(&home.dir, id)?;
-        let mut store = Store::open(&home.dir)?;
         let input = Input::Command(Command::Start(Box::new(start)));
         let record = decide(&Run::new(), now(), &input).map_err(|refusal| refused(id, &refusal))?;
         let mut run = Run::new();
         run.take(&record);
         let writer = store.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
-        let mut driver = Self::over(home, id, store, writer, run, frozen)?;
-        driver.publish(&record, tell)?;
-        Ok(driver)
+        Self::over(home, id, store, writer, run, frozen)
+    }
+
+    /// Tells the record that a run began with.
+    pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        let records = self.store.read(&self.id, 1)?;
+        self.projector.add(&records)?;
+        for record in &records {
+            tell(&event::Record { at: record.at, facts: facts(record)? });
+        }
+        Ok(())
     }
 
     /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
@@ -172,6 +184,7 @@ impl Driver {
             program,
             calls: Calls::default(),
             seen: None,
+            shown: None,
         })
     }
 
@@ -266,11 +279,12 @@ impl Driver {
                 }
                 continue;
             }
-            self.show()?;
             let standing = Standing::of(&self.run);
             if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
+                self.show()?;
                 return Ok(LetGo::Stopped(standing));
             }
+            self.show_now_and_then()?;
             let files = [signals.interrupts.as_fd(), signals.hang_ups.as_fd()];
             self.calls.wait(&files, self.longest_wait()).map_err(|error| {
                 Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
@@ -297,6 +311,15 @@ impl Driver {
     fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Trouble> {
         let _no_longer_matters = self.put(input, tell)?;
         Ok(())
+    }
+
+    /// Between two looks of a person nothing needs to be shown twice.
+    fn show_now_and_then(&mut self) -> Result<(), Trouble> {
+        if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY) {
+            return Ok(());
+        }
+        self.shown = Some(Instant::now());
+        self.show()
     }
 
     /// Brings the files that show the run up to date.

@@ -29,6 +29,12 @@ impl Home {
     /// The place in the repository that a folder lies in.
     pub fn find(from: &Path) -> Result<Self, Trouble> {
         let repository = Repository::find(from)?;
+        // Git's answer is read as text. A path that is none would lead to a folder that nobody meant.
+        if !repository.common_dir.is_dir() {
+            let what = format!("git says the repository is in {}, and there is no such folder", repository.common_dir.display());
+            let next = "if its path has characters that are not UTF-8, move the repository to a path without them";
+            return Err(Trouble::surroundings(what, next));
+        }
         let dir = repository.common_dir.join("forge");
         Ok(Self { repository, dir })
     }

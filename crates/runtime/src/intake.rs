@@ -232,11 +232,11 @@ fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(
             fault(FaultClass::Crashed, "it ended without saying that it ended".to_owned())
         }),
         How::Exited { code } => {
-            let what = format!("{}\nexit code {code}", last_words(folder));
+            let what = ended(folder, &format!("exit code {code}"));
             limited(fault(FaultClass::Crashed, what))
         }
         How::Signalled { signal } => {
-            let what = format!("{}\nkilled by signal {signal}", last_words(folder));
+            let what = ended(folder, &format!("killed by signal {signal}"));
             limited(fault(FaultClass::Crashed, what))
         }
         How::TimedOut => fault(FaultClass::TimedOut, "it took longer than it may".to_owned()),
@@ -261,10 +261,10 @@ fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
         How::Exited { code: 0 } => CommandEnd::Success,
         How::Exited { code } => {
-            CommandEnd::Failure { what: format!("{}\nexit code {code}", last_words(folder)) }
+            CommandEnd::Failure { what: ended(folder, &format!("exit code {code}")) }
         }
         How::Signalled { signal } => {
-            CommandEnd::Failure { what: format!("{}\nkilled by signal {signal}", last_words(folder)) }
+            CommandEnd::Failure { what: ended(folder, &format!("killed by signal {signal}")) }
         }
         How::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
@@ -429,6 +429,18 @@ fn spent(heard: &Heard) -> Spent {
                 cache_write: spent.cache_write,
             },
         },
+    }
+}
+
+/// The last lines of a transcript, and how it ended. A last line for people is told together
+/// with the ending, because it mostly says why; a line for programs says nothing to them.
+fn ended(folder: &AttemptFolder, how: &str) -> String {
+    let words = last_words(folder);
+    match words.lines().last().map(str::trim) {
+        Some(line) if !line.is_empty() && !line.starts_with('{') => {
+            format!("{} ({how})", words.trim_end())
+        }
+        Some(_) | None => format!("{words}\n{how}"),
     }
 }
 

@@ -28,6 +28,7 @@ pub mod journal;
 mod prepare;
 pub mod projection;
 pub mod settings;
+mod text;
 mod trouble;
 
 pub use trouble::{Kind, Trouble};

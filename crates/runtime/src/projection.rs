@@ -2,8 +2,12 @@
 //! current artifacts, in the live folder of a run.
 //!
 //! They are made from the records alone, so that throwing them away and making them again gives
-//! the same bytes. `state.json` and artifacts are replaced by rename. `events.jsonl` only grows;
-//! a last line that a crash tore is cut off when it is next written.
+//! the same bytes. `state.json` and artifacts are replaced by rename, a few times a second while a
+//! run goes on and whenever it stops. `events.jsonl` only grows;
+//! a last line that a crash tore is cut off when it is next written. What else a crash or an older
+//! state left among the artifacts is taken away when they are next shown.
+//!
+//! Invariant: whoever shows a run holds its lock, so that nobody else writes these files.
 
 use std::{
     collections::BTreeMap,
@@ -43,8 +47,8 @@ pub struct Projector {
     shown: Option<u64>,
     /// The last record in `state.json`.
     state: u64,
-    /// The artifacts that are shown.
-    artifacts: BTreeMap<PathBuf, Blob>,
+    /// The files that lie among the artifacts, and what we put into them.
+    artifacts: BTreeMap<PathBuf, Option<Blob>>,
 }
 
 impl Projector {
@@ -98,29 +102,69 @@ impl Projector {
         let text = serde_json::to_string_pretty(&state).expect("a view can be written") + "\n";
         let path = self.dir.join("state.json");
         replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        let folder = self.dir.join("artifacts");
+        if self.state == 0 {
+            self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
+        }
         self.state = seq;
-        for (scope, name, blob) in reading::artifacts(run) {
-            let path = self.dir.join("artifacts").join(scope.as_str()).join(name);
-            if self.artifacts.get(&path) == Some(&blob) {
+        let shown = reading::artifacts(run).into_iter();
+        let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
+        self.show_artifacts(shown.collect(), blobs)
+    }
+
+    fn show_artifacts(&mut self, shown: BTreeMap<PathBuf, Blob>, blobs: &Blobs) -> Result<(), Trouble> {
+        for (path, blob) in &shown {
+            if self.artifacts.get(path).is_some_and(|there| there.as_ref() == Some(blob)) {
                 continue;
             }
             let Ok(id) = blob.0.parse() else { continue };
             let bytes = blobs
                 .get(&id)
                 .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))?;
-            replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
-            self.artifacts.insert(path, blob);
+            replace(path, &bytes).map_err(|error| Trouble::file(path, &error))?;
+            self.artifacts.insert(path.clone(), Some(blob.clone()));
+        }
+        let over: Vec<PathBuf> =
+            self.artifacts.keys().filter(|path| !shown.contains_key(*path)).cloned().collect();
+        for path in over {
+            match fs::remove_file(&path) {
+                // It was a file that a crash left half written, and has its name by now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| Trouble::file(&path, &error))?,
+            }
+            self.artifacts.remove(&path);
         }
         Ok(())
     }
 }
 
-/// Writes a file beside its place and moves it there. Not fsynced: it can be made again.
+/// All files below a folder. We do not know yet what is in them.
+fn lying_in(folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
+    let (mut files, mut left) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(folder) = left.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left.push(entry.path());
+            } else {
+                files.insert(entry.path(), None);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Writes a file beside its place and moves it there. Not fsynced: it can be made again. The name
+/// beside is always the same, so that the next one takes up what a crash left there.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a projection lies in a folder");
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
+    let beside = folder.join(format!(".{name}.new"));
     fs::write(&beside, bytes)?;
     fs::rename(&beside, path)
 }

@@ -2,12 +2,12 @@
 //!
 //! An unknown key is an error that names the line and the nearest right key.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use forge_core::{event::Blob, money::Money};
 use serde::{Deserialize, Serialize};
 
-use crate::Trouble;
+use crate::{Trouble, text::read_text};
 
 /// Calls under way at the same time, unless the settings say otherwise.
 const AT_ONCE_DEFAULT: u32 = 8;
@@ -19,6 +19,9 @@ const OUTPUT_MIB_DEFAULT: u64 = 64;
 /// A day. Nobody waits longer for one call.
 const MINUTES_MAX: u64 = 24 * 60;
 const OUTPUT_MIB_MAX: u64 = 4096;
+
+/// The most bytes of a settings file.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The name of the settings file.
 pub const FILE: &str = "forge.toml";
@@ -102,11 +105,7 @@ impl Settings {
     /// Reads the settings of a project; none is as good as an empty file.
     pub fn read(top: Option<&Path>) -> Result<Self, Trouble> {
         let Some(path) = top.map(|top| top.join(FILE)) else { return Ok(Self::default()) };
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Trouble::file(&path, &error)),
-        };
+        let Some(text) = read_text(&path, FILE_BYTES_MAX)? else { return Ok(Self::default()) };
         let settings: Self = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(&text, span.start));
             let what = format!("{}, line {line}: {}", path.display(), explain(error.message()));
@@ -207,6 +206,8 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<Settings, Trouble> {

@@ -216,24 +216,3 @@ fn bytes_without_secrets_come_out_as_they_went_in() {
         assert!(out == text, "seed {seed}");
     }
 }
-
-/// `cargo test --release -p forge-agents -- --ignored --nocapture fast` says how fast.
-#[test]
-#[ignore = "a measurement, which means something only in a release build"]
-fn plain_text_is_redacted_fast() {
-    let known: Vec<Vec<u8>> =
-        (0..20).map(|n| format!("secret-value-number-{n}-{n}").into_bytes()).collect();
-    let mut redactor = Redactor::new(known);
-    let line = "error[E0308]: mismatched types in task-runner, see \"src/lib.rs\" line 12, expected `u64`\n";
-    let chunk: Vec<u8> = line.bytes().cycle().take(64 * 1024).collect();
-    let mut out = Vec::new();
-    let begun = std::time::Instant::now();
-    for _ in 0..2_000 {
-        redactor.push(&chunk, &mut out);
-        out.clear();
-    }
-    let megabytes = 2_000.0 * 0.065_536;
-    let speed = megabytes / begun.elapsed().as_secs_f64();
-    println!("{speed:.0} MB/s");
-    assert!(speed > 100.0);
-}

@@ -9,7 +9,7 @@ use forge_runtime::{
     doors::{Sent, person},
 };
 
-use super::doors;
+use super::{doors, run::next_step};
 use crate::screen;
 
 /// Answer a question of a run
@@ -63,23 +63,28 @@ impl Answer {
         match doors.send(&run, &command)? {
             Sent::ToDriver => screen::say(&format!("{question} is answered, and the run goes on")),
             Sent::Journaled => {
-                let standing = doors.view(&run)?.row.standing;
-                screen::say(&match standing {
+                let view = doors.view(&run)?;
+                let now = format!("{question} is answered; the run is now {}", view.row.standing.word());
+                screen::say(&match view.row.standing {
                     Standing::Going | Standing::Limited => {
                         format!("{question} is answered; go on with: forge resume {run}")
                     }
-                    Standing::Waiting
-                    | Standing::Paused
+                    Standing::Waiting => {
+                        let asked = view.asked.iter().map(|asked| asked.question.as_str());
+                        let asked = asked.collect::<Vec<&str>>().join(", ");
+                        format!("{question} is answered; {asked} waits for you: forge status {run}")
+                    }
+                    Standing::Paused
                     | Standing::Interrupted
                     | Standing::Stopped
                     | Standing::Parked
                     | Standing::Escalated
-                    | Standing::Done
                     | Standing::Failed
-                    | Standing::Blocked
-                    | Standing::Abandoned => {
-                        format!("{question} is answered; the run is now {}", standing.word())
-                    }
+                    | Standing::Blocked => match next_step(&view) {
+                        Some(next) => format!("{now}\nnext: {next}"),
+                        None => now,
+                    },
+                    Standing::Done | Standing::Abandoned => now,
                 });
             }
         }

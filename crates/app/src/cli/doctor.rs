@@ -39,7 +39,8 @@ impl Doctor {
         }
         if self.rebuild {
             let n = doors.rebuild()?;
-            screen::say(&format!("made the files of {n} runs anew"));
+            let n = u32::try_from(n).unwrap_or(u32::MAX);
+            screen::say(&format!("made the files of {} anew", screen::count(n, "run")));
             return Ok(ExitCode::SUCCESS);
         }
         let findings = doors.examine();

@@ -42,7 +42,7 @@ pub(crate) struct Run {
     json: bool,
 }
 
-/// Take a run up again: after a stop, a pause, a crash, an answer, or a failure
+/// Take a run up again after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct Resume {
     /// The run; the latest if none is named
@@ -78,11 +78,11 @@ impl Form {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
-                    screen::say(&format!("{}  {}", screen::clock(record.at), sentence(fact)));
+                    screen::tell(&format!("{}  {}", screen::clock(record.at), sentence(fact)));
                 }
             }
             Self::Json => {
-                screen::say(&serde_json::to_string(record).expect("a record can be written"));
+                screen::tell(&serde_json::to_string(record).expect("a record can be written"));
             }
         }
     }
@@ -131,11 +131,11 @@ fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
     match form {
         Form::Json => {
             let end = serde_json::json!({ "run": left.run, "standing": standing, "asked": view.asked });
-            screen::say(&end.to_string());
+            screen::tell(&end.to_string());
         }
         Form::Sentences => {
-            screen::say("");
-            screen::say(&status::end(&view, &doors.home.run(&left.run), screen::width()));
+            screen::tell("");
+            screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
         }
     }
     Ok(ExitCode::from(standing.exit_code()))
@@ -178,7 +178,7 @@ pub(crate) fn next_step(view: &RunView) -> Option<String> {
         Standing::Parked => Some(format!("forge resume {run}")),
         Standing::Escalated => Some(format!("mend the cause, then forge resume {run}")),
         Standing::Failed | Standing::Blocked => {
-            Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
+            Some(format!("forge log {run}\nthen, if it can be mended: forge resume {run}"))
         }
         Standing::Done | Standing::Abandoned => None,
     }

@@ -7,7 +7,7 @@ use forge_core::{
     Time,
     view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView},
 };
-use forge_runtime::{Trouble, home::now};
+use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
 use super::{doors, run::next_step, say_json};
 use crate::screen;
@@ -29,11 +29,11 @@ impl Status {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let Some(prefix) = &self.run else {
-            let rows = doors.rows()?;
             if self.json {
-                say_json(&rows);
+                say_json(&doors.rows(RUNS_MAX)?.0);
             } else {
-                screen::say(&list(&rows, now(), screen::width()));
+                let (rows, all) = doors.rows(LINES_MAX)?;
+                screen::say(&list(&rows, all, now(), screen::width()));
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -56,12 +56,12 @@ enum Driven {
     No,
 }
 
-fn list(rows: &[RunRow], now: Time, width: usize) -> String {
+fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
     if rows.is_empty() {
         return "no runs yet; start one with `forge run \"what you want\"`".to_owned();
     }
     let mut text = format!("{:<11} {:>7} {:>9}  RUN", "STATE", "CHANGED", "SPENT");
-    for row in rows.iter().take(LINES_MAX) {
+    for row in rows {
         let known = row.spent.to_string();
         let spent = match (row.spent.0, row.unknown_costs) {
             (0, 0) => "-",
@@ -77,8 +77,9 @@ fn list(rows: &[RunRow], now: Time, width: usize) -> String {
         );
         let _ = write!(text, "\n{}", screen::cut_end(&line, width));
     }
-    if rows.len() > LINES_MAX {
-        let _ = write!(text, "\nand {} older runs (--json shows all)", rows.len() - LINES_MAX);
+    let more = all.saturating_sub(rows.len() as u64);
+    if more > 0 {
+        let _ = write!(text, "\nand {more} older runs (--json shows all)");
     }
     text
 }
@@ -87,7 +88,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, row.standing.word());
     if !row.why.is_empty() {
-        let _ = write!(text, "\n  {}", row.why);
+        let _ = write!(text, "\n  {}", screen::wrap(&row.why, 2, width));
     }
     let _ = write!(text, "\n  request  {}", screen::cut(&view.request, width.saturating_sub(11)));
     let _ = write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
@@ -100,9 +101,13 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     );
     let _ = write!(text, "\n  folder   {}", folder.display());
     let _ = match (driver, row.working) {
-        (Driven::Yes, n) => write!(text, "\n  driver   at work, {n} calls under way"),
+        (Driven::Yes, n) => {
+            write!(text, "\n  driver   at work, {} under way", screen::count(n, "call"))
+        }
         (Driven::No, 0) => write!(text, "\n  driver   none"),
-        (Driven::No, n) => write!(text, "\n  driver   none; {n} calls were under way when it went"),
+        (Driven::No, n) => {
+            write!(text, "\n  driver   none; {} under way when it went", screen::count(n, "call"))
+        }
     };
     text.push('\n');
     for unit in &view.units {
@@ -146,7 +151,8 @@ fn line(unit: &UnitView, now: Time, width: usize) -> String {
         | UnitState::Blocked => {}
     }
     let state = format!("{}{gate}", word(unit.state));
-    let head = format!("{indent}{name}");
+    // However long its name is, the state of a unit is seen.
+    let head = screen::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
     screen::cut_end(&format!("{head:<26} {state:<20} {}", facts.join("  ")), width)
 }
 
@@ -174,7 +180,8 @@ const fn word(state: UnitState) -> &'static str {
 
 /// A question with all that helps to choose, and the exact commands.
 pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String {
-    let mut text = format!("{} about {}: {}", question.question, question.unit, question.text);
+    let text = format!("{} about {}: {}", question.question, question.unit, question.text);
+    let mut text = screen::wrap(&text, 3, width);
     let mut add = |name: &str, value: &str| {
         if !value.is_empty() {
             let _ = write!(text, "\n   {name:<9} {}", screen::cut(value, width.saturating_sub(13)));
@@ -194,16 +201,28 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
         let severity = format!("{:?}", finding.severity).to_lowercase();
         add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
     }
-    add("wrote", &question.artifacts.join(", "));
+    for name in &question.artifacts {
+        add("wrote", &shown_at(&question.unit, name));
+    }
     for option in &question.options {
         let words = if option.answer == "revise" { " \"WORDS\"" } else { "" };
         let _ = write!(
             text,
             "\n   forge answer {run} {} {}{words}\n      {}",
-            question.question, option.answer, option.does
+            question.question,
+            option.answer,
+            screen::wrap(&option.does, 6, width)
         );
     }
     text
+}
+
+/// Where an artifact of a unit lies, below the folder of its run.
+fn shown_at(unit: &str, name: &str) -> String {
+    match unit.rsplit_once('/') {
+        Some((scope, _)) => format!("artifacts/{scope}/{name}"),
+        None => format!("artifacts/{name}"),
+    }
 }
 
 /// How a run was left, for the end of `run` and `resume`.
@@ -211,13 +230,13 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     let row = &view.row;
     let took = screen::ago(row.started_at, row.changed_at);
     let mut text = format!(
-        "{}  {}  {took}  {}",
+        "{}  {} after {took}, spent {}",
         row.run,
         row.standing.word(),
         screen::spent(row.spent, row.unknown_costs)
     );
     if !row.why.is_empty() {
-        let _ = write!(text, "\n{}", row.why);
+        let _ = write!(text, "\n{}", screen::wrap(&row.why, 0, width));
     }
     let _ = write!(text, "\nfolder {}", folder.display());
     for question in &view.asked {

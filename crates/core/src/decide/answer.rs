@@ -10,6 +10,7 @@ use crate::{
         Answer, Approval, Choice, Event, FailureKind, Person, Question, SentBack, Waiver, Why,
     },
     id::{QuestionId, UnitId},
+    verdict::Finding,
 };
 
 impl Draft {
@@ -140,7 +141,7 @@ impl Draft {
                 self.record(Event::UnitReopened {
                     unit: target,
                     by: SentBack::Person { question: question.id },
-                    findings: found.into_iter().filter(|f| f.is_grounded()).collect(),
+                    findings: found.into_iter().filter(Finding::is_grounded).collect(),
                     words: words.to_owned(),
                 });
             }

@@ -14,12 +14,7 @@ use crate::{
 const LANDINGS_MAX: u32 = 1;
 
 impl Draft {
-    pub(super) fn judged(
-        &mut self,
-        judgement: &JudgementId,
-        ruling: &Ruling,
-        receipt: &Receipt,
-    ) {
+    pub(super) fn judged(&mut self, judgement: &JudgementId, ruling: &Ruling, receipt: &Receipt) {
         let unit = judgement.attempt.unit.clone();
         let position = self.run.stage(&unit).gate(&judgement.gate);
         let position = position.expect("a judgement that is awaited names a gate of its stage");
@@ -114,7 +109,8 @@ impl Draft {
                 return here.scope.unit(redo);
             }
             let outer = here.scope.origin();
-            let (scope, group) = outer.expect("a flow only sends back to a stage that comes before");
+            let (scope, group) =
+                outer.expect("a flow only sends back to a stage that comes before");
             here = scope.unit(&group);
         }
     }
@@ -149,13 +145,7 @@ impl Draft {
         }
     }
 
-    fn did_not_land(
-        &mut self,
-        unit: &UnitId,
-        target: UnitId,
-        gate: &str,
-        findings: Vec<Finding>,
-    ) {
+    fn did_not_land(&mut self, unit: &UnitId, target: UnitId, gate: &str, findings: Vec<Finding>) {
         let again = self.run.unit(&target).landings < LANDINGS_MAX;
         if again && !self.would_undo_landed(&target) {
             let (by, words) = (SentBack::Landing, String::new());

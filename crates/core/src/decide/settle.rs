@@ -43,7 +43,13 @@ impl Draft {
                 self.record(Event::UnitSkipped { unit });
                 continue;
             }
-            for gate in stage.gates.iter().filter(|gate| self.never_holds(&gate.when)).cloned().collect::<Vec<_>>() {
+            for gate in stage
+                .gates
+                .iter()
+                .filter(|gate| self.never_holds(&gate.when))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
                 self.record(Event::GateSkipped { unit: unit.clone(), gate: gate.name });
             }
         }

@@ -93,7 +93,10 @@ struct RawStage {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a condition is { param = \"…\", is = [\"…\"] } or { item = \"…\", is = [\"…\"] }, or a list of them")]
+#[serde(
+    untagged,
+    expecting = "a condition is { param = \"…\", is = [\"…\"] } or { item = \"…\", is = [\"…\"] }, or a list of them"
+)]
 enum RawWhen {
     One(RawCondition),
     All(Vec<RawCondition>),
@@ -175,7 +178,8 @@ impl Reader<'_> {
         }
         let raw = read(name, text)?;
         if raw.format != FORMAT {
-            let problem = format!("it has format {}, and this Forge reads format {FORMAT}", raw.format);
+            let problem =
+                format!("it has format {}, and this Forge reads format {FORMAT}", raw.format);
             return Err(self.wrong(None, problem));
         }
         if raw.name != name {
@@ -297,7 +301,10 @@ impl Reader<'_> {
         };
         let position = |first: &String| {
             above.iter().position(|stage| stage.name == *first).ok_or_else(|| {
-                self.wrong(Some(name), format!("waits for `{first}`, which is not a stage above it"))
+                self.wrong(
+                    Some(name),
+                    format!("waits for `{first}`, which is not a stage above it"),
+                )
             })
         };
         after.iter().map(position).collect()
@@ -328,7 +335,10 @@ impl Reader<'_> {
                 if is_plain_name(&role) {
                     Ok(Work::Agent { role })
                 } else {
-                    Err(self.wrong(Some(&name), format!("has the role `{role}`, which is not a plain name")))
+                    Err(self.wrong(
+                        Some(&name),
+                        format!("has the role `{role}`, which is not a plain name"),
+                    ))
                 }
             }
             (None, Some(run), None, None, None) => Ok(Work::Command { run }),
@@ -336,15 +346,21 @@ impl Reader<'_> {
                 let at_once = row.at_once.unwrap_or(AT_ONCE_DEFAULT);
                 let items_max = row.items_max.unwrap_or(ITEMS_MAX_DEFAULT);
                 if !(1..=AT_ONCE_MAX).contains(&at_once) {
-                    let problem = format!("has at_once = {at_once}, which is not between 1 and {AT_ONCE_MAX}");
+                    let problem = format!(
+                        "has at_once = {at_once}, which is not between 1 and {AT_ONCE_MAX}"
+                    );
                     return Err(self.wrong(Some(&name), problem));
                 }
                 if !(1..=ITEMS_MAX).contains(&items_max) {
-                    let problem = format!("has items_max = {items_max}, which is not between 1 and {ITEMS_MAX}");
+                    let problem = format!(
+                        "has items_max = {items_max}, which is not between 1 and {ITEMS_MAX}"
+                    );
                     return Err(self.wrong(Some(&name), problem));
                 }
                 if row.stage.is_empty() {
-                    return Err(self.wrong(Some(&name), "goes over a list, but has no table inside"));
+                    return Err(
+                        self.wrong(Some(&name), "goes over a list, but has no table inside")
+                    );
                 }
                 let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
                 Ok(Work::Each { list, at_once, items_max, stages })
@@ -362,7 +378,8 @@ impl Reader<'_> {
                 Err(self.wrong(Some(&name), "has neither work nor gates"))
             }
             _ => {
-                let problem = "has more than one of `agent`, `command`, `each`, `flow` and `deliver`";
+                let problem =
+                    "has more than one of `agent`, `command`, `each`, `flow` and `deliver`";
                 Err(self.wrong(Some(&name), problem))
             }
         }
@@ -414,7 +431,9 @@ impl RawGate {
             return Err(format!("has a gate called `{name}`, which is not a plain name"));
         }
         if self.auto && !is_human {
-            return Err(format!("has a gate `{name}` with `auto`, which only a human gate can have"));
+            return Err(format!(
+                "has a gate `{name}` with `auto`, which only a human gate can have"
+            ));
         }
         let weight = if self.advisory { Weight::Advisory } else { Weight::Binding };
         let gate = Gate {

@@ -24,6 +24,8 @@ pub struct Table {
     pub units: Vec<Unit>,
     /// Whether anything in it has begun.
     pub opened: Opened,
+    /// For each row, the rows that come first.
+    after: Arc<Vec<Vec<usize>>>,
 }
 
 /// Whether anything in a table has begun.
@@ -44,7 +46,7 @@ pub enum Standing {
     Open,
     /// All that applies is good.
     Closed,
-    /// Something in it will not be tried again by itself.
+    /// Something in it failed, and all that is left waits for that.
     Failed,
 }
 
@@ -202,14 +204,19 @@ impl State {
 
 impl Table {
     pub(super) fn fresh(stages: &[Stage]) -> Self {
-        Self { units: vec![Unit::default(); stages.len()], opened: Opened::NotYet }
+        let after = stages.iter().map(|stage| stage.after.clone()).collect();
+        Self {
+            units: vec![Unit::default(); stages.len()],
+            opened: Opened::NotYet,
+            after: Arc::new(after),
+        }
     }
 
     /// How it stands as a whole.
     pub fn standing(&self) -> Standing {
         let is_failed = |unit: &Unit| matches!(unit.state, State::Failed { .. });
         if self.units.iter().any(is_failed) {
-            Standing::Failed
+            if self.can_go_on() { Standing::Open } else { Standing::Failed }
         } else if self.units.iter().all(|unit| unit.state.is_closed()) {
             Standing::Closed
         } else if self.opened == Opened::Yes {
@@ -219,10 +226,22 @@ impl Table {
         }
     }
 
+    /// Whether something in it is neither over nor waits for what failed.
+    fn can_go_on(&self) -> bool {
+        let mut stuck = vec![false; self.units.len()];
+        for (row, unit) in self.units.iter().enumerate() {
+            let waits = self.after[row].iter().any(|first| stuck[*first]);
+            stuck[row] = waits || matches!(unit.state, State::Failed { .. });
+            if !stuck[row] && !unit.state.is_closed() {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether some work in it is part of the run's result.
     pub fn has_landed(&self) -> bool {
-        let inside =
-            |unit: &Unit| unit.inner.tables.iter().any(|table| table.has_landed());
+        let inside = |unit: &Unit| unit.inner.tables.iter().any(|table| table.has_landed());
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
     }
 
@@ -307,6 +326,7 @@ impl Inner {
         for (item, table) in self.members.items.iter().zip(&self.tables) {
             old.insert(&item.id, (item, Arc::clone(table)));
         }
+        let fresh = Arc::new(Table::fresh(stages));
         let mut tables = Vec::with_capacity(items.len());
         for item in items {
             tables.push(match old.remove(item.id.as_str()) {
@@ -315,7 +335,7 @@ impl Inner {
                 None => match retired.remove(&item.id) {
                     Some((before, table)) if before == *item => table,
                     Some((_, table)) => again(table, stages),
-                    None => Arc::new(Table::fresh(stages)),
+                    None => Arc::clone(&fresh),
                 },
             });
         }
@@ -403,8 +423,7 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
         // Another item may have other tags, so that other gates apply.
         unit.skipped.clear();
         let tables = std::mem::take(&mut unit.inner.tables);
-        unit.inner.tables =
-            tables.into_iter().map(|table| again(table, stage.inner())).collect();
+        unit.inner.tables = tables.into_iter().map(|table| again(table, stage.inner())).collect();
     }
     table
 }
@@ -414,7 +433,9 @@ fn in_order(after: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
     for (position, firsts) in after.iter().enumerate() {
-        firsts.iter().for_each(|first| followers[*first].push(position));
+        for first in firsts {
+            followers[*first].push(position);
+        }
     }
     let mut order: Vec<usize> = (0..after.len()).filter(|n| waits[*n] == 0).collect();
     let mut next = 0;

@@ -7,6 +7,7 @@ use crate::{
 };
 
 /// One fact, as a sentence.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
 pub fn sentence(event: &Event) -> String {
     match event {
         Event::RunStarted(start) => {
@@ -42,7 +43,9 @@ pub fn sentence(event: &Event) -> String {
                 Outcome::Fault { what, .. } => {
                     format!("{attempt} ended without a result{cost}: {}", last_line(what))
                 }
-                Outcome::Limited { .. } => format!("{attempt} hit a limit{cost} and waits for its reset"),
+                Outcome::Limited { .. } => {
+                    format!("{attempt} hit a limit{cost} and waits for its reset")
+                }
                 Outcome::Lost => format!("{attempt} was lost{cost}: nobody can say how it ended"),
                 Outcome::Interrupted => format!("{attempt} was interrupted{cost}"),
             }
@@ -66,7 +69,9 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Fault { what, .. } => {
                     format!("{judgement} ended without a verdict{cost}: {}", last_line(what))
                 }
-                Ruling::Limited { .. } => format!("{judgement} hit a limit{cost} and waits for its reset"),
+                Ruling::Limited { .. } => {
+                    format!("{judgement} hit a limit{cost} and waits for its reset")
+                }
                 Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
             }
@@ -136,7 +141,10 @@ pub(super) fn hold(hold: &Hold) -> String {
         Hold::Stopped { by } => format!("{} stopped the run", by.who),
         Hold::OutOfBudget { what } => format!("parked: {what}"),
         Hold::Unfinished { unit, note } => {
-            format!("parked: {unit} is only partly done and has no rounds left; left: {}", line(note))
+            format!(
+                "parked: {unit} is only partly done and has no rounds left; left: {}",
+                line(note)
+            )
         }
         Hold::Escalated { what } => format!("escalated: {what}"),
     }
@@ -147,16 +155,23 @@ pub(super) fn why(question: &Question) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match &question.why {
         Why::Checkpoint { text } => text.clone(),
-        Why::RoundsUsedUp => format!("`{gate}` still wants changes, and the rounds are used up. What now?"),
+        Why::RoundsUsedUp => {
+            format!("`{gate}` still wants changes, and the rounds are used up. What now?")
+        }
         Why::NotShrinking => {
             format!("`{gate}` finds as much as before, so another round would not help. What now?")
         }
         Why::NoResult { what } => {
             format!("It keeps ending without a result (last: {}). What now?", last_line(what))
         }
-        Why::Setbacks { n } => format!("It was lost, interrupted or limited {n} times in a row. What now?"),
+        Why::Setbacks { n } => {
+            format!("It was lost, interrupted or limited {n} times in a row. What now?")
+        }
         Why::NoVerdict { what } => {
-            format!("`{gate}` keeps ending without a verdict (last: {}). What now?", last_line(what))
+            format!(
+                "`{gate}` keeps ending without a verdict (last: {}). What now?",
+                last_line(what)
+            )
         }
         Why::Blocked { what, .. } => format!("It says it is blocked: {}. What now?", line(what)),
         Why::DoesNotLand => "It does not fit to what landed meanwhile, twice. What now?".to_owned(),

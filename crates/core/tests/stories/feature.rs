@@ -155,8 +155,7 @@ fn an_automatic_run_asks_when_a_review_passed_with_a_critical_finding() {
 
 #[test]
 fn a_revised_design_that_then_passes_is_approved_automatically() {
-    let world =
-        World::feature("M").auto().verdict("design#1/design-reviewer#1", revise(1)).told();
+    let world = World::feature("M").auto().verdict("design#1/design-reviewer#1", revise(1)).told();
     world.is(&Phase::Over(End::Done));
     world.never_says("is asked");
 }
@@ -165,10 +164,7 @@ fn a_revised_design_that_then_passes_is_approved_automatically() {
 fn a_person_sends_the_design_back_with_words() {
     let world = World::feature("M").answer(1, Answer::Revise, "use a ring buffer").told();
     world.is(&Phase::Over(End::Done));
-    world.before(
-        "design sent back by the answer to Q1: use a ring buffer",
-        "design#2 started",
-    );
+    world.before("design sent back by the answer to Q1: use a ring buffer", "design#2 started");
     world.says("Q2 is asked about design: Go on with this design?");
     assert_eq!(world.unit("design").words, ["use a ring buffer"]);
     assert_eq!(world.unit("design").round, 0, "a person uses up no round");

@@ -16,7 +16,7 @@ use forge_core::{
 
 /// Looks at every record of a run as it is taken in, and remembers what the run itself need not.
 #[derive(Clone, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     last_at: u64,
     last_ordinal: u32,
     last_question: u32,
@@ -35,7 +35,7 @@ pub struct Watch {
 
 impl Watch {
     /// The record was just taken in.
-    pub fn saw(&mut self, before: &Phase, record: &Record, run: &Run) {
+    pub(crate) fn saw(&mut self, before: &Phase, record: &Record, run: &Run) {
         assert!(record.at >= self.last_at, "time went backwards");
         self.last_at = record.at;
         let mut phase = before.clone();
@@ -96,7 +96,11 @@ impl Watch {
             }
             Event::CallSettled { call, spent } => self.settled(call, spent),
             Event::QuestionAsked(question) => {
-                assert_eq!(question.id.0, self.last_question + 1, "a question has a name of before");
+                assert_eq!(
+                    question.id.0,
+                    self.last_question + 1,
+                    "a question has a name of before"
+                );
                 assert!(!question.options.is_empty());
                 self.last_question += 1;
             }
@@ -161,7 +165,7 @@ fn is_reached(run: &Run, scope: &Scope) -> bool {
 }
 
 /// What must be true of a run, however it came to be.
-pub fn check(run: &Run) {
+pub(crate) fn check(run: &Run) {
     if !run.is_started() {
         return;
     }

@@ -1,1 +1,300 @@
-//! To be told.
+//! What people are asked, and what their answers do.
+
+use forge_core::{
+    Command, Refusal,
+    event::{Answer, Choice, End},
+    id::QuestionId,
+    run::Phase,
+    verdict::BlockerClass,
+};
+
+use crate::world::{World, fault, finding, person, revise, revises, start_of, unread};
+
+const ASKED: &str = r#"
+[[stage]]
+name = "write"
+agent = "writer"
+gates = [{ human = "Good?" }, { verify = true }]
+"#;
+
+#[test]
+fn approving_a_checkpoint_passes_one_gate() {
+    let mut world = World::small(ASKED).begin();
+    world.end("write#1");
+    assert_eq!(world.wanted(), ["Q1"]);
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.say(1, Answer::Approve, "");
+    world.says("write: human passed by the answer to Q1");
+    assert_eq!(world.calls(), ["write#1/verify#1"], "the gates after it still look");
+}
+
+#[test]
+fn giving_up_fails_the_unit_in_the_persons_words() {
+    let mut world = World::small(ASKED).begin();
+    world.end("write#1");
+    world.say(1, Answer::GiveUp, "not worth it");
+    world.says("write failed: given up by bob: not worth it");
+    world.is(&Phase::Over(End::Failed));
+}
+
+#[test]
+fn a_person_who_revises_gives_the_open_findings_along() {
+    let note = vec![finding(forge_core::verdict::Severity::Minor, "a word")];
+    let flow = r#"
+[[stage]]
+name = "write"
+agent = "writer"
+gates = [{ review = "critic" }, { human = "Good?" }]
+"#;
+    let mut world = World::small(flow).begin();
+    world.end("write#1");
+    let pass = forge_core::verdict::Verdict::Pass { findings: note };
+    world.rules("write#1/critic#1", forge_core::event::Ruling::Verdict(pass));
+    world.say(1, Answer::Revise, "and the index");
+    assert_eq!(world.unit("write").findings.len(), 1);
+    assert_eq!(world.unit("write").words, ["and the index"]);
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_and_changes_nothing() {
+    let mut world = World::small(ASKED).begin();
+    world.end("write#1");
+    let before = world.journal.clone();
+    let options = vec![Choice::Approve, Choice::Revise, Choice::GiveUp];
+    assert_eq!(
+        world.try_say(1, Answer::Retry, ""),
+        Err(Refusal::NotAnOption { choice: Choice::Retry, options: options.clone() })
+    );
+    assert_eq!(
+        world.try_say(1, Answer::Waive { gate: "human".into() }, ""),
+        Err(Refusal::NotAnOption { choice: Choice::Waive, options })
+    );
+    assert_eq!(world.try_say(1, Answer::Revise, " \n"), Err(Refusal::WordsMissing));
+    assert_eq!(
+        world.try_say(7, Answer::Approve, ""),
+        Err(Refusal::NoSuchQuestion { question: QuestionId(7), open: vec![QuestionId(1)] })
+    );
+    assert_eq!(
+        world.try_say(0, Answer::Approve, ""),
+        Err(Refusal::NoSuchQuestion { question: QuestionId(0), open: vec![QuestionId(1)] })
+    );
+    assert_eq!(world.journal, before);
+    world.say(1, Answer::Approve, "");
+    assert_eq!(world.try_say(1, Answer::Approve, ""), Err(Refusal::AnsweredAlready(QuestionId(1))));
+}
+
+#[test]
+fn verify_is_waived_only_by_its_name() {
+    let flow = ASKED.replace("agent = \"writer\"", "agent = \"writer\"\nrounds = 0");
+    let mut world = World::small(&flow).verdict("write#1/verify#1", revise(1)).told();
+    assert_eq!(world.options(2), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    assert!(matches!(world.try_say(2, Answer::Approve, ""), Err(Refusal::NotAnOption { .. })));
+    assert_eq!(
+        world.try_say(2, Answer::Waive { gate: "human".into() }, ""),
+        Err(Refusal::WrongGate { said: "human".into(), gate: "verify".into() })
+    );
+    world.say(2, Answer::Waive { gate: "verify".into() }, "known flake");
+    world.says("write: verify waived by the answer to Q2");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_proof_without_verdict_is_retried_or_waived_by_name() {
+    let mut world = World::small(ASKED)
+        .ruling("write#1/verify#1", unread("no disk"))
+        .ruling("write#1/verify#2", unread("no disk"))
+        .told();
+    assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    world.say(2, Answer::Waive { gate: "verify".into() }, "");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
+    let class = BlockerClass::ExternalDependency;
+    let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
+    let mut world = World::small(ASKED).outcome("write#1", blocked).told();
+    world.says("Q1 is asked about write: It says it is blocked: no key. What now?");
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    world.say(1, Answer::Retry, "the key is in the safe");
+    assert_eq!(world.calls(), ["write#2"]);
+    assert_eq!(world.unit("write").words, ["the key is in the safe"]);
+}
+
+#[test]
+fn nobody_can_accept_what_made_nothing() {
+    let mut world = World::small(ASKED)
+        .outcome("write#1", fault("empty"))
+        .outcome("write#2", fault("empty"))
+        .told();
+    world
+        .says("Q1 is asked about write: It keeps ending without a result (last: empty). What now?");
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
+        let refused = world.try_say(1, answer, "words");
+        assert!(matches!(refused, Err(Refusal::NotAnOption { .. })));
+    }
+    assert_eq!(world.unit("write").attempt, 2);
+}
+
+#[test]
+fn a_question_about_work_that_was_reset_no_longer_matters() {
+    let flow = r#"
+[[stage]]
+name = "plan"
+agent = "planner"
+[[stage]]
+name = "a"
+after = ["plan"]
+agent = "x"
+gates = [{ human = "A?" }]
+[[stage]]
+name = "b"
+after = ["plan"]
+agent = "y"
+gates = [{ review = "critic", redo = "plan" }]
+"#;
+    let mut world = World::small(flow).begin();
+    world.end("plan#1");
+    world.end("a#1");
+    world.end("b#1");
+    assert_eq!(world.run.questions().count(), 1);
+    world.rules("b#1/critic#1", revises(1));
+    assert_eq!(world.run.questions().count(), 0);
+    assert_eq!(world.try_say(1, Answer::Approve, ""), Err(Refusal::AnsweredAlready(QuestionId(1))));
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    world.says("Q2 is asked about a: A?");
+}
+
+#[test]
+fn what_was_given_up_stays_given_up_when_a_paused_run_goes_on() {
+    let flow = r#"
+[[stage]]
+name = "a"
+agent = "x"
+gates = [{ human = "A?" }]
+[[stage]]
+name = "b"
+after = []
+agent = "y"
+"#;
+    let mut world = World::small(flow).begin();
+    world.end("a#1");
+    world.say(1, Answer::GiveUp, "");
+    world.pause();
+    world.resume();
+    world.never_says("opened again");
+    world.resume_with("5").unwrap();
+    world.never_says("opened again");
+    world.end("b#1");
+    world.is(&Phase::Over(End::Failed));
+}
+
+#[test]
+fn commands_that_make_no_sense_are_refused_with_a_reason() {
+    let by = || person("ada");
+    let mut world = World::small(ASKED);
+    for command in [
+        Command::Pause { by: by() },
+        Command::Resume { by: by(), budget: None },
+        Command::Abandon { by: by() },
+    ] {
+        assert_eq!(world.command(command), Err(Refusal::NotStarted));
+    }
+    let mut unknown = world.start.clone();
+    unknown.params.insert("size".into(), "L".into());
+    assert_eq!(
+        world.command(Command::Start(Box::new(unknown))).unwrap_err().to_string(),
+        "the flow `f` has no parameters"
+    );
+    let missing = start_of("g", &[], &[]);
+    assert_eq!(
+        world.command(Command::Start(Box::new(missing))).unwrap_err().to_string(),
+        "flow `g`: there is no flow `g`"
+    );
+    let mut world = world.begin();
+    let start = world.start.clone();
+    assert_eq!(world.command(Command::Start(Box::new(start))), Err(Refusal::AlreadyStarted));
+    assert_eq!(
+        world.command(Command::Resume { by: by(), budget: None }),
+        Err(Refusal::AlreadyGoing)
+    );
+    world.pause();
+    assert_eq!(world.command(Command::Pause { by: by() }), Err(Refusal::AlreadyHeld));
+    world.abandon();
+    for command in [
+        Command::Pause { by: by() },
+        Command::Resume { by: by(), budget: None },
+        Command::Abandon { by: by() },
+        Command::Stop { by: by() },
+    ] {
+        assert_eq!(world.command(command), Err(Refusal::Over(End::Abandoned)));
+    }
+}
+
+#[test]
+fn a_parameter_must_have_one_of_its_values() {
+    let start = |params: &[(&str, &str)]| {
+        Command::Start(Box::new(start_of("feature", &[("feature", crate::world::FEATURE)], params)))
+    };
+    let refused = |params: &[(&str, &str)]| {
+        World::feature("M").command(start(params)).unwrap_err().to_string()
+    };
+    assert_eq!(refused(&[("effort", "XS")]), "`effort` can be S, M, L, not `XS`");
+    assert_eq!(
+        refused(&[("size", "L")]),
+        "the flow `feature` has no parameter `size`, only effort"
+    );
+}
+
+#[test]
+fn every_refusal_says_what_and_why() {
+    use forge_core::money::Money;
+    let said = |refusal: Refusal| refusal.to_string();
+    let q = QuestionId(3);
+    assert_eq!(said(Refusal::AlreadyStarted), "the run has started already");
+    assert_eq!(said(Refusal::NotStarted), "the run has not started");
+    assert_eq!(said(Refusal::Over(End::Done)), "the run is done");
+    assert_eq!(said(Refusal::Over(End::Abandoned)), "the run was abandoned");
+    assert_eq!(
+        said(Refusal::Over(End::Failed)),
+        "the run has failed; `forge resume` opens it again"
+    );
+    assert_eq!(
+        said(Refusal::Over(End::Blocked)),
+        "the run is blocked; `forge resume` opens it again"
+    );
+    assert_eq!(said(Refusal::AlreadyGoing), "the run is not held: nothing to resume");
+    assert_eq!(said(Refusal::AlreadyHeld), "the run is held already");
+    assert_eq!(
+        said(Refusal::NoSuchQuestion { question: q, open: vec![] }),
+        "there is no open question Q3: nothing is asked"
+    );
+    assert_eq!(
+        said(Refusal::NoSuchQuestion { question: q, open: vec![QuestionId(1), QuestionId(2)] }),
+        "there is no open question Q3; open: Q1, Q2"
+    );
+    assert_eq!(said(Refusal::AnsweredAlready(q)), "Q3 is answered already, or no longer matters");
+    let options = vec![Choice::Retry, Choice::GiveUp];
+    assert_eq!(
+        said(Refusal::NotAnOption { choice: Choice::Approve, options }),
+        "`approve` is no answer to it; possible: retry, give-up"
+    );
+    assert_eq!(
+        said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
+        "only `verify` can be waived here, by that name, not `x`"
+    );
+    assert_eq!(
+        said(Refusal::WordsMissing),
+        "sending work back needs words: say what should change"
+    );
+    assert_eq!(
+        said(Refusal::BudgetTooLow { committed: Money(2_500_000) }),
+        "the new budget must be above $2.50, which is spent or held back"
+    );
+    assert_eq!(
+        said(Refusal::BudgetNeeded { budget: Money(2_500_000) }),
+        "the budget of $2.50 is used up; go on with `--budget` and more than that"
+    );
+}

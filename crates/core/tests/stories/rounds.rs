@@ -1,1 +1,244 @@
-//! To be told.
+//! How often work may be sent back, and what happens then.
+
+use forge_core::{
+    event::{Answer, Choice, End, Hold},
+    run::Phase,
+};
+
+use crate::world::{World, finding, partial, revise, revises, unread};
+use forge_core::verdict::{Severity, Verdict};
+
+const REVIEWED: &str = r#"
+[[stage]]
+name = "write"
+agent = "writer"
+gates = [{ review = "critic" }, { command = "check" }]
+[[stage]]
+name = "next"
+command = "true"
+"#;
+
+#[test]
+fn work_is_sent_back_twice_and_then_a_person_is_asked() {
+    let world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", revise(3))
+        .verdict("write#2/critic#1", revise(2))
+        .verdict("write#3/critic#1", revise(1))
+        .told();
+    assert_eq!(world.unit("write").attempt, 3);
+    assert_eq!(world.unit("write").round, 2);
+    world.says("Q1 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+}
+
+#[test]
+fn approving_an_exhausted_review_waives_only_that_gate() {
+    let mut world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", revise(3))
+        .verdict("write#2/critic#1", revise(2))
+        .verdict("write#3/critic#1", revise(1))
+        .told();
+    world.say(1, Answer::Approve, "");
+    world.says("write: critic waived by the answer to Q1");
+    assert_eq!(world.calls(), ["write#3/command#1"], "the gates after it still look");
+}
+
+#[test]
+fn a_persons_revise_after_the_rounds_are_used_up_is_obeyed() {
+    let mut world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", revise(3))
+        .verdict("write#2/critic#1", revise(2))
+        .verdict("write#3/critic#1", revise(1))
+        .told();
+    world.say(1, Answer::Revise, "shorter");
+    assert_eq!(world.calls(), ["write#4"]);
+    assert_eq!(world.unit("write").round, 2, "a person uses up no round");
+    assert_eq!(world.unit("write").words, ["shorter"]);
+    world.end("write#4");
+    world.rules("write#4/critic#1", revises(1));
+    world.says("Q2 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
+    world.say(2, Answer::Revise, "even shorter");
+    assert_eq!(world.calls(), ["write#5"], "nor is the second one limited");
+}
+
+#[test]
+fn a_review_that_finds_as_much_as_before_stops_early() {
+    let world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", revise(2))
+        .verdict("write#2/critic#1", revise(2))
+        .told();
+    assert_eq!(world.unit("write").attempt, 2);
+    world.says("Q1 is asked about write: `critic` finds as much as before, so another round would not help. What now?");
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+}
+
+#[test]
+fn only_critical_and_major_findings_count_for_shrinking() {
+    let mixed = |majors: usize, minors: usize| {
+        let mut findings = revise(majors).findings().to_vec();
+        findings.extend((0..minors).map(|_| finding(Severity::Minor, "a word")));
+        Verdict::Revise { findings }
+    };
+    let world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", mixed(2, 0))
+        .verdict("write#2/critic#1", mixed(1, 5))
+        .told();
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_command_that_stays_red_is_not_asked_whether_it_shrinks() {
+    let world = World::small(REVIEWED)
+        .verdict("write#1/command#1", revise(1))
+        .verdict("write#2/command#1", revise(1))
+        .told();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.unit("write").attempt, 3);
+}
+
+#[test]
+fn after_a_persons_revise_a_review_begins_a_new_count() {
+    let flow = r#"
+[[stage]]
+name = "plan"
+agent = "planner"
+[[stage]]
+name = "write"
+agent = "writer"
+rounds = 5
+gates = [{ review = "critic" }, { human = "Good?", redo = "plan" }]
+"#;
+    let mut world = World::small(flow).begin();
+    world.end("plan#1");
+    world.end("write#1");
+    world.rules("write#1/critic#1", revises(1));
+    world.end("write#2");
+    world.end("write#2/critic#1");
+    world.say(1, Answer::Revise, "another plan");
+    world.end("plan#2");
+    world.end("write#3");
+    // As many as the first time: but that was another plan.
+    world.rules("write#3/critic#1", revises(1));
+    assert_eq!(world.calls(), ["write#4"]);
+}
+
+#[test]
+fn a_gate_that_passes_with_notes_lets_the_next_gates_look() {
+    let flow = REVIEWED.replace(
+        "agent = \"writer\"",
+        "agent = \"writer\"\nrounds = 0\nexhausted = \"pass-with-notes\"",
+    );
+    let mut world = World::small(&flow).begin();
+    world.end("write#1");
+    world.rules("write#1/critic#1", revises(1));
+    world.says("write: critic has no rounds left, its findings are noted");
+    assert_eq!(world.calls(), ["write#1/command#1"]);
+    assert_eq!(world.unit("write").notes.len(), 1);
+}
+
+#[test]
+fn verify_and_land_are_never_passed_with_notes() {
+    let flow = r#"
+[[stage]]
+name = "write"
+agent = "writer"
+rounds = 0
+exhausted = "pass-with-notes"
+gates = [{ verify = true }, { land = true }]
+"#;
+    let mut world = World::small(flow).begin();
+    world.end("write#1");
+    world.rules("write#1/verify#1", revises(1));
+    world.never_says("no rounds left");
+    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+}
+
+#[test]
+fn a_unit_fails_without_rounds_where_the_flow_says_so() {
+    let flow = REVIEWED
+        .replace("agent = \"writer\"", "agent = \"writer\"\nrounds = 0\nexhausted = \"fail\"");
+    let world = World::small(&flow).verdict("write#1/critic#1", revise(1)).told();
+    world.is(&Phase::Over(End::Failed));
+    world.says("write failed: `critic` sent it back too often");
+    world.never_says("next");
+}
+
+#[test]
+fn work_that_is_partly_done_goes_on_and_uses_up_a_round() {
+    let world = World::small(REVIEWED).outcome("write#1", partial("the index")).told();
+    world.is(&Phase::Over(End::Done));
+    world.says("write goes on with what is left: the index");
+    assert_eq!(world.unit("write").round, 1);
+    assert_eq!(world.unit("write").words, ["the index"]);
+}
+
+#[test]
+fn work_that_is_partly_done_and_has_no_rounds_left_parks_the_run_with_its_note() {
+    let mut world = World::small(REVIEWED)
+        .outcome("write#1", partial("two thirds"))
+        .outcome("write#2", partial("one third"))
+        .outcome("write#3", partial("the index"))
+        .told();
+    let unit = "write".parse().unwrap();
+    world.is(&Phase::Held(Hold::Unfinished { unit, note: "the index".to_owned() }));
+    assert_eq!(world.calls(), [] as [String; 0]);
+    world.resume();
+    assert_eq!(world.calls(), ["write#4"]);
+    assert_eq!(world.unit("write").words.last().unwrap(), "the index", "the note is in its brief");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn what_is_left_keeps_the_findings_that_were_to_be_dealt_with() {
+    let mut world = World::small(REVIEWED).begin();
+    world.end("write#1");
+    world.rules("write#1/critic#1", revises(2));
+    world.ends("write#2", partial("one of them"));
+    assert_eq!(world.unit("write").findings.len(), 2);
+}
+
+#[test]
+fn findings_without_path_and_proof_are_noted_and_not_sent_back() {
+    let loose =
+        forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
+    let findings = vec![loose, finding(Severity::Major, "a bug")];
+    let mut world = World::small(REVIEWED).begin();
+    world.end("write#1");
+    world.rules(
+        "write#1/critic#1",
+        forge_core::event::Ruling::Verdict(Verdict::Revise { findings }),
+    );
+    let sent: Vec<&str> = world.unit("write").findings.iter().map(|f| f.what.as_str()).collect();
+    assert_eq!(sent, ["a bug"]);
+    assert_eq!(world.unit("write").notes.len(), 2);
+    assert_eq!(world.unit("write").findings[0].id, "F2", "findings are numbered in their unit");
+}
+
+#[test]
+fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
+    let loose =
+        forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
+    let verdict = Verdict::Revise { findings: vec![loose] };
+    let world = World::small(REVIEWED)
+        .verdict("write#1/critic#1", verdict.clone())
+        .verdict("write#1/critic#2", verdict)
+        .told();
+    assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
+    assert_eq!(world.unit("write").round, 0);
+    world.says("Q1 is asked about write: `critic` keeps ending without a verdict (last: it sends the work back without a finding that has a path or a proof: a feeling). What now?");
+}
+
+#[test]
+fn a_verdict_that_cannot_be_read_is_looked_for_again_and_then_asked_about() {
+    let mut world = World::small(REVIEWED)
+        .ruling("write#1/critic#1", unread("no json"))
+        .ruling("write#1/critic#2", unread("no json"))
+        .told();
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.say(1, Answer::Retry, "");
+    assert_eq!(world.calls(), ["write#1/critic#3"], "the number goes on");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.unit("write").attempt, 1);
+}

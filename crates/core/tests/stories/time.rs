@@ -1,1 +1,99 @@
-//! To be told.
+//! Limits are timers, and time only goes forward.
+
+use forge_core::{
+    Input,
+    event::{Choice, End, Outcome, Ruling},
+    run::Phase,
+    view::Standing,
+};
+
+use crate::world::World;
+
+const ONE: &str = r#"
+[[stage]]
+name = "work"
+agent = "worker"
+gates = [{ review = "critic" }]
+"#;
+
+#[test]
+fn a_limit_parks_the_work_until_its_reset_and_costs_nothing() {
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", Outcome::Limited { until: 900_000 });
+    assert_eq!(world.wanted(), ["wake at 900000"]);
+    assert_eq!(Standing::of(&world.run), Standing::Limited);
+    world.input_at(899_999, &Input::Tick).unwrap();
+    assert_eq!(world.calls(), [] as [String; 0]);
+    world.input_at(900_000, &Input::Tick).unwrap();
+    assert_eq!(world.calls(), ["work#2"]);
+    assert_eq!(world.unit("work").misses, 0);
+    assert_eq!(world.unit("work").round, 0);
+}
+
+#[test]
+fn a_limited_review_waits_and_looks_again() {
+    let mut world = World::small(ONE).begin();
+    world.end("work#1");
+    world.rules("work#1/critic#1", Ruling::Limited { until: 900_000 });
+    assert_eq!(world.wanted(), ["wake at 900000"]);
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    world.says("work#1/critic#2 passed");
+}
+
+#[test]
+fn limits_in_a_row_are_asked_about_in_the_end() {
+    let mut world = World::small(ONE).begin();
+    for n in 1..=5 {
+        world.ends(&format!("work#{n}"), Outcome::Limited { until: 0 });
+    }
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+}
+
+#[test]
+fn the_earliest_limit_wakes_the_run() {
+    let flow = r#"
+[[stage]]
+name = "a"
+agent = "x"
+[[stage]]
+name = "b"
+after = []
+agent = "y"
+"#;
+    let mut world = World::small(flow).begin();
+    world.ends("a#1", Outcome::Limited { until: 900_000 });
+    world.ends("b#1", Outcome::Limited { until: 700_000 });
+    assert_eq!(world.wanted(), ["wake at 700000"]);
+    world.input_at(700_000, &Input::Tick).unwrap();
+    assert_eq!(world.wanted(), ["b#2", "wake at 900000"]);
+}
+
+#[test]
+fn a_held_run_needs_no_waking() {
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", Outcome::Limited { until: 900_000 });
+    world.pause();
+    assert_eq!(world.wanted(), [] as [String; 0]);
+    world.resume();
+    assert_eq!(world.wanted(), ["wake at 900000"]);
+}
+
+#[test]
+fn records_never_go_back_in_time() {
+    let mut world = World::small(ONE).begin();
+    world.input_at(500_000, &Input::Tick).unwrap();
+    world.ends("work#1", Outcome::Done);
+    let input = Input::Command(forge_core::Command::Pause { by: crate::world::person("ada") });
+    world.input_at(600_000, &input).unwrap();
+    let resume = forge_core::Command::Resume { by: crate::world::person("ada"), budget: None };
+    let record = world.input_at(5, &Input::Command(resume)).unwrap();
+    assert_eq!(record.at, 600_000);
+}
+
+#[test]
+fn a_tick_that_changes_nothing_is_no_record() {
+    let mut world = World::small(ONE).begin();
+    assert_eq!(world.input(&Input::Tick).unwrap().facts, []);
+    assert_eq!(world.journal.len(), 1);
+}

@@ -1,1 +1,171 @@
-//! To be told.
+//! What doors show of a run.
+
+use forge_core::{
+    Run,
+    event::{Answer, Outcome},
+    view::{QuestionView, RunRow, RunView, Standing, UnitState, call_in_words},
+};
+
+use crate::world::{World, block, fault, revise, revises};
+
+const ASKED: &str = r#"
+[[stage]]
+name = "write"
+phase = "phase-1"
+agent = "writer"
+rounds = 0
+gates = [{ review = "critic" }, { verify = true }, { human = "Good?" }]
+"#;
+
+fn standing(world: &World) -> (Standing, u8) {
+    let standing = Standing::of(&world.run);
+    (standing, standing.exit_code())
+}
+
+#[test]
+fn every_standing_has_its_word_and_exit_code() {
+    let begin = || World::small(ASKED).begin();
+    let mut going = begin();
+    assert_eq!(standing(&going), (Standing::Going, 5));
+    going.ends("write#1", Outcome::Limited { until: 900_000 });
+    assert_eq!(standing(&going), (Standing::Limited, 5));
+    let waiting = World::small(ASKED).verdict("write#1/verify#1", revise(1)).told();
+    assert_eq!(standing(&waiting), (Standing::Waiting, 3));
+    let mut paused = begin();
+    paused.pause();
+    assert_eq!(standing(&paused), (Standing::Paused, 5));
+    let mut interrupted = begin();
+    interrupted.interrupt();
+    assert_eq!(standing(&interrupted), (Standing::Interrupted, 130));
+    let mut stopped = begin();
+    stopped.stop();
+    assert_eq!(standing(&stopped), (Standing::Stopped, 130));
+    let parked = World::small(ASKED).budget("0").begin();
+    assert_eq!(standing(&parked), (Standing::Parked, 5));
+    let mut abandoned = begin();
+    abandoned.abandon();
+    assert_eq!(standing(&abandoned), (Standing::Abandoned, 1));
+    assert_eq!(standing(&World::small(ASKED).told()), (Standing::Done, 0));
+    let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no")).told();
+    assert_eq!(standing(&blocked), (Standing::Blocked, 4));
+    assert_eq!(RunRow::of("r", &blocked.run).why, "failed: write");
+    let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
+    let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).told();
+    assert_eq!(standing(&failed), (Standing::Failed, 1));
+    let misses = ASKED.replace("rounds = 0", "misses = 5");
+    let same = |world: World, n: u32| world.outcome(&format!("write#{n}"), fault("same"));
+    let escalated = (1..=3).fold(World::small(&misses), same).told();
+    assert_eq!(standing(&escalated), (Standing::Escalated, 4));
+    assert_eq!(
+        RunRow::of("r", &escalated.run).why,
+        "escalated: `write` failed 3 times in the same way: same"
+    );
+    assert_eq!(Standing::of(&Run::new()).word(), "going");
+}
+
+#[test]
+fn a_question_shows_what_each_answer_does() {
+    let flow = ASKED.replace(
+        "{ human = \"Good?\" }",
+        "{ human = \"Good?\", when = { item = \"x\", is = [\"y\"] } }",
+    );
+    let mut world = World::small(&flow).begin();
+    world.end("write#1");
+    world.rules("write#1/critic#1", revises(1));
+    let question = world.run.questions().next().unwrap();
+    let view = QuestionView::of(&world.run, question);
+    let options: Vec<(&str, &str)> =
+        view.options.iter().map(|o| (o.answer.as_str(), o.does.as_str())).collect();
+    assert_eq!(
+        options,
+        [
+            ("approve", "`critic` is waived with its findings noted, and `verify` looks next"),
+            ("revise", "`write` is done again, with your words in its brief"),
+            ("give-up", "`write` fails; what does not wait for it goes on"),
+        ]
+    );
+    assert_eq!(view.findings.len(), 1);
+    assert_eq!(view.summary, "did write#1");
+    world.say(1, Answer::Approve, "");
+    world.rules("write#1/verify#1", revises(1));
+    let question = world.run.questions().next().unwrap();
+    let view = QuestionView::of(&world.run, question);
+    assert_eq!(view.options[1].answer, "waive verify");
+    // The human gate after it does not apply, so nothing looks next.
+    assert_eq!(view.options[1].does, "`verify` is waived in your name, and `write` is done");
+}
+
+#[test]
+fn the_view_of_a_run_is_its_tree() {
+    let mut world = World::feature("S").begin();
+    world.go_on();
+    let view = RunView::of("20261115-add-a-queue-abcd", &world.run);
+    assert_eq!(view.row.standing, Standing::Done);
+    assert_eq!(view.row.title, "add a queue");
+    let rows: Vec<String> = view
+        .units
+        .iter()
+        .map(|unit| {
+            let phase = unit.phase.as_deref().unwrap_or("-");
+            format!("{} {} {phase} {:?} {}", unit.depth, unit.unit, unit.state, unit.attempt)
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "0 analyse phase-1 Accepted 1",
+            "0 investigate phase-2 Accepted 1",
+            "0 design phase-3 Accepted 1",
+            "0 split phase-4 Accepted 1",
+            "0 build - Accepted 1",
+            "1 build.T1/implement phase-5 Accepted 1",
+            "1 build.T2/implement phase-5 Accepted 1",
+            "0 review phase-7 Skipped 0",
+            "0 verify final-verification Accepted 1",
+            "0 pull-request pr-creation Accepted 1",
+            "0 summarise final-summary Accepted 1",
+            "0 post-to-source post-to-source Accepted 1",
+            "0 final-commit final-commit Accepted 1",
+        ]
+    );
+    assert_eq!(view.units[4].items, Some((2, 2)));
+    let json = serde_json::to_string(&view).unwrap();
+    assert_eq!(serde_json::from_str::<RunView>(&json).unwrap(), view);
+}
+
+#[test]
+fn states_of_units_are_told_apart() {
+    let mut world = World::small(ASKED).begin();
+    let state = |world: &World| RunView::of("r", &world.run).units[0].state;
+    assert_eq!(state(&world), UnitState::Working);
+    world.ends("write#1", Outcome::Limited { until: 900_000 });
+    assert_eq!(state(&world), UnitState::Limited);
+    world.input_at(900_000, &forge_core::Input::Tick).unwrap();
+    world.end("write#2");
+    assert_eq!(state(&world), UnitState::Judging);
+    assert_eq!(RunView::of("r", &world.run).units[0].gate.as_deref(), Some("critic"));
+    world.rules("write#2/critic#1", revises(1));
+    world.end("write#2/verify#1");
+    assert_eq!(state(&world), UnitState::Asking);
+}
+
+#[test]
+fn calls_are_told_in_words() {
+    let mut world = World::sprint().begin();
+    let words = |world: &World| -> Vec<String> {
+        world.run.calls().keys().map(|call| call_in_words(&world.run, call)).collect()
+    };
+    assert_eq!(words(&world), ["agent as architect"]);
+    world.end("plan-sprint#1");
+    assert_eq!(words(&world), ["looks for sprint.md"]);
+}
+
+#[test]
+fn a_long_request_is_cut_for_the_list() {
+    let mut world = World::small(ASKED);
+    world.start.request = format!("\n  {}\nmore", "x".repeat(200));
+    let world = world.begin();
+    let row = RunRow::of("r", &world.run);
+    assert_eq!(row.title.chars().count(), 80);
+    assert!(row.title.ends_with('…'));
+}

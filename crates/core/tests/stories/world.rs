@@ -109,7 +109,10 @@ impl World {
         let s2 = tag(after(writes("S2", "y"), "S1"), "risk", "high");
         Self::of(start_of("milestone", &[("milestone", MILESTONE)], &[]))
             .list("plan", vec![writes("S1", "x"), s2])
-            .list("slices.S1/plan", vec![tag(writes("A", "x/a"), "security", "yes"), writes("B", "x/b")])
+            .list(
+                "slices.S1/plan",
+                vec![tag(writes("A", "x/a"), "security", "yes"), writes("B", "x/b")],
+            )
             .list("slices.S2/plan", vec![writes("C", "y/c")])
     }
 
@@ -256,7 +259,8 @@ impl World {
     /// The report that a call makes, as the script says.
     pub(crate) fn response(&self, call: &CallId) -> Report {
         let name = call.to_string();
-        let known = |run: &Run, call: &CallId| run.has(call.unit()) && run.calls().contains_key(call);
+        let known =
+            |run: &Run, call: &CallId| run.has(call.unit()) && run.calls().contains_key(call);
         let is_free = self.run.calls().get(call).is_none_or(|call| call.reserved.is_none());
         let default = if is_free { Cost::Known(Money(0)) } else { Cost::Known(Money(20_000)) };
         let cost = self.costs.get(&name).copied().unwrap_or(default);
@@ -300,7 +304,11 @@ impl World {
     /// Lets one call end as the script says.
     pub(crate) fn end(&mut self, call: &str) -> Record {
         let call: CallId = call.parse().unwrap();
-        assert!(self.run.calls().contains_key(&call), "{call} is not under way: {:?}", self.calls());
+        assert!(
+            self.run.calls().contains_key(&call),
+            "{call} is not under way: {:?}",
+            self.calls()
+        );
         let report = self.response(&call);
         self.report(report)
     }
@@ -506,7 +514,12 @@ pub(crate) fn red(output: &str) -> Verdict {
     let command = "cargo test".to_owned();
     let proof = Some(Proof::Command { command, output: output.to_owned() });
     Verdict::Revise {
-        findings: vec![Finding { path: None, line: None, proof, ..finding(Severity::Major, "red") }],
+        findings: vec![Finding {
+            path: None,
+            line: None,
+            proof,
+            ..finding(Severity::Major, "red")
+        }],
     }
 }
 

@@ -77,7 +77,7 @@ impl StoreError {
     /// The command that a user should run next, or the deed to do first.
     pub fn next_step(&self) -> String {
         match self {
-            StoreError::Missing { .. } => "forge run REQUEST".into(),
+            StoreError::Missing { .. } => "forge run \"what you want\"".into(),
             StoreError::Damaged(_) => "forge doctor --salvage FOLDER".into(),
             StoreError::Full { run, .. } => {
                 format!("free some space, then forge resume {}", run.as_deref().unwrap_or("RUN"))
@@ -120,7 +120,7 @@ impl fmt::Display for Damage {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Missing { dir } => write!(f, "there is no journal in {}", dir.display()),
+            StoreError::Missing { .. } => f.write_str("there are no runs yet"),
             StoreError::Damaged(damage) => {
                 write!(f, "{damage}; it is not written any more, and no record of it is lost yet")
             }

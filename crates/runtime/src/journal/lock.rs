@@ -1,12 +1,15 @@
 //! One driver per run: a lock of the operating system, held for life.
 //!
 //! The lock dies with its process, however that dies, so there is nothing to clean up and no
-//! heartbeat. The pid inside the file is only for messages; nobody decides by it. The file stays:
-//! deleting a lock file lets two processes lock two files of the same name.
+//! heartbeat. A driver leaves its pid in the file, for messages; a door that only looks or journals
+//! leaves none, so that others know to wait for it. The file stays: deleting a lock file lets two
+//! processes lock two files of the same name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 
@@ -16,12 +19,42 @@ pub struct RunLock {
     run: String,
     dir: PathBuf,
     /// Dropping the file lets go of the lock.
-    _file: File,
+    file: File,
 }
 
+/// How long somebody who holds a lock briefly may take.
+const BRIEFLY: Duration = Duration::from_secs(5);
+/// How often it is tried again meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
 impl RunLock {
-    /// Takes the lock of a run, or says at once who holds it.
+    /// Takes the lock of a run to drive it, or says who does. Waits for doors, which hold it briefly.
     pub fn take(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+        let mut lock = RunLock::wait(dir, run)?;
+        // The pid is a courtesy: a full disk must not keep anybody from the lock.
+        let _ = lock.file.rewind().and_then(|()| writeln!(lock.file, "{}", std::process::id()));
+        Ok(lock)
+    }
+
+    /// Takes the lock of a run for a moment, or says who drives it. Waits for other doors.
+    pub fn take_briefly(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+        RunLock::wait(dir, run)
+    }
+
+    fn wait(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+        let began = Instant::now();
+        loop {
+            match RunLock::attempt(dir, run) {
+                Err(StoreError::Held { pid: None, .. }) if began.elapsed() < BRIEFLY => {
+                    thread::sleep(LOOK_EVERY);
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Takes the lock, or says at once who holds it.
+    fn attempt(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         if !is_run_id(run) {
             return Err(StoreError::BadRunId { run: run.to_owned() });
         }
@@ -44,9 +77,7 @@ impl RunLock {
             Err(TryLockError::Error(source)) => return Err(refused(source)),
         }
         file.set_len(0).map_err(refused)?;
-        // The pid is a courtesy: a full disk must not keep anybody from the lock.
-        let _ = file.rewind().and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), _file: file })
+        Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), file })
     }
 
     /// The run that this lock is for.
@@ -60,7 +91,14 @@ impl RunLock {
     }
 }
 
-/// Who wrote the pid. `None` in the moment between locking and writing.
+/// Whoever comes next must not take our pid for theirs.
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// Who wrote the pid. `None` if it is a door, and in the moment between locking and writing.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

@@ -75,6 +75,18 @@ impl Store {
         Ok(rows)
     }
 
+    /// The rows of the runs with the latest records, at most this many, and how many runs there are.
+    pub fn latest(&self, most: usize) -> Result<(Vec<RunRow>, u64), StoreError> {
+        self.look(None, |snapshot| {
+            let mut statement =
+                snapshot.prepare(&format!("{ROW} ORDER BY at DESC, run DESC LIMIT ?1"))?;
+            let found = statement.query_map([number(most as u64)], marked_row)?;
+            let rows = found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()?;
+            let (_, runs) = totals(snapshot)?;
+            Ok((rows, runs.unsigned_abs()))
+        })
+    }
+
     /// Looks at everything: structure, rows, and every chain. For `doctor`.
     pub fn check(&self) -> Result<Checked, StoreError> {
         self.look(None, |snapshot| {
@@ -199,7 +211,7 @@ const ROW: &str = "SELECT run, epoch, seq, head, at, row, mark FROM runs";
 
 /// The row of a run, checked against its mark.
 pub(super) fn find_row(snapshot: &Connection, run: &str) -> Result<Option<RunRow>, Fault> {
-    let mut statement = snapshot.prepare(&format!("{ROW} WHERE run = ?1"))?;
+    let mut statement = snapshot.prepare_cached(&format!("{ROW} WHERE run = ?1"))?;
     let found = statement.query_row([run], marked_row).optional()?;
     found.map(checked_row).transpose()
 }

@@ -38,6 +38,7 @@ CREATE TABLE commands (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, at INTEGER NOT NULL,
     door TEXT NOT NULL, who TEXT NOT NULL, body TEXT NOT NULL, mark TEXT NOT NULL, outcome TEXT
 ) STRICT;
+CREATE INDEX runs_by_time ON runs (at);
 CREATE INDEX open_commands ON commands (run, id) WHERE outcome IS NULL;
 ";
 

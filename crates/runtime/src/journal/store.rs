@@ -211,7 +211,9 @@ impl Store {
     /// A number that changes when another connection has written. Compare it only with what the
     /// same store said before.
     pub fn data_version(&self) -> Result<u64, StoreError> {
-        let asked = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        let asked = self.connection.prepare_cached("PRAGMA data_version").and_then(|mut asked| {
+            asked.query_row([], |row| row.get::<_, i64>(0))
+        });
         self.noted(None, asked.map(i64::unsigned_abs).map_err(Fault::Sql))
     }
 
@@ -287,18 +289,19 @@ fn still_current(transaction: &Transaction<'_>, writer: &Writer) -> Result<(), F
 
 fn insert(transaction: &Transaction<'_>, run: &str, record: &Record) -> Result<(), Fault> {
     let Record { seq, at, epoch, body, sum } = record;
-    exactly_one(transaction.execute(
+    let mut statement = transaction.prepare_cached(
         "INSERT INTO records (run, seq, at, epoch, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![run, number(*seq), number(*at), number(*epoch), body, sum],
-    )?)
+    )?;
+    let values = params![run, number(*seq), number(*at), number(*epoch), body, sum];
+    exactly_one(statement.execute(values)?)
 }
 
 fn update(transaction: &Transaction<'_>, row: &RunRow) -> Result<(), Fault> {
-    exactly_one(transaction.execute(
+    let mut statement = transaction.prepare_cached(
         "UPDATE runs SET epoch = ?2, seq = ?3, head = ?4, at = ?5, row = ?6, mark = ?7
          WHERE run = ?1",
-        columns(row),
-    )?)
+    )?;
+    exactly_one(statement.execute(columns(row))?)
 }
 
 /// A row that was there a moment ago, in the same transaction, is still there.

@@ -1,0 +1,200 @@
+//! Flows, roles, settings and scenarios: what a person writes in files.
+
+use std::{fs, os::unix::fs::symlink};
+
+use crate::world::{CONTENT, DONE, World, has};
+
+/// A flow is refused by `check`, by `show` and by `run`, in the same words, and nothing is made.
+#[track_caller]
+fn refused(world: &World, name: &str, expected: &[&str]) {
+    for args in [vec!["flow", "check", name], vec!["flow", "show", name], vec!["run", "--flow", name, "do it"]] {
+        let said = world.refused(&args);
+        has(&said, &["error: ", "next: "]);
+        has(&said, expected);
+    }
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn a_flow_that_is_wrong_is_refused_with_its_place() {
+    let world = World::new();
+    world.roles(&["worker"]);
+    let stage = "[[stage]]\nname = \"a\"\n";
+    let command = format!("{stage}command = \"true\"\n");
+    for (text, expected) in [
+        ("this is = not [TOML".to_owned(), &["flow `f`, line 2"][..]),
+        (format!("{stage}comand = \"true\"\n"), &["line 4", "comand"]),
+        (format!("{stage}command = 3\n"), &["line 4"]),
+        (String::new(), &["it has no stages"]),
+        (stage.to_owned(), &["stage `a` has neither work nor gates"]),
+        (format!("{command}agent = \"worker\"\n"), &["stage `a` has more than one of"]),
+        (format!("{stage}agent = \"nobody\"\n"), &["role `nobody`", "next: write .forge/roles/nobody.md"]),
+        (format!("{stage}agent = \"../nobody\"\n"), &["stage `a`", "`../nobody`"]),
+        (format!("{command}after = [\"b\"]\n"), &["stage `a` waits for `b`, which is not a stage above it"]),
+        (format!("{command}{command}"), &["stage `a` has the name of a stage above it"]),
+        ("[[stage]]\nname = \"../a\"\ncommand = \"true\"\n".to_owned(), &["stage `../a` has a name that is not plain"]),
+        (format!("{command}reads = [\"plan.md\"]\n"), &["stage `a` reads `plan.md` before any stage writes it"]),
+        (format!("{command}writes = [\"../plan.md\"]\n"), &["writes `../plan.md`"]),
+        (format!("{command}writes = [\"/plan.md\"]\n"), &["writes `/plan.md`"]),
+        (format!("{command}writes = [\"request.md\"]\n"), &["which is the user's"]),
+        (format!("{stage}each = \"tasks\"\n[[stage.stage]]\nname = \"b\"\ncommand = \"true\"\n"), &["stage `a` goes over the list `tasks`"]),
+        (format!("{command}when = {{ param = \"size\", is = [\"S\"] }}\n"), &["condition on `size`"]),
+        (format!("[params]\nsize = {{ values = [\"S\"], default = \"S\" }}\n{command}when = {{ param = \"size\", is = [\"X\"] }}\n"), &["`size` = `X`, which it can never be"]),
+        (format!("[params]\nsize = {{ values = [\"S\"], default = \"M\" }}\n{command}"), &["default of `size`"]),
+        (format!("{command}gates = [{{ human = \"x\", command = \"y\" }}]\n"), &["stage `a` has a gate without exactly one of"]),
+        (format!("{command}gates = [{{ human = \"x\", redo = \"z\" }}]\n"), &["sends back to `z`"]),
+        (format!("{command}gates = [{{ human = \"x\", advisory = true }}]\n"), &["cannot merely advise"]),
+        (format!("{command}rounds = 1000\n"), &["rounds = 1000", "between 0 and 20"]),
+        (format!("{command}misses = 0\n"), &["misses = 0"]),
+        (format!("{command}rounds = -1\n"), &["line 5"]),
+        (format!("{command}budget = \"much\"\n"), &["budget = \"much\""]),
+        (format!("{stage}flow = \"nowhere\"\n"), &["there is no flow `nowhere`", "next: "]),
+        (format!("format = 2\n{command}"), &["it has format 2, and this Forge reads format 1"]),
+    ] {
+        world.flow("f", &text);
+        refused(&world, "f", expected);
+    }
+    world.write(".forge/flows/f.toml", format!("name = \"other\"\n{command}"));
+    refused(&world, "f", &["calls itself `other`"]);
+    world.write(".forge/flows/f.toml", b"name = \"f\"\n# caf\xe9\n");
+    refused(&world, "f", &["f.toml, line 2", "not UTF-8"]);
+    world.write(".forge/flows/f.toml", format!("name = \"f\"\nx = {}{}\n", "[".repeat(100_000), "]".repeat(100_000)));
+    refused(&world, "f", &["flow `f`"]);
+}
+
+#[test]
+fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
+    let world = World::new();
+    for gate in ["verify = true", "land = true", "check = \"x\""] {
+        world.flow("f", &format!("[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{{ {gate} }}]\n"));
+        has(&world.ok(&["flow", "check", "f"]), &["is right"]);
+        has(&world.refused(&["run", "--flow", "f", "x"]), &["stage `a`", "this version cannot do", "next: "]);
+    }
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn flows_that_use_each_other_are_refused() {
+    let world = World::new();
+    world.flow("one", "[[stage]]\nname = \"a\"\nflow = \"two\"\n");
+    world.flow("two", "[[stage]]\nname = \"b\"\nflow = \"one\"\n");
+    world.flow("self", "[[stage]]\nname = \"b\"\nflow = \"self\"\n");
+    refused(&world, "one", &["it uses `one`, which uses it"]);
+    refused(&world, "self", &["it uses `self`, which uses it"]);
+}
+
+#[test]
+fn a_flow_that_is_no_file_is_refused() {
+    let world = World::new();
+    let flows = world.repo.join(".forge/flows");
+    fs::create_dir_all(&flows).unwrap();
+    world.write(".forge/flows/huge.toml", vec![b'#'; 10 * 1024 * 1024]);
+    refused(&world, "huge", &["huge.toml is larger than"]);
+    symlink("loop.toml", flows.join("loop.toml")).unwrap();
+    refused(&world, "loop", &["loop.toml", "symbolic links"]);
+    fs::create_dir(flows.join("folder.toml")).unwrap();
+    refused(&world, "folder", &["folder.toml is not a file"]);
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, flows.join("pipe.toml"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    refused(&world, "pipe", &["pipe.toml is not a file"]);
+    symlink("/dev/zero", flows.join("zero.toml")).unwrap();
+    refused(&world, "zero", &["zero.toml is not a file"]);
+    // One that is wrong is no reason to hide the others.
+    let list = world.ok(&["flow", "list"]);
+    has(&list, &["draft", "huge", "loop", "folder", "pipe", "forge flow check pipe"]);
+    for name in ["../flows/huge", "..", "/etc/passwd", "a/b", "", "huge.toml", "hu\nge"] {
+        refused(&world, name, &["there is no flow", "next: forge flow list"]);
+    }
+}
+
+#[test]
+fn a_role_that_is_wrong_is_refused() {
+    let world = World::new();
+    world.flow("f", "[[stage]]\nname = \"a\"\nagent = \"worker\"\n");
+    for (text, expected) in [
+        ("", "it says nothing"),
+        ("+++\nmust = [\"verdict\"]\n", "no closing line"),
+        ("+++\nmust = [\"opinion\"]\n+++\nYou work.", "`opinion`"),
+        ("+++\nmsut = []\n+++\nYou work.", "did you mean `must`?"),
+        ("+++\nmust = 3\n+++\nYou work.", "role `worker`"),
+    ] {
+        world.write(".forge/roles/worker.md", text);
+        refused(&world, "f", &["role `worker`", expected]);
+    }
+}
+
+#[test]
+fn settings_that_are_wrong_are_refused_with_their_line() {
+    let world = World::new();
+    world.write("play.toml", CONTENT);
+    let run = ["run", "do it", "--scenario", "play.toml"];
+    for (text, expected) in [
+        ("agent = \"scripted", &["line 1"][..]),
+        ("agnt = \"scripted\"", &["line 1", "did you mean `agent`?"]),
+        ("agent = \"claudius\"", &["there is no agent `claudius`"]),
+        ("agent = 3", &["line 1"]),
+        ("[limits]\nat_once = 0", &["limits.at_once is 0"]),
+        ("[limits]\nat_once = -1", &["line 2"]),
+        ("[limits]\nat_once = 99999", &["limits.at_once"]),
+        ("[limits]\nbudget = \"much\"", &["limits.budget"]),
+        ("[limits]\nbudget = 3", &["line 2"]),
+        ("[limits]\ncall_budget = \"-1\"", &["limits.call_budget"]),
+        ("[limits]\nwall_minutes = 0", &["limits.wall_minutes"]),
+        ("[limits]\nsilence_minutes = 100000", &["limits.silence_minutes"]),
+        ("[limits]\noutput_mib = 0", &["limits.output_mib"]),
+        ("[limts]\n", &["line 1", "did you mean `limits`?"]),
+        ("[agents.scripted]\nscenrio = \"x\"", &["line 2", "did you mean `scenario`?"]),
+        ("[agents.claude]\n", &["line 1"]),
+    ] {
+        world.write("forge.toml", text);
+        let said = world.refused(&run);
+        has(&said, &["error: ", "forge.toml", "next: "]);
+        has(&said, expected);
+        // Looking at runs does not need them.
+        world.ok(&["status"]);
+    }
+    world.write("forge.toml", b"# caf\xe9\n");
+    has(&world.refused(&run), &["forge.toml, line 1", "not UTF-8"]);
+    world.write("forge.toml", vec![b'#'; 10 * 1024 * 1024]);
+    has(&world.refused(&run), &["forge.toml is larger than"]);
+    fs::remove_file(world.repo.join("forge.toml")).unwrap();
+    fs::create_dir(world.repo.join("forge.toml")).unwrap();
+    has(&world.refused(&run), &["forge.toml is not a file"]);
+    fs::remove_dir(world.repo.join("forge.toml")).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, world.repo.join("forge.toml"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    has(&world.refused(&run), &["forge.toml is not a file"]);
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
+    let world = World::new();
+    for (text, expected) in [
+        ("", &["scenario"][..]),
+        ("scenario = 2\n", &["line 1", "`scenario` is 2, and must be 1"]),
+        ("scenario = 1\n[[play]]\nrol = \"x\"\n", &["line 3", "role"]),
+        ("scenario = 1\n[[play]]\nfiles = { \"../x\" = \"\" }\n", &["line 3", "../x"]),
+        ("scenario = 1\n[[play]]\nfiles = { \"/x\" = \"\" }\n", &["line 3", "/x"]),
+        ("scenario = 1\n[[play]]\ncrash = \"boom\"\n", &["line 3", "boom"]),
+        ("scenario = 1\n[[play]]\nusage = { cost = 3 }\n", &["line 3"]),
+        ("scenario = 1\n[[play]]\nexit = 256\n", &["line 3"]),
+        ("scenario = 1\n[[play]]\nlimit = { kind = \"moon\", reset_in_ms = 1 }\n", &["line 3", "moon"]),
+        ("scenario = 1\n[[play]]\nresult = { verdct = \"pass\" }\n", &["line 3", "verdict"]),
+        ("scenario = 1\n[[play]\n", &["line 2"]),
+    ] {
+        world.write("play.toml", text);
+        let said = world.refused(&["run", "do it", "--scenario", "play.toml"]);
+        has(&said, &["error: ", "play.toml", "next: "]);
+        has(&said, expected);
+    }
+    has(&world.refused(&["run", "do it", "--scenario", "gone.toml"]), &["there is no scenario gone.toml", "next: "]);
+    has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
+    has(&world.refused(&["run", "do it"]), &["no agent is set up", "--scenario FILE"]);
+    world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");
+    has(&world.refused(&["run", "do it"]), &["gone.toml", "next: "]);
+    assert!(world.is_untouched());
+    // A flow without agents needs none.
+    world.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
+    assert_eq!(world.run("plain", &[]).code, DONE);
+}

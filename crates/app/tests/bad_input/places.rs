@@ -1,0 +1,155 @@
+//! Where the program is called: outside a repository, in odd folders, without what it needs.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    process::Command,
+};
+
+use crate::world::{CONTENT, DONE, FORGE, WAITS, WRONG, World, finish, has};
+
+const ALL: [&[&str]; 11] = [
+    &["run", "do it"],
+    &["resume"],
+    &["status"],
+    &["status", "x"],
+    &["log"],
+    &["answer", "x", "Q1", "approve"],
+    &["pause"],
+    &["stop"],
+    &["abandon", "x"],
+    &["flow", "list"],
+    &["doctor"],
+];
+
+#[test]
+fn outside_a_repository_every_command_says_where_it_belongs() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in ALL {
+        let mut command = Command::new(FORGE);
+        let said = finish(command.args(args).current_dir(folder.path()).env("GIT_CEILING_DIRECTORIES", "/"));
+        assert_eq!(said.code, WRONG, "{args:?}: {said}");
+        has(&said.err, &["is not in a git repository", "next: ", "git init"]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn a_folder_that_is_gone_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("rmdir {0} && {FORGE} status", folder.path().display());
+    let mut shell = Command::new("/bin/sh");
+    let said = finish(shell.args(["-c", &line]).current_dir(folder.path()));
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["the current folder is gone", "next: "]);
+}
+
+#[test]
+fn a_bare_repository_can_have_runs() {
+    let world = World::new();
+    let bare = world.beside("bare.git");
+    world.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let play = world.write("play.toml", CONTENT);
+    let mut command = world.command(&["run", "--auto", "do it", "--scenario", play.to_str().unwrap()]);
+    let said = finish(command.current_dir(&bare));
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(bare.join("forge/forge.db").exists());
+    let said = finish(world.command(&["doctor"]).current_dir(&bare));
+    assert_eq!(said.code, DONE, "{said}");
+}
+
+#[test]
+fn a_linked_worktree_shares_the_runs_of_its_repository() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.forge(&["run", "do it"]).code, WAITS);
+    let run = world.latest();
+    let linked = world.beside("linked");
+    world.git(&["worktree", "add", "--quiet", linked.to_str().unwrap()]);
+    let there = |args: &[&str]| finish(world.command(args).current_dir(&linked));
+    has(&there(&["status"]).out, &[&run]);
+    assert_eq!(there(&["answer", &run, "Q1", "approve"]).code, DONE);
+    assert_eq!(world.view(&run)["standing"], "done");
+    // Its own settings and flows are used there.
+    let refused = there(&["run", "do it"]);
+    assert_eq!(refused.code, WRONG, "{refused}");
+    has(&refused.err, &["no agent is set up"]);
+    assert!(!linked.join(".git/forge").exists());
+    assert_eq!(finish(world.command(&["status"]).current_dir(world.repo.join(".git"))).code, DONE);
+}
+
+#[test]
+fn a_folder_deep_inside_a_checkout_belongs_to_it() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let deep = world.repo.join("a/b c/ü");
+    fs::create_dir_all(&deep).unwrap();
+    let said = finish(world.command(&["run", "--auto", "do it"]).current_dir(&deep));
+    assert_eq!(said.code, DONE, "the scenario is found beside the settings: {said}");
+}
+
+#[test]
+fn without_git_it_says_that_git_is_missing() {
+    let world = World::new();
+    for args in ALL {
+        let said = finish(world.command(args).env("PATH", world.beside("nothing")));
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &["git cannot be run", "next: install git"]);
+    }
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn no_home_and_no_name_are_no_reason_to_stop() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let home = world.beside("home");
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0)).unwrap();
+    for home in [home.as_os_str(), OsStr::new("/nowhere"), OsStr::new("")] {
+        let said = finish(world.command(&["run", "--auto", "do it"]).env("HOME", home).env_remove("USER"));
+        assert_eq!(said.code, DONE, "{said}");
+    }
+    let said = finish(world.command(&["run", "--auto", "do it"]).env_remove("HOME").env("TZ", "Nowhere/Land"));
+    assert_eq!(said.code, DONE, "{said}");
+}
+
+#[test]
+fn paths_with_spaces_quotes_and_other_letters_work() {
+    for name in ["with space", "it's \"quoted\"", "ünïcödé 日本 🦀", "$HOME;`id`&|<>", "-dash", "a%20b?#"] {
+        let world = World::named(name);
+        world.scenario(CONTENT);
+        let said = world.forge(&["run", "do it"]);
+        assert_eq!(said.code, WAITS, "{name}: {said}");
+        let run = world.latest();
+        world.ok(&["answer", &run, "Q1", "approve"]);
+        let draft = world.place().join(format!("runs/{run}/artifacts/draft.md"));
+        assert_eq!(fs::read_to_string(draft).unwrap(), "# A draft\n");
+        world.ok(&["doctor"]);
+    }
+}
+
+#[test]
+fn a_repository_whose_path_is_not_text_is_refused_and_no_other_folder_is_made() {
+    let world = World::named(OsStr::from_bytes(b"caf\xe9"));
+    world.scenario(CONTENT);
+    for args in ALL {
+        let said = world.forge(args);
+        assert_eq!(said.code, WRONG, "{args:?}: {said}");
+        has(&said.err, &["error: ", "UTF-8", "next: "]);
+    }
+    let beside: Vec<_> = fs::read_dir(world.beside("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(beside, [OsStr::from_bytes(b"caf\xe9")], "nothing was made beside it");
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn variables_of_git_that_point_elsewhere_do_not_make_runs_elsewhere_by_surprise() {
+    let (here, there) = (World::new(), World::new());
+    here.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
+    let mut command = here.command(&["status"]);
+    let said = finish(command.env("GIT_DIR", there.repo.join(".git")));
+    assert_eq!(said.code, DONE, "as git itself would: {said}");
+    assert!(here.is_untouched() && there.is_untouched());
+}

@@ -1,0 +1,358 @@
+//! The cases: when whom to kill, and playing them, two at a time.
+//!
+//! A case is known before it is played, so a seed and a name are enough to play it again. Where
+//! exactly a blow lands is still up to the machine.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+
+use crate::{
+    processes::{kept, signal},
+    promises::{self, Calls, Fruit},
+    world::{Driver, Waited, World},
+};
+
+/// How many worlds there are at a time.
+const AT_ONCE: usize = 2;
+/// Fewer than the setbacks after which the law asks a person.
+const BLOWS_MAX: u64 = 4;
+/// Killed agents are misses, and three identical ones escalate.
+const AGENT_BLOWS_MAX: usize = 2;
+/// How often a run may be taken up again after the last blow.
+const RESUMES_MAX: u32 = 8;
+/// How long a victim is waited for after the moment has come.
+const AIM_TIME_MAX: Duration = Duration::from_millis(150);
+
+/// How much is tried.
+pub(crate) struct Sizes {
+    /// Kills at random moments.
+    pub(crate) n_kills: usize,
+    /// Records after which to kill; nothing means all.
+    pub(crate) n_records: Option<usize>,
+    pub(crate) seed: u64,
+    /// Only this case.
+    only: Option<String>,
+}
+
+impl Sizes {
+    pub(crate) fn from_environment() -> Self {
+        let number = |name: &str, otherwise: u64| match std::env::var(name) {
+            Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+            Err(_) => otherwise,
+        };
+        let records = "FORGE_CRASH_RECORDS";
+        let is_all = std::env::var(records).is_ok_and(|text| text == "all");
+        let size = |n: u64| usize::try_from(n).unwrap();
+        Self {
+            n_kills: size(number("FORGE_CRASH_KILLS", 12)),
+            n_records: if is_all { None } else { Some(size(number(records, 12))) },
+            seed: number("FORGE_CRASH_SEED", 1),
+            only: std::env::var("FORGE_CRASH_CASE").ok(),
+        }
+    }
+}
+
+/// Who is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Driver,
+    Keepers,
+    /// Everybody below one keeper.
+    Agent,
+    DriverAndKeepers,
+    DriverAndAgent,
+    Everybody,
+}
+
+/// When a blow falls.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// As soon as the driver in charge has told of so many records.
+    AfterRecord(usize),
+    /// So long after the driver in charge was started, or the last blow.
+    After(Duration),
+}
+
+/// What is done to one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    name: String,
+    blows: Vec<(Moment, Victim)>,
+}
+
+impl Case {
+    /// Victims take turns.
+    pub(crate) fn after_record(record: usize) -> Self {
+        let turns =
+            [Victim::Driver, Victim::DriverAndKeepers, Victim::DriverAndAgent, Victim::Everybody];
+        let blow = (Moment::AfterRecord(record), turns[record % turns.len()]);
+        Self { name: format!("record {record}"), blows: vec![blow] }
+    }
+
+    /// One to a few blows, somewhere in a run that takes about `took`.
+    pub(crate) fn at_random(seed: u64, number: usize, took: Duration) -> Self {
+        let mut chance = Chance(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+        let n = match chance.below(5) {
+            0 | 1 => 1,
+            _ => 1 + chance.below(BLOWS_MAX),
+        };
+        let mut blows: Vec<(Moment, Victim)> = Vec::new();
+        for _ in 0..n {
+            let n_agents =
+                blows.iter().filter(|(_, victim)| *victim == Victim::Agent).count();
+            let victim = match chance.below(4) {
+                0 => Victim::Driver,
+                1 => Victim::Keepers,
+                2 if n_agents < AGENT_BLOWS_MAX => Victim::Agent,
+                _ => Victim::Everybody,
+            };
+            blows.push((Moment::After(chance.delay(took)), victim));
+        }
+        Self { name: format!("random {number}"), blows }
+    }
+
+    pub(crate) fn n_blows(&self) -> usize {
+        self.blows.len()
+    }
+}
+
+/// What an undisturbed run is like.
+pub(crate) struct Undisturbed {
+    fruit: Fruit,
+    pub(crate) n_records: usize,
+    pub(crate) took: Duration,
+}
+
+/// Plays without any blow, once for all tests.
+pub(crate) fn undisturbed() -> &'static Undisturbed {
+    static UNDISTURBED: OnceLock<Undisturbed> = OnceLock::new();
+    UNDISTURBED.get_or_init(|| {
+        let world = World::busy();
+        let began = Instant::now();
+        let mut driver = world.run();
+        let mut n_lines = 0;
+        while driver.hear(1) == Waited::GoesOn {
+            n_lines += 1;
+        }
+        assert_eq!(driver.end().code(), Some(0), "{}", world.complaints());
+        let took = began.elapsed();
+        let (run, standing) = world.standing().unwrap();
+        assert_eq!(standing, "done");
+        let fruit = Fruit::of(&world, &run);
+        assert!(fruit.is_ripe(), "{fruit:?}");
+        let calls = promises::hold(&world, &run, &fruit);
+        assert_eq!(calls.lost, 0);
+        // The last line says how the run was left.
+        Undisturbed { fruit, n_records: n_lines - 1, took }
+    })
+}
+
+/// What a family of cases came to.
+#[derive(Clone, Copy, Default)]
+struct Figures {
+    kills: u32,
+    resumes: u32,
+    calls: Calls,
+}
+
+impl Figures {
+    fn add(&mut self, other: Figures) {
+        self.kills += other.kills;
+        self.resumes += other.resumes;
+        self.calls.ended += other.calls.ended;
+        self.calls.lost += other.calls.lost;
+        self.calls.lost_at_work += other.calls.lost_at_work;
+    }
+}
+
+/// Plays all cases, and says what they came to. All are played, even if one fails.
+pub(crate) fn play(family: &str, sizes: &Sizes, undisturbed: &Undisturbed, cases: &[Case]) {
+    let wanted = |case: &&Case| sizes.only.as_ref().is_none_or(|only| *only == case.name);
+    let cases: Vec<&Case> = cases.iter().filter(wanted).collect();
+    let (next, began) = (AtomicUsize::new(0), Instant::now());
+    let (figures, failed) = (Mutex::new(Figures::default()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match play_one(case, undisturbed) {
+                        Ok(more) => figures.lock().unwrap().add(more),
+                        Err(why) => {
+                            let seed = sizes.seed;
+                            let name = &case.name;
+                            eprintln!("FORGE_CRASH_SEED={seed} FORGE_CRASH_CASE=\"{name}\": {why}");
+                            failed.lock().unwrap().push(case.name.clone());
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let Figures { kills, resumes, calls } = figures.into_inner().unwrap();
+    let failed = failed.into_inner().unwrap();
+    eprintln!(
+        "{family}: seed {}, {} cases, {kills} kills, {resumes} resumes, {} calls ended, \
+         {} lost ({} of them at work), {} cases failed, {:.1} s (undisturbed: {:.2} s, {} records)",
+        sizes.seed,
+        cases.len(),
+        calls.ended,
+        calls.lost,
+        calls.lost_at_work,
+        failed.len(),
+        began.elapsed().as_secs_f64(),
+        undisturbed.took.as_secs_f64(),
+        undisturbed.n_records,
+    );
+    assert!(failed.is_empty(), "these failed: {failed:?}");
+}
+
+/// Plays one case. A failure keeps its world, and says where it is.
+fn play_one(case: &Case, undisturbed: &Undisturbed) -> Result<Figures, String> {
+    let world = World::busy();
+    let played = catch_unwind(AssertUnwindSafe(|| {
+        let mut figures = Figures::default();
+        strike(&world, case, &mut figures);
+        let run = finish(&world, &mut figures);
+        figures.calls = promises::hold(&world, &run, &undisturbed.fruit);
+        figures
+    }));
+    played.map_err(|panic| {
+        let words = panic.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        let (log, complaints) = (world.forge(&["log"]), world.complaints());
+        format!(
+            "{}\n{:?}\n--- stderr\n{complaints}--- log\n{}--- kept in {}",
+            words.unwrap_or_default(),
+            case.blows,
+            String::from_utf8_lossy(&log.stdout),
+            world.keep().display(),
+        )
+    })
+}
+
+/// Strikes all blows, as long as there is something to hit.
+fn strike(world: &World, case: &Case, figures: &mut Figures) {
+    let mut driver = Some(world.run());
+    for (moment, victim) in &case.blows {
+        let now = match driver.take() {
+            Some(driver) => Some(driver),
+            None => go_on(world, figures),
+        };
+        let Some(mut now) = now else { return };
+        let waited = match moment {
+            Moment::AfterRecord(record) => now.hear(*record),
+            Moment::After(time) => now.work(*time),
+        };
+        if waited == Waited::Fell {
+            let status = now.end();
+            assert_eq!(status.code(), Some(0), "the driver gave up: {}", world.complaints());
+            return;
+        }
+        let (kills, driver_is_hit) = hit(world, &now, *victim);
+        figures.kills += kills;
+        match driver_is_hit {
+            // Not before it is dead for certain: only then its lock is free.
+            true => drop(now.end()),
+            false => driver = Some(now),
+        }
+    }
+    if let Some(mut driver) = driver {
+        let status = driver.end();
+        assert_eq!(status.code(), Some(0), "the driver gave up: {}", world.complaints());
+    }
+}
+
+/// Kills. Says how many, and whether the driver is among them.
+fn hit(world: &World, driver: &Driver, victim: Victim) -> (u32, bool) {
+    let (with_driver, keepers, agents) = match victim {
+        Victim::Driver => (true, false, false),
+        Victim::Keepers => (false, true, false),
+        Victim::Agent => (false, false, true),
+        Victim::DriverAndKeepers => (true, true, false),
+        Victim::DriverAndAgent => (true, false, true),
+        Victim::Everybody => (true, true, true),
+    };
+    let end = Instant::now() + AIM_TIME_MAX;
+    let mut victims = Vec::new();
+    while (keepers || agents) && victims.is_empty() && Instant::now() < end {
+        let kept = kept(&world.top);
+        if keepers {
+            victims.extend(kept.iter().map(|kept| kept.keeper));
+        }
+        if agents {
+            let busy = kept.iter().filter(|kept| !kept.agents.is_empty());
+            let n = if victim == Victim::Everybody { usize::MAX } else { 1 };
+            victims.extend(busy.take(n).flat_map(|kept| &kept.agents));
+        }
+    }
+    if with_driver {
+        victims.insert(0, driver.pid());
+    }
+    let killed = victims.iter().filter(|pid| signal(**pid, Signal::KILL)).count();
+    (u32::try_from(killed).unwrap(), with_driver)
+}
+
+/// Starts the next driver, if there is anything left to do.
+fn go_on(world: &World, figures: &mut Figures) -> Option<Driver> {
+    match world.standing() {
+        // It was killed before its first record: it never happened.
+        None => Some(world.run()),
+        Some((_, standing)) if standing == "done" => None,
+        Some((run, standing)) => {
+            assert_eq!(standing, "going", "{run} needs somebody");
+            figures.resumes += 1;
+            Some(world.resume(&run))
+        }
+    }
+}
+
+/// Resumes until the run is done, and says which it is.
+fn finish(world: &World, figures: &mut Figures) -> String {
+    for _ in 0..RESUMES_MAX {
+        let Some(mut driver) = go_on(world, figures) else {
+            let run = world.standing().expect("it is done").0;
+            // Killed after the last record, before the files showed it: any door catches up.
+            world.json(&["status", &run, "--json"]);
+            return run;
+        };
+        let status = driver.end();
+        assert_eq!(status.code(), Some(0), "nobody disturbs it now: {}", world.complaints());
+    }
+    panic!("the run is never done");
+}
+
+/// Numbers that are the same for the same seed (splitmix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// Anywhere in the run, or, as often, close to its beginning: from a microsecond on.
+    fn delay(&mut self, took: Duration) -> Duration {
+        let took = u64::try_from(took.as_micros()).unwrap().max(2);
+        let reach = match self.below(2) {
+            0 => took,
+            _ => (took >> self.below(16)).max(2),
+        };
+        Duration::from_micros(1 + self.below(reach))
+    }
+}

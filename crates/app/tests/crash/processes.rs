@@ -1,0 +1,84 @@
+//! Who belongs to a repository's runs, read from `/proc`, and how they are killed.
+//!
+//! Keepers are known by their command line, agents as everybody below a keeper, and what is left
+//! of an attempt by the mark in its environment. Processes that only wait to be reaped are nobody.
+
+use std::{collections::BTreeMap, fs, os::unix::ffi::OsStrExt as _, path::Path};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// One keeper, and everybody below it.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The keeper.
+    pub(crate) keeper: i32,
+    /// Launcher, agent, and whom the agent started.
+    pub(crate) agents: Vec<i32>,
+}
+
+/// Sends a signal. Somebody who is gone already hears nothing.
+pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).is_ok()
+}
+
+/// The keepers of a repository.
+pub(crate) fn kept(top: &Path) -> Vec<Kept> {
+    let parents = parents();
+    let keepers: Vec<i32> = parents.keys().copied().filter(|pid| is_keeper(*pid, top)).collect();
+    let kept = keepers.iter().map(|keeper| {
+        let is_below = |pid: &i32| ancestors(*pid, &parents).any(|above| above == *keeper);
+        let agents = parents.keys().copied().filter(is_below);
+        // A child that has not become the launcher yet still looks like its keeper.
+        Kept { keeper: *keeper, agents: agents.collect() }
+    });
+    kept.filter(|one| !ancestors(one.keeper, &parents).any(|above| keepers.contains(&above))).collect()
+}
+
+/// Everybody who is marked with an attempt of this repository, and every keeper in it.
+pub(crate) fn left_over(top: &Path) -> Vec<String> {
+    let mark = [b"FORGE_ATTEMPT_DIR=", top.as_os_str().as_bytes(), b"/"].concat();
+    let is_marked = |pid: i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(&mark))
+    };
+    let pids = parents().into_keys();
+    let left = pids.filter(|pid| is_marked(*pid) || is_keeper(*pid, top));
+    left.map(|pid| format!("{pid} {}", command_line(pid).join(" "))).collect()
+}
+
+/// The processes that somebody watches through a handle.
+pub(crate) fn watched_by(pid: i32) -> Vec<i32> {
+    let infos = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten();
+    let texts = infos.filter_map(|info| fs::read_to_string(info.ok()?.path()).ok());
+    texts.filter_map(|text| text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok())).collect()
+}
+
+fn is_keeper(pid: i32, top: &Path) -> bool {
+    let line = command_line(pid);
+    line.get(1).is_some_and(|arg| arg == "__keep")
+        && line.get(2).is_some_and(|folder| Path::new(folder).starts_with(top))
+}
+
+fn command_line(pid: i32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let args = line.split(|byte| *byte == 0).filter(|arg| !arg.is_empty());
+    args.map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
+}
+
+/// Everybody who is alive, with their parent.
+fn parents() -> BTreeMap<i32, i32> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid: i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+        let is_alive = !matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        is_alive.then_some((pid, parent))
+    })
+    .collect()
+}
+
+fn ancestors(pid: i32, parents: &BTreeMap<i32, i32>) -> impl Iterator<Item = i32> + '_ {
+    std::iter::successors(parents.get(&pid).copied(), |above| parents.get(above).copied())
+}

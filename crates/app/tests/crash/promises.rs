@@ -1,0 +1,211 @@
+//! What must hold after every case, whatever was killed and when.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use forge_runtime::journal::{GENESIS, Record};
+use serde_json::Value;
+
+use crate::{
+    processes::left_over,
+    world::{Tree, World, tree, until},
+};
+
+/// What a run leaves for people.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Fruit {
+    artifacts: Tree,
+    work: Tree,
+}
+
+/// How many calls came to what.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Calls {
+    /// They have an ending.
+    pub(crate) ended: u32,
+    /// Their keeper was killed, so that nobody knows what came of them.
+    pub(crate) lost: u32,
+    /// Those of them whose agent had begun.
+    pub(crate) lost_at_work: u32,
+}
+
+impl Fruit {
+    /// What lies there now.
+    pub(crate) fn of(world: &World, run: &str) -> Self {
+        let live = world.live(run);
+        Self { artifacts: tree(&live.join("artifacts")), work: tree(&live.join("work")) }
+    }
+
+    /// Whether there is anything of each kind.
+    pub(crate) fn is_ripe(&self) -> bool {
+        !self.artifacts.is_empty() && !self.work.is_empty()
+    }
+}
+
+impl fmt::Debug for Fruit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [("artifacts", &self.artifacts), ("work", &self.work)];
+        let all = all.into_iter().flat_map(|(place, tree)| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            tree.iter().map(move |(path, bytes)| (Path::new(place).join(path), text(bytes)))
+        });
+        f.debug_map().entries(all).finish()
+    }
+}
+
+/// Checks everything in a world whose run is done.
+pub(crate) fn hold(world: &World, run: &str, expected: &Fruit) -> Calls {
+    let fruit = Fruit::of(world, run);
+    assert!(fruit == *expected, "the run made {fruit:#?}\ninstead of {expected:#?}");
+    let calls = nothing_finished_was_redone(world, run);
+    nobody_is_left(world, run);
+    doctor_is_content(world);
+    chain_is_whole(world, run);
+    projections_can_be_made_again(world, run);
+    calls
+}
+
+/// Every call was started at most once, and what is known of it is in the journal.
+fn nothing_finished_was_redone(world: &World, run: &str) -> Calls {
+    let mut starts: BTreeMap<String, u32> = BTreeMap::new();
+    for call in world.starts() {
+        *starts.entry(call).or_default() += 1;
+    }
+    let ended = endings(&world.attempts(run));
+    let facts = world.facts(run);
+    let lost = lost(&facts);
+    for (call, how) in &ended {
+        let n = starts.get(call).copied().unwrap_or(0);
+        let has_run = how["kind"] == "exited";
+        assert!(n == 1 || (n == 0 && !has_run), "{call} ended ({how}) and was started {n} times");
+        assert!(!lost.contains(call), "{call} has an ending, and was taken for lost");
+    }
+    for (call, n) in &starts {
+        assert_eq!(*n, 1, "{call} was started {n} times");
+        let is_known = ended.contains_key(call) || lost.contains(call);
+        assert!(is_known, "{call} was started, and nobody knows what came of it");
+    }
+    every_call_came_to_an_end(&facts);
+    let n = |n: usize| u32::try_from(n).unwrap();
+    let at_work = lost.iter().filter(|call| starts.contains_key(*call)).count();
+    Calls { ended: n(ended.len()), lost: n(lost.len()), lost_at_work: n(at_work) }
+}
+
+/// How the calls with an ending ended.
+fn endings(attempts: &Path) -> BTreeMap<String, Value> {
+    let read = |path: PathBuf| {
+        let text = fs::read(&path).ok()?;
+        let ending = serde_json::from_slice::<Value>(&text);
+        Some(ending.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    };
+    let folders = folders(attempts);
+    let endings: Vec<Value> =
+        folders.iter().filter_map(|folder| read(folder.join("ending.json"))).collect();
+    let calls = endings.iter().map(|ending| {
+        let call = ending["call"].as_str().unwrap().to_owned();
+        assert!(!call.is_empty(), "an ending names its call");
+        (call, ending["how"].clone())
+    });
+    let calls: BTreeMap<String, Value> = calls.collect();
+    assert_eq!(calls.len(), endings.len(), "no call has two folders");
+    calls
+}
+
+fn folders(attempts: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(attempts).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_dir()).collect()
+}
+
+fn lost(facts: &[Value]) -> BTreeSet<String> {
+    let lost = facts.iter().filter_map(|fact| {
+        let (attempt, judged) = (&fact["attempt_ended"], &fact["judged"]);
+        match (attempt["outcome"].as_str(), judged["ruling"].as_str()) {
+            (Some("lost"), _) => attempt["attempt"].as_str(),
+            (_, Some("lost")) => judged["judgement"].as_str(),
+            _ => None,
+        }
+    });
+    lost.map(str::to_owned).collect()
+}
+
+/// In the journal, whatever was started ended once, and nothing ended that was not started.
+fn every_call_came_to_an_end(facts: &[Value]) {
+    let of = |kind: &str, name: &str| -> Vec<String> {
+        let named = facts.iter().filter_map(|fact| fact[kind][name].as_str());
+        named.map(str::to_owned).collect()
+    };
+    for (begin, end, name) in [
+        ("attempt_started", "attempt_ended", "attempt"),
+        ("judgement_started", "judged", "judgement"),
+    ] {
+        let (mut began, mut ended) = (of(begin, name), of(end, name));
+        began.sort();
+        ended.sort();
+        assert_eq!(began, ended, "{begin} and {end} do not fit together");
+        began.dedup();
+        assert_eq!(began.len(), ended.len(), "a number was used twice: {ended:?}");
+    }
+}
+
+/// No process, no lock.
+fn nobody_is_left(world: &World, run: &str) {
+    // A keeper that came too late for its claim may need a moment to go.
+    until(&format!("nobody is left of {}", world.top.display()), || {
+        let left = left_over(&world.top);
+        left.is_empty().then_some(())
+    });
+    let mut locks = vec![world.live(run).join("lock")];
+    locks.extend(folders(&world.attempts(run)).iter().map(|folder| folder.join("claim")));
+    for path in locks.iter().filter(|path| path.exists()) {
+        let lock = File::open(path).unwrap().try_lock();
+        assert!(lock.is_ok(), "{} is locked: {lock:?}", path.display());
+    }
+}
+
+fn doctor_is_content(world: &World) {
+    let findings = world.json(&["doctor", "--json"]);
+    for finding in findings.as_array().unwrap() {
+        assert_eq!(finding["health"], "good", "{finding}");
+    }
+}
+
+/// `events.jsonl` is the journal, whole, each record tied to the one before.
+fn chain_is_whole(world: &World, run: &str) {
+    let text = fs::read_to_string(world.live(run).join("events.jsonl")).unwrap();
+    let (mut head, mut facts) = (GENESIS.to_owned(), Vec::new());
+    for (n, line) in text.lines().enumerate() {
+        let record = Record::from_line(line).expect("every line is whole");
+        assert_eq!(record.seq, n as u64 + 1);
+        assert!(record.follows(&head, run), "record {} is tied to the one before", record.seq);
+        head = record.sum;
+        facts.extend(serde_json::from_str::<Vec<Value>>(&record.body).unwrap());
+    }
+    assert_eq!(facts, world.facts(run), "events.jsonl is what the journal says");
+}
+
+/// Throwing all projections away loses nothing.
+fn projections_can_be_made_again(world: &World, run: &str) {
+    let live = world.live(run);
+    let before = projections(world, run);
+    fs::remove_file(live.join("state.json")).unwrap();
+    fs::remove_file(live.join("events.jsonl")).unwrap();
+    fs::remove_dir_all(live.join("artifacts")).unwrap();
+    let rebuilt = world.forge(&["doctor", "--rebuild"]);
+    assert!(rebuilt.status.success(), "{rebuilt:?}");
+    let after = projections(world, run);
+    assert!(before == after, "the projections are not the same bytes when made again");
+}
+
+/// All that shows a run: not where it works, nor who drove it last.
+pub(crate) fn projections(world: &World, run: &str) -> Tree {
+    let mut files = tree(&world.live(run));
+    files.retain(|path, _| !path.starts_with("work") && path != Path::new("lock"));
+    let own = files.keys().filter(|path| path.components().count() == 1);
+    let own: Vec<&PathBuf> = own.collect();
+    assert_eq!(own, [Path::new("events.jsonl"), Path::new("state.json")], "nothing is left lying");
+    files
+}

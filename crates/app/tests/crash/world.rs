@@ -1,0 +1,276 @@
+//! A repository of its own for each case, the flow that is played in it, and the real program.
+//!
+//! Nothing here sleeps to let something happen: [`until`] looks until it has happened, or fails.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+const FORGE: &str = env!("CARGO_BIN_EXE_forge");
+/// Anything that has not happened by then will not happen. Generous: the machine may be busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at something that cannot wake us.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// One repository.
+pub(crate) struct World {
+    dir: TempDir,
+    /// The repository's top.
+    pub(crate) top: PathBuf,
+    flow: &'static str,
+}
+
+/// A driver that we started: `forge run` or `forge resume`.
+pub(crate) struct Driver {
+    child: Child,
+    /// The records as they are told. Closed when nobody can tell any more.
+    told: Receiver<String>,
+}
+
+/// What came of waiting for a driver.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The time is over, and it goes on.
+    GoesOn,
+    /// It has nothing more to say.
+    Fell,
+}
+
+/// Files below a folder, by path.
+pub(crate) type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+impl World {
+    /// The world of the two families: every kind of stage and gate, and nobody who dawdles.
+    pub(crate) fn busy() -> Self {
+        Self::new("world", include_str!("world.toml"), include_str!("scenario.toml"))
+    }
+
+    /// One agent that does what the test says.
+    pub(crate) fn solo(play: &str) -> Self {
+        let scenario = format!(
+            "scenario = 1\n\n[[play]]\nattempt = 1\n{play}\n\n[[play]]\nfiles = {{ \"done.txt\" = \"done\\n\" }}\n"
+        );
+        Self::new("solo", include_str!("solo.toml"), &scenario)
+    }
+
+    fn new(name: &'static str, flow: &str, scenario: &str) -> Self {
+        let dir = TempDir::with_prefix("forge-crash-").unwrap();
+        let top = dir.path().canonicalize().unwrap().join("repository");
+        let git = Command::new("git").arg("init").arg("-q").arg(&top).output().unwrap();
+        assert!(git.status.success(), "{git:?}");
+        fs::create_dir_all(top.join(".forge/flows")).unwrap();
+        fs::create_dir_all(top.join(".forge/roles")).unwrap();
+        fs::write(top.join(format!(".forge/flows/{name}.toml")), flow).unwrap();
+        for role in ["planner", "critic", "maker", "reporter", "worker"] {
+            let text = format!("You are the {role}.\n");
+            fs::write(top.join(format!(".forge/roles/{role}.md")), text).unwrap();
+        }
+        fs::write(top.join("scenario.toml"), scenario).unwrap();
+        Self { dir, top, flow: name }
+    }
+
+    /// A place outside of the repository, for what a test and its agent share.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// What all drivers complained about.
+    pub(crate) fn complaints(&self) -> String {
+        fs::read_to_string(self.beside("stderr")).unwrap_or_default()
+    }
+
+    /// Keeps the repository for a person to look at, and says where.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.dir.disable_cleanup(true);
+        self.top
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(FORGE);
+        command.args(args).current_dir(&self.top).stdin(Stdio::null());
+        // A test that runs inside of an attempt is still not part of it.
+        command.env_remove("FORGE_ATTEMPT_DIR");
+        command
+    }
+
+    /// A command that reads or mends.
+    pub(crate) fn forge(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The same, for its JSON.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let output = self.forge(args);
+        assert!(output.status.success(), "forge {args:?}: {output:?}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    /// Starts a run.
+    pub(crate) fn run(&self) -> Driver {
+        let scenario = ["--scenario", "scenario.toml", "--auto", "--json"];
+        self.drive(&[&["run", "make a world", "--flow", self.flow][..], &scenario].concat())
+    }
+
+    /// Takes the run up again.
+    pub(crate) fn resume(&self, run: &str) -> Driver {
+        self.drive(&["resume", run, "--json"])
+    }
+
+    fn drive(&self, args: &[&str]) -> Driver {
+        let mut options = File::options();
+        let stderr = options.append(true).create(true).open(self.beside("stderr")).unwrap();
+        let mut command = self.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (sender, told) = mpsc::channel();
+        thread::spawn(move || {
+            // A line that a kill tore is not told.
+            for line in lines.map_while(Result::ok) {
+                let _the_case_is_over = sender.send(line);
+            }
+        });
+        Driver { child, told }
+    }
+
+    /// The run and how it stands; nothing if none has begun.
+    pub(crate) fn standing(&self) -> Option<(String, String)> {
+        let rows = self.json(&["status", "--json"]);
+        let rows = rows.as_array().unwrap();
+        assert!(rows.len() <= 1, "one run was asked for: {rows:?}");
+        let word = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        rows.first().map(|row| (word(row, "run"), word(row, "standing")))
+    }
+
+    /// `.git/forge`.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.top.join(".git/forge")
+    }
+
+    /// The folders of all calls of the run.
+    pub(crate) fn attempts(&self, run: &str) -> PathBuf {
+        self.home().join("attempts").join(run)
+    }
+
+    /// The live folder of the run.
+    pub(crate) fn live(&self, run: &str) -> PathBuf {
+        self.home().join("runs").join(run)
+    }
+
+    /// The facts of the run, in order.
+    pub(crate) fn facts(&self, run: &str) -> Vec<Value> {
+        let output = self.forge(&["log", run, "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.flat_map(|record| record["facts"].as_array().unwrap().clone()).collect()
+    }
+
+    /// The calls whose agent or command has said that it began.
+    pub(crate) fn starts(&self) -> Vec<String> {
+        let attempts = fs::read_dir(self.home().join("attempts")).into_iter().flatten();
+        let logs = attempts.map(|entry| entry.unwrap().path().join("scripted.log"));
+        let text: String = logs.filter_map(|log| fs::read_to_string(log).ok()).collect();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let starts = lines.filter(|line| line["what"] == "start");
+        starts.map(|line| line["call"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Driver {
+    /// Its process.
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// Waits for so many more lines.
+    pub(crate) fn hear(&self, lines: usize) -> Waited {
+        for _ in 0..lines {
+            match self.told.recv_timeout(PATIENCE) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return Waited::Fell,
+                Err(RecvTimeoutError::Timeout) => panic!("the driver tells nothing any more"),
+            }
+        }
+        Waited::GoesOn
+    }
+
+    /// Waits for a line with these words in it.
+    pub(crate) fn hear_of(&self, words: &str) {
+        loop {
+            let line = self.told.recv_timeout(PATIENCE);
+            if line.unwrap_or_else(|_| panic!("nothing was told of {words}")).contains(words) {
+                return;
+            }
+        }
+    }
+
+    /// Lets it work for so long, or until it ends.
+    pub(crate) fn work(&self, time: Duration) -> Waited {
+        let until = Instant::now() + time;
+        loop {
+            match self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Waited::GoesOn,
+                Err(RecvTimeoutError::Disconnected) => return Waited::Fell,
+            }
+        }
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        if self.work(PATIENCE) == Waited::GoesOn {
+            let _it_ended_just_now = self.child.kill();
+            panic!("the driver does not end");
+        }
+        self.child.wait().unwrap()
+    }
+}
+
+/// A driver does not outlive its case.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _it_has_ended = self.child.kill();
+        let _it_is_gone = self.child.wait();
+    }
+}
+
+/// Looks until something has happened.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// All files below a folder, hidden ones too.
+pub(crate) fn tree(folder: &Path) -> Tree {
+    let mut files = Tree::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder_left) = left.pop() {
+        for entry in fs::read_dir(&folder_left).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_owned();
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,21 @@
+//! The doors, used as a person, a script and a second terminal use them: the real program in a
+//! real repository, with a real process for every agent.
+//!
+//! `goes`: a run from its start to each of its ends. `holds`: pause, stop, limits, money.
+//! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
+//! at. `shapes`: what a flow can say. `looks`: how it all looks, as snapshots.
+
+mod world;
+
+#[path = "doors/goes.rs"]
+mod goes;
+#[path = "doors/holds.rs"]
+mod holds;
+#[path = "doors/looks.rs"]
+mod looks;
+#[path = "doors/reads.rs"]
+mod reads;
+#[path = "doors/shapes.rs"]
+mod shapes;
+#[path = "doors/together.rs"]
+mod together;

@@ -1,0 +1,284 @@
+//! A run from its start to each of its ends.
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+use crate::world::{
+    CONTENT, DONE, ESCALATED, FAILED, FORGE, Said, WAITS, WRONG, World, finish, has, until,
+};
+
+/// A command stage that ends when a file called `go` is there.
+pub(crate) const UNTIL_GO: &str = "while [ ! -e go ]; do sleep 0.02; done";
+
+/// What a person does who copies a line from the screen.
+fn copied(world: &World, line: &str) -> Said {
+    let folder = std::path::Path::new(FORGE).parent().unwrap();
+    let path = std::env::join_paths([folder.into(), "/usr/local/bin".into(), "/usr/bin".into(), std::path::PathBuf::from("/bin")]);
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", line]).current_dir(&world.repo).env("PATH", path.unwrap()).env("USER", "ada");
+    finish(&mut shell)
+}
+
+fn answered(facts: &[Value]) -> Vec<&Value> {
+    facts.iter().filter_map(|fact| fact.get("answered")).collect()
+}
+
+#[test]
+fn with_auto_a_run_goes_to_its_end_by_itself() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let said = world.run("draft", &["--auto"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["the run is done", "approved automatically", "$0.015"]);
+    let run = world.latest();
+    let draft = world.place().join("runs").join(&run).join("artifacts/draft.md");
+    assert_eq!(fs::read_to_string(draft).unwrap(), "# A draft\n");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml\n?? play.toml");
+}
+
+#[test]
+fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are_printed() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let said = world.run("draft", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["Is this the document you want?", "draft.md"]);
+    let commands = said.commands();
+    let answers: Vec<&String> = commands.iter().filter(|line| line.starts_with("answer")).collect();
+    assert_eq!(answers.len(), 3, "approve, revise, give-up: {commands:?}");
+
+    let answered = copied(&world, &format!("forge {}", answers[0]));
+    assert_eq!(answered.code, DONE, "{answered}");
+    let next = said.out.lines().find_map(|line| line.split_once("after your answer: ")).unwrap().1;
+    let resumed = copied(&world, next);
+    assert_eq!(resumed.code, DONE, "{resumed}");
+    has(&resumed.out, &["done"]);
+    let before = world.records(&world.latest());
+    assert_eq!(copied(&world, next).code, DONE, "to resume what is done does nothing, as often as you like");
+    assert_eq!(world.records(&world.latest()), before);
+}
+
+#[test]
+fn the_words_of_a_revise_reach_the_next_brief_word_for_word() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    let words = "Say *why*, not \"how\": 100 % — naïve? `rm -rf` & <b>\n\n## not a heading\n  indented; $HOME \\n";
+    world.ok(&["answer", &run, "Q1", "revise", words]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS);
+    let brief = world.brief(&run, "write#2");
+    let said: Vec<&str> = brief.lines().filter_map(|line| line.strip_prefix("> ").or((line == ">").then_some(""))).collect();
+    assert_eq!(said.join("\n").trim_end(), words.trim_end(), "{brief}");
+    has(&brief, &["What the user said to you"]);
+    // The words belong to the writer. The reviewer judges the draft, not the conversation.
+    let facts = world.facts(&run);
+    assert_eq!(answered(&facts)[0]["words"], words);
+    assert_eq!(answered(&facts)[0]["by"]["who"], "ada");
+}
+
+#[test]
+fn words_that_are_given_without_quotes_are_kept_as_one_sentence() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "revise", "make", "it", "shorter"]);
+    assert_eq!(answered(&world.facts(&run))[0]["words"], "make it shorter");
+}
+
+#[test]
+fn a_person_who_revises_five_times_is_asked_five_times_and_the_sixth_answer_counts() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    for n in 1..=5 {
+        world.ok(&["answer", &run, &format!("Q{n}"), "revise", &format!("again {n}")]);
+        let said = world.forge(&["resume", &run]);
+        assert_eq!(said.code, WAITS, "round {n}: {said}");
+        has(&said.out, &[&format!("Q{} about write", n + 1)]);
+        let brief = world.brief(&run, &format!("write#{}", n + 1));
+        has(&brief, &[&format!("> again {n}")]);
+    }
+    world.ok(&["answer", &run, "Q6", "approve"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
+    assert_eq!(world.view(&run)["units"][0]["round"], 0, "a person uses up no rounds");
+}
+
+#[test]
+fn a_revise_without_words_is_refused_and_nothing_is_journaled() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    let before = world.records(&run);
+    for wrong in [
+        vec!["answer", &run, "Q1", "revise"],
+        vec!["answer", &run, "Q1", "revise", "   "],
+        vec!["answer", &run, "Q1", "retry"],
+        vec!["answer", &run, "Q1", "waive"],
+        vec!["answer", &run, "Q1", "waive", "approval"],
+        vec!["answer", &run, "Q2", "approve"],
+        vec!["answer", &run, "Q0", "approve"],
+        vec!["answer", &run, "one", "approve"],
+        vec!["answer", &run, "Q1", "perhaps"],
+    ] {
+        let said = world.refused(&wrong);
+        assert!(said.contains("error: "), "{wrong:?}: {said}");
+        assert!(said.contains("next: forge ") || said.contains("Usage: ") || said.contains("--help"), "{wrong:?}: {said}");
+    }
+    assert_eq!(world.records(&run), before);
+}
+
+#[test]
+fn giving_up_fails_the_run_while_it_is_driven_and_what_does_not_wait_for_it_still_ends() {
+    let world = World::new();
+    world.flow(
+        "two",
+        &format!(
+            "[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n\
+             [[stage]]\nname = \"ask\"\nafter = []\ngates = [{{ human = \"Go on?\" }}]\n"
+        ),
+    );
+    let mut running = world.start(&["run", "--flow", "two", "do it"]);
+    running.until_says("Q1 is asked about ask");
+    let run = world.latest();
+    let answered = world.ok(&["answer", &run, "Q1", "give-up", "no", "longer", "wanted"]);
+    has(&answered, &["Q1 is answered"]);
+    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    let said = running.end();
+    assert_eq!(said.code, FAILED, "{said}");
+    has(&said.out, &["slow#1 ended", "the run failed", "ada answered Q1 with give-up: no longer wanted"]);
+}
+
+#[test]
+fn giving_up_without_a_driver_fails_the_run_at_once_and_resume_takes_it_up_again() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    let said = world.ok(&["answer", &run, "Q1", "give-up"]);
+    has(&said, &["Q1 is answered", "failed"]);
+    assert_eq!(world.view(&run)["standing"], "failed");
+    let refused = world.refused(&["answer", &run, "Q1", "approve"]);
+    has(&refused, &["next: forge resume"]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS, "a failed run can be taken up again");
+}
+
+#[test]
+fn a_review_that_blocks_ends_the_run_as_blocked() {
+    let world = World::new();
+    let blocks = CONTENT.replace("verdict = \"pass\"", "verdict = \"block\"").replace("it is good", "no licence to write this");
+    world.scenario(&blocks);
+    let said = world.run("draft", &["--auto"]);
+    assert_eq!(said.code, ESCALATED, "{said}");
+    has(&said.out, &["blocks", "no licence to write this", "the run is blocked", "forge resume"]);
+    assert_eq!(world.view(&world.latest())["standing"], "blocked");
+}
+
+#[test]
+fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is_mended() {
+    let world = World::new();
+    world.flow(
+        "try",
+        "[[stage]]\nname = \"build\"\nmisses = 10\ncommand = \"test -e mended || { echo no such compiler; exit 7; }\"\n",
+    );
+    let said = world.run("try", &[]);
+    assert_eq!(said.code, ESCALATED, "{said}");
+    let run = world.latest();
+    let tries = said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
+    assert_eq!(tries, 3, "{said}");
+    has(&said.out, &["escalated", "no such compiler", &format!("forge resume {run}")]);
+    world.write(&format!(".git/forge/runs/{run}/work/mended"), "");
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+}
+
+#[test]
+fn a_review_sends_back_with_findings_and_the_writer_is_told_what_was_found() {
+    let world = World::new();
+    let first = r##"scenario = 1
+[[play]]
+role = "reviewer"
+attempt = 1
+artifacts = { "review.md" = "REVISE\n" }
+result = { verdict = "revise", summary = "not yet", findings = [{ severity = "major", path = "draft.md", line = 1, what = "no reasons", why = "nobody will believe it", proof = { quote = "A draft" } }] }
+"##;
+    world.scenario(&format!("{first}{}", CONTENT.replace("scenario = 1", "")));
+    let said = world.run("draft", &["--auto"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let brief = world.brief(&run, "write#2");
+    has(&brief, &["F1", "no reasons", "nobody will believe it", "> A draft", "`review.md`"]);
+    assert_eq!(fs::read_to_string(world.attempt(&run, "write#2").join("inbox/review.md")).unwrap(), "REVISE\n");
+}
+
+#[test]
+fn an_agent_that_never_leaves_a_result_is_asked_about_and_a_retry_goes_on() {
+    let world = World::new();
+    let silent = "scenario = 1\n[[play]]\nrole = \"writer\"\nattempt = 1\ncrash = \"segv\"\n[[play]]\nrole = \"writer\"\nattempt = 2\nno_result = true\n";
+    world.scenario(&format!("{silent}{}", CONTENT.replace("scenario = 1", "")));
+    let said = world.run("draft", &["--auto"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["without a result", "retry", "give-up"]);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "retry"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+}
+
+#[test]
+fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
+    let world = World::new();
+    let slow = CONTENT.replacen("role = \"writer\"", &format!("role = \"writer\"\nrun = \"{UNTIL_GO}\""), 1);
+    world.scenario(&slow);
+    let mut running = world.start(&["run", "--auto", "do it"]);
+    running.until_says("write#1 started");
+    let run = world.latest();
+    world.until_agents_started(&run, 1);
+    running.signal(rustix::process::Signal::KILL);
+    assert_eq!(running.end().code, -9);
+    has(&world.ok(&["doctor"]), &["goes on, but nobody drives it", &format!("forge resume {run}")]);
+    has(&world.ok(&["status", &run]), &["none", &format!("forge resume {run}")]);
+    let resumed = world.start(&["resume", &run]);
+    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    let said = resumed.end();
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(world.agents_started(&run), 2, "the writer was not started again");
+}
+
+#[test]
+fn ctrl_c_asks_agents_to_end_and_a_second_one_kills_them() {
+    let world = World::new();
+    world.scenario("[[play]]\nrole = \"writer\"\nattempt = 1\nignore_term = true\nhang = true\n");
+    let mut running = world.start(&["run", "--auto", "do it"]);
+    running.until_says("write#1 started");
+    let run = world.latest();
+    world.until_agents_started(&run, 1);
+    running.signal(rustix::process::Signal::INT);
+    running.until_says("interrupted the run");
+    running.signal(rustix::process::Signal::INT);
+    running.until_says("stopped the run");
+    let said = running.end();
+    assert_eq!(said.code, 130, "{said}");
+    has(&said.out, &["write#1 was interrupted", &format!("forge resume {run}")]);
+}
+
+#[test]
+fn every_end_has_its_exit_code() {
+    let world = World::new();
+    world.flow("good", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
+    world.flow("bad", "[[stage]]\nname = \"a\"\ncommand = \"true\"\nexhausted = \"fail\"\nrounds = 0\ngates = [{ command = \"false\" }]\n");
+    world.flow("ask", "[[stage]]\nname = \"a\"\ngates = [{ human = \"Go on?\" }]\n");
+    assert_eq!(world.run("good", &[]).code, DONE);
+    assert_eq!(world.run("bad", &[]).code, FAILED);
+    assert_eq!(world.run("none", &[]).code, WRONG);
+    assert_eq!(world.run("ask", &[]).code, WAITS);
+    // Help and version are no errors.
+    assert_eq!(world.forge(&["--help"]).code, DONE);
+    assert_eq!(world.forge(&["--version"]).code, DONE);
+    assert_eq!(world.forge::<&str>(&[]).code, WRONG);
+    until("all runs to be listed", || (world.ids().len() == 3).then_some(()));
+}

@@ -1,0 +1,483 @@
+//! A world for one test: a folder of its own with a real git repository, in which the real
+//! program is called as a person would call it.
+//!
+//! Start with [`World`]. Nothing here looks inside the program: what is known is what it prints,
+//! what it leaves on the disk, and what its processes do.
+//!
+//! Invariant: every wait is for something that happens, and has a deadline.
+
+#![expect(dead_code, reason = "each test program uses its own part of the world")]
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// The program under test.
+pub const FORGE: &str = env!("CARGO_BIN_EXE_forge");
+/// Nothing that a test waits for takes longer than this.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How often a wait looks again.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The exit codes, by what they mean.
+pub const DONE: i32 = 0;
+pub const FAILED: i32 = 1;
+pub const WRONG: i32 = 2;
+pub const WAITS: i32 = 3;
+pub const ESCALATED: i32 = 4;
+pub const PARKED: i32 = 5;
+pub const INTERRUPTED: i32 = 130;
+
+/// Writer and reviewer of the shipped flow `draft`, both content at once.
+pub const CONTENT: &str = r##"scenario = 1
+[[play]]
+role = "writer"
+artifacts = { "draft.md" = "# A draft\n" }
+usage = { input = 1000, output = 200, cost = "0.01" }
+result = { summary = "wrote a draft", shown = { approach = "short", key_changes = ["one page"], risk = "low" } }
+[[play]]
+role = "reviewer"
+artifacts = { "review.md" = "PASS\n" }
+usage = { input = 500, output = 50, cost = "0.005" }
+result = { summary = "it is good", verdict = "pass", findings = [] }
+"##;
+
+/// One folder with one repository.
+pub struct World {
+    folder: tempfile::TempDir,
+    /// The checkout. Its path has no symlink in it.
+    pub repo: PathBuf,
+}
+
+/// What a call of the program said, and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// A call of the program that is under way.
+pub struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    /// All that it printed so far.
+    pub seen: Vec<String>,
+    err: Option<thread::JoinHandle<String>>,
+}
+
+impl World {
+    /// A repository with one commit.
+    pub fn new() -> Self {
+        Self::named("repo")
+    }
+
+    /// A repository whose folder has this name.
+    pub fn named(name: impl AsRef<OsStr>) -> Self {
+        let folder = tempfile::Builder::new().prefix("forge-").tempdir().unwrap();
+        let repo = folder.path().canonicalize().unwrap().join(name.as_ref());
+        fs::create_dir(&repo).unwrap();
+        let world = Self { folder, repo };
+        world.make_repository();
+        world
+    }
+
+    /// Makes a repository of the checkout's folder.
+    pub fn make_repository(&self) {
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.write("README.md", "a project\n");
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "-m", "first"]);
+    }
+
+    /// The folder that holds the repository, for what belongs beside it.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Forge's own place.
+    pub fn place(&self) -> PathBuf {
+        self.repo.join(".git/forge")
+    }
+
+    /// The journal.
+    pub fn database(&self) -> PathBuf {
+        self.place().join("forge.db")
+    }
+
+    pub fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        let command = surround(&mut command, self.folder.path());
+        let output = command.arg("-C").arg(&self.repo).args(args).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Writes a file in the checkout.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.repo.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Writes a flow of the project, with a role for each that it names.
+    pub fn flow(&self, name: &str, text: &str) {
+        self.write(&format!(".forge/flows/{name}.toml"), format!("name = \"{name}\"\n{text}"));
+    }
+
+    /// Writes roles of the project, which say nothing of interest.
+    pub fn roles(&self, roles: &[&str]) {
+        for role in roles {
+            self.write(&format!(".forge/roles/{role}.md"), format!("You are the {role}.\n"));
+        }
+    }
+
+    /// Writes what the scripted agent plays from, and names it in the settings.
+    pub fn scenario(&self, text: &str) {
+        let head = if text.starts_with("scenario") { "" } else { "scenario = 1\n" };
+        self.write("play.toml", format!("{head}{text}"));
+        if !self.repo.join("forge.toml").exists() {
+            self.write("forge.toml", "[agents.scripted]\nscenario = \"play.toml\"\n");
+        }
+    }
+
+    /// The program, in the checkout, with surroundings that are the same everywhere.
+    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new(FORGE);
+        surround(&mut command, self.folder.path());
+        command.args(args).current_dir(&self.repo);
+        command
+    }
+
+    /// Calls the program and waits until it has ended.
+    pub fn forge<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
+        finish(&mut self.command(args))
+    }
+
+    /// Calls the program, which must succeed, and gives what it printed.
+    pub fn ok<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        let said = self.forge(args);
+        assert_eq!(said.code, 0, "{said}");
+        said.out
+    }
+
+    /// Calls the program, which must refuse with exit code 2, and gives what it said about it.
+    pub fn refused<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        let said = self.forge(args);
+        assert_eq!(said.code, WRONG, "{said}");
+        said.err
+    }
+
+    /// Calls the program and lets it go on.
+    pub fn start<S: AsRef<OsStr>>(&self, args: &[S]) -> Running {
+        Running::of(&mut self.command(args))
+    }
+
+    /// Runs a flow with what the scripted agent plays, and gives how it went.
+    pub fn run(&self, flow: &str, more: &[&str]) -> Said {
+        self.forge(&[&["run", "--flow", flow, "do it"], more].concat())
+    }
+
+    /// The id of the run that changed last.
+    pub fn latest(&self) -> String {
+        let rows: Value = serde_json::from_str(&self.ok(&["status", "--json"])).unwrap();
+        rows[0]["run"].as_str().expect("there is a run").to_owned()
+    }
+
+    /// All ids, newest first.
+    pub fn ids(&self) -> Vec<String> {
+        let rows: Value = serde_json::from_str(&self.ok(&["status", "--json"])).unwrap();
+        rows.as_array().unwrap().iter().map(|row| row["run"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// All of a run, as `status RUN --json` tells it.
+    pub fn view(&self, run: &str) -> Value {
+        serde_json::from_str(&self.ok(&["status", run, "--json"])).unwrap()
+    }
+
+    /// All facts of a run, one after the other.
+    pub fn facts(&self, run: &str) -> Vec<Value> {
+        let text = self.ok(&["log", run, "--json"]);
+        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.flat_map(|record| record["facts"].as_array().unwrap().clone()).collect()
+    }
+
+    /// The sentences of a run, without numbers and times.
+    pub fn story(&self, run: &str) -> Vec<String> {
+        let text = self.ok(&["log", run]);
+        let sentence = |line: &str| line.trim_start().splitn(3, "  ").last().unwrap().to_owned();
+        text.lines().map(sentence).collect()
+    }
+
+    /// The number of records.
+    pub fn records(&self, run: &str) -> usize {
+        self.ok(&["log", run, "--json"]).lines().count()
+    }
+
+    /// What the scripted agent noted of its own starts.
+    pub fn agents_started(&self, run: &str) -> usize {
+        let log = self.place().join("attempts").join(run).join("scripted.log");
+        let text = fs::read_to_string(log).unwrap_or_default();
+        text.lines().filter(|line| line.contains("\"what\":\"start\"")).count()
+    }
+
+    /// Waits until so many agents have started.
+    pub fn until_agents_started(&self, run: &str, n: usize) {
+        until("agents to start", || (self.agents_started(run) >= n).then_some(()));
+    }
+
+    /// The folder of a call.
+    pub fn attempt(&self, run: &str, call: &str) -> PathBuf {
+        let folders = fs::read_dir(self.place().join("attempts").join(run)).unwrap().flatten();
+        let is_it = |folder: &PathBuf| {
+            let spec = fs::read(folder.join("attempt.json")).unwrap_or_default();
+            serde_json::from_slice::<Value>(&spec).is_ok_and(|spec| spec["call"] == call)
+        };
+        let found = folders.map(|entry| entry.path()).find(is_it);
+        found.unwrap_or_else(|| panic!("no folder is for {call}"))
+    }
+
+    /// The brief of a call.
+    pub fn brief(&self, run: &str, call: &str) -> String {
+        let path = self.attempt(run, call).join("brief.md");
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Whether anything of Forge's was made.
+    pub fn is_untouched(&self) -> bool {
+        !self.place().exists()
+    }
+
+    /// What a person would compare: no ids, no times, no paths of this world.
+    pub fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        if !self.is_untouched() && self.database().exists() {
+            for (n, run) in self.ids().iter().enumerate() {
+                let name = if n == 0 { "<run>".to_owned() } else { format!("<run {n}>") };
+                text = text.replace(run.as_str(), &name);
+            }
+        }
+        text = text.replace(self.repo.to_str().unwrap(), "<repo>");
+        without_times(&text)
+    }
+}
+
+/// `12:34:56`, `2026-01-31`, `3 s` and numbers of milliseconds become what they are.
+fn without_times(text: &str) -> String {
+    let mut clean = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let starts = !clean.ends_with(|c: char| c.is_ascii_alphanumeric());
+        if let Some((name, length)) = starts.then(|| time_at(rest)).flatten() {
+            clean.push_str(name);
+            rest = &rest[length..];
+        } else {
+            clean.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    clean
+}
+
+fn time_at(text: &str) -> Option<(&'static str, usize)> {
+    const SHAPES: [(&str, &str); 3] =
+        [("00-00-00 00:00:00", "<moment>"), ("00:00:00", "<time>"), ("0000000000000", "<ms>")];
+    // The century is of no interest to anybody.
+    let text_after = text.strip_prefix("20").filter(|rest| fits(rest, SHAPES[0].0));
+    if text_after.is_some() {
+        return Some((SHAPES[0].1, 2 + SHAPES[0].0.len()));
+    }
+    let shape = SHAPES[1..].iter().find(|(shape, _)| fits(text, shape));
+    if let Some((shape, name)) = shape {
+        return Some((name, shape.len()));
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let is_seconds = digits == 1 && text[1..].starts_with(" s") && !text[3..].starts_with(char::is_alphanumeric);
+    is_seconds.then_some(("N s", 3))
+}
+
+fn fits(text: &str, shape: &str) -> bool {
+    text.len() >= shape.len()
+        && shape.bytes().zip(text.bytes()).all(|(wanted, found)| {
+            if wanted == b'0' { found.is_ascii_digit() } else { wanted == found }
+        })
+}
+
+/// The same surroundings for every call, on every machine.
+fn surround<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .env("TZ", "UTC")
+        .env("USER", "ada")
+        .env("LC_ALL", "C.UTF-8")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_AUTHOR_NAME", "Ada")
+        .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+        .env("GIT_COMMITTER_NAME", "Ada")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+}
+
+/// Waits until something is so.
+pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    until_or(what, look, || String::new())
+}
+
+/// Waits until something is so, and says more if it never is.
+pub fn until_or<T>(what: &str, mut look: impl FnMut() -> Option<T>, more: impl Fn() -> String) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < DEADLINE, "waited in vain for {what}. {}", more());
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Calls a program and waits until it has ended.
+pub fn finish(command: &mut Command) -> Said {
+    command.stdin(Stdio::null());
+    Running::of(command).end()
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| -status.signal().unwrap_or_default())
+}
+
+impl Running {
+    /// Starts a program whose output is read as it comes.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program can be started");
+        let (sender, lines) = channel();
+        let out = child.stdout.take().expect("its output is piped");
+        thread::spawn(move || {
+            let mut out = BufReader::new(out);
+            let mut line = Vec::new();
+            while out.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+                let text = String::from_utf8_lossy(&line);
+                if sender.send(text.strip_suffix('\n').unwrap_or(&text).to_owned()).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
+        let mut err = child.stderr.take().expect("its errors are piped");
+        let err = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = err.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        Self { child, lines, seen: Vec::new(), err: Some(err) }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for a line that has this text in it.
+    pub fn until_says(&mut self, wanted: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(DEADLINE) {
+                Ok(line) => {
+                    self.seen.push(line.clone());
+                    if line.contains(wanted) {
+                        return line;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    panic!("waited in vain for `{wanted}`; it said {:#?}", self.seen)
+                }
+            }
+        }
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn end(mut self) -> Said {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if began.elapsed() > DEADLINE {
+                let _ = self.child.kill();
+                panic!("it did not end in time; it said {:#?}", self.lines.iter().collect::<Vec<_>>());
+            }
+            thread::sleep(LOOK_EVERY / 5);
+        };
+        // Nobody below it keeps these open: agents and keepers have their own.
+        while let Ok(line) = self.lines.recv_timeout(DEADLINE) {
+            self.seen.push(line);
+        }
+        let err = self.err.take().expect("it ends once").join().unwrap();
+        let out = self.seen.iter().fold(String::new(), |out, line| out + line + "\n");
+        Said { code: code(status), out, err }
+    }
+}
+
+impl Said {
+    /// The commands that it tells a person to use, each as it is written.
+    pub fn commands(&self) -> Vec<String> {
+        let lines = self.out.lines().chain(self.err.lines());
+        lines.filter_map(|line| line.trim().strip_prefix("forge ")).map(str::to_owned).collect()
+    }
+
+    /// All it said.
+    pub fn all(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+}
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {}\n--- out\n{}--- err\n{}", self.code, self.out, self.err)
+    }
+}
+
+/// Asserts that a text has all of these in it.
+#[track_caller]
+pub fn has(text: &str, wanted: &[&str]) {
+    for wanted in wanted {
+        assert!(text.contains(wanted), "no `{wanted}` in:\n{text}");
+    }
+}
+
+/// Kills what a failed test left under way in its world, so that nothing outlives it.
+impl Drop for World {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            return;
+        }
+        for id in fs::read_dir(self.place().join("runs")).into_iter().flatten().flatten() {
+            let id = id.file_name();
+            let _ = self.command(&[OsStr::new("stop"), &id]).stdin(Stdio::null()).output();
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The figures that we hold ourselves to, each beside what it is compared with.
+//!
+//! Machines are noisy, so everything is measured in one run, next to something that does not
+//! depend on us: starting `true`, the disk's own fsync, or the bound that we promise.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use forge_core::{
+    Effect, Input, Report, Run, decide,
+    event::{Approvals, Limits, Outcome, Person, Receipt, Ruling, Start},
+    item::Item,
+    money::Spent,
+    verdict::Verdict,
+    wanted,
+};
+use forge_runtime::{
+    drive::row,
+    journal::{RunLock, Store},
+};
+
+use crate::{cargo, root, say};
+
+const RUNS: usize = 10_000;
+const FACTS: u64 = 100_000;
+const STAGES: usize = 100;
+const AGENTS: usize = 200;
+
+/// Measures everything.
+pub(crate) fn run() -> ExitCode {
+    let build = ["build", "--release", "--package", "forge", "--package", "forge-core", "--package", "forge-agents", "--examples", "--bins"];
+    if cargo(&build) != ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let release = target.join("release");
+    let forge = release.join("forge");
+    say(&format!("{:<58} {:>14}   compared with", "what", "figure"));
+    let size = fs::metadata(&forge).map(|meta| meta.len()).unwrap_or_default();
+    line("binary", &format!("{:.1} MB", float(size) / 1e6), "at most 30 MB");
+    let idle = median(21, || spend(&mut Command::new("true")));
+    let version = median(21, || spend(Command::new(&forge).arg("--version")));
+    line("forge --version", &ms(version), &format!("at most 5 ms; `true` takes {}", ms(idle)));
+    example(&release.join("examples/decision_time"));
+    example(&release.join("examples/stream_speed"));
+    status(&forge);
+    resume(&forge);
+    stages(&forge);
+    agents(&forge);
+    ExitCode::SUCCESS
+}
+
+fn line(what: &str, figure: &str, compared: &str) {
+    say(&format!("{what:<58} {figure:>14}   {compared}"));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(n: u64) -> f64 {
+    n as f64
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}
+
+fn spend(command: &mut Command) -> Duration {
+    let began = Instant::now();
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(status.is_ok(), "a program that is measured can be started");
+    began.elapsed()
+}
+
+fn median(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
+    let mut all: Vec<Duration> = (0..times).map(|_| measure()).collect();
+    all.sort();
+    all[all.len() / 2]
+}
+
+/// Runs a program that prints its own lines.
+fn example(program: &Path) {
+    match Command::new(program).output() {
+        Ok(output) => say(String::from_utf8_lossy(&output.stdout).trim_end()),
+        Err(error) => say(&format!("{}: {error}", program.display())),
+    }
+}
+
+/// A repository of its own.
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let made = Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
+    assert!(made.is_ok_and(|made| made.success()), "git makes a repository");
+    folder
+}
+
+fn home(folder: &Path) -> PathBuf {
+    folder.join(".git/forge")
+}
+
+/// How long the disk takes to keep one small write.
+fn fsync_time(folder: &Path) -> Duration {
+    let path = folder.join("fsync");
+    let mut file = fs::File::create(&path).expect("a file can be made");
+    let time = median(51, || {
+        let began = Instant::now();
+        file.write_all(&[7; 512]).and_then(|()| file.sync_data()).expect("the disk takes a write");
+        began.elapsed()
+    });
+    let _ = fs::remove_file(path);
+    time
+}
+
+fn start(flow: &str, text: &str) -> Start {
+    Start {
+        request: "measure".to_owned(),
+        flow: flow.to_owned(),
+        texts: BTreeMap::from([(flow.to_owned(), text.to_owned())]),
+        format: 1,
+        params: BTreeMap::new(),
+        approvals: Approvals::ByPeople,
+        limits: Limits { budget: None, call_budget: None, at_once: 8 },
+        settings: None,
+        roles: BTreeMap::new(),
+        instructions: None,
+        base: None,
+        version: "bench".to_owned(),
+        by: Person { who: "bench".to_owned(), door: "cli".to_owned() },
+    }
+}
+
+/// `forge status` with many runs.
+fn status(forge: &Path) {
+    let folder = repository();
+    let dir = home(folder.path());
+    let mut store = Store::open(&dir).expect("a journal can be made");
+    let flow = "name = 'm'\n[[stage]]\nname = 'a'\ngates = [{ human = 'Good?' }]\n";
+    for n in 0..RUNS {
+        let id = format!("20260101-measure-{n:06}-aaaa");
+        let input = Input::Command(forge_core::Command::Start(Box::new(start("m", flow))));
+        let record = decide(&Run::new(), 1_000 + n as u64, &input).expect("the flow is right");
+        let mut run = Run::new();
+        run.take(&record);
+        let body = serde_json::to_string(&record.facts).expect("facts can be written");
+        let lock = RunLock::take(&dir, &id).expect("nobody holds it");
+        store.begin_run(lock, record.at, &body, &row(&id, &run)).expect("a run can be begun");
+    }
+    drop(store);
+    let git = median(11, || {
+        spend(Command::new("git").args(["rev-parse", "--git-common-dir"]).current_dir(folder.path()))
+    });
+    let time = median(11, || spend(Command::new(forge).arg("status").current_dir(folder.path())));
+    let compared = format!("at most 20 ms; two calls of git in it take {}", ms(git * 2));
+    line(&format!("forge status with {RUNS} runs"), &ms(time), &compared);
+}
+
+/// Taking up a run with many facts.
+fn resume(forge: &Path) {
+    let folder = repository();
+    let dir = home(folder.path());
+    let id = "20260101-long-aaaa";
+    let mut store = Store::open(&dir).expect("a journal can be made");
+    let flow = "name = 'long'\n[[stage]]\nname = 'plan'\nagent = 'planner'\nlist = 'tasks'\n\
+        [[stage]]\nname = 'tasks'\neach = 'tasks'\nat_once = 8\nitems_max = 3000\n\
+        [[stage.stage]]\nname = 'one'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'two'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'three'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'four'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'five'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'six'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage.stage]]\nname = 'seven'\ncommand = 'true'\ngates = [{ command = 'true' }]\n\
+        [[stage]]\nname = 'end'\ngates = [{ human = 'Good?' }]\n";
+    let mut start = start("long", flow);
+    start.roles.insert("planner".to_owned(), forge_core::event::Blob("0".repeat(64)));
+    let mut run = Run::new();
+    let mut input = Input::Command(forge_core::Command::Start(Box::new(start)));
+    let mut writer = None;
+    loop {
+        let record = decide(&run, run.now() + 1, &input).expect("the flow is right");
+        run.take(&record);
+        let body = serde_json::to_string(&record.facts).expect("facts can be written");
+        let row = row(id, &run);
+        match &mut writer {
+            None => {
+                let lock = RunLock::take(&dir, id).expect("nobody holds it");
+                writer = Some(store.begin_run(lock, record.at, &body, &row).expect("it begins"));
+            }
+            Some(writer) => {
+                store.append(writer, record.at, &body, &row, &[]).expect("the disk takes it");
+            }
+        }
+        let next = wanted(&run).into_iter().find_map(answer);
+        match next {
+            Some(next) if run.n_facts() < FACTS => input = next,
+            Some(_) | None => break,
+        }
+    }
+    // It stops in the middle, so that there is something to resume; then a person stops it.
+    let facts = run.n_facts();
+    drop((writer, store));
+    let time = median(3, || {
+        spend(Command::new(forge).args(["status", id]).current_dir(folder.path()))
+    });
+    let what = format!("reading and folding a run with {facts} facts");
+    line(&what, &ms(time), "at most 1000 ms (forge status RUN, whole process)");
+    let time = median(3, || {
+        spend(Command::new(forge).args(["stop", id]).current_dir(folder.path()))
+    });
+    line("taking it over and stopping it", &ms(time), "at most 1000 ms");
+}
+
+fn answer(effect: Effect) -> Option<Input> {
+    let receipt = Receipt::of(Spent::NOTHING);
+    match effect {
+        Effect::Work { attempt, .. } => {
+            let lists = if attempt.unit.stage == "plan" {
+                let item = |n| Item { id: format!("T{n}"), writes: vec![format!("p{n}")], ..Item::default() };
+                vec![("tasks".to_owned(), (0..3_000).map(item).collect())]
+            } else {
+                Vec::new()
+            };
+            let outcome = Outcome::Done;
+            Some(Input::Report(Report::Worked { attempt, outcome, lists, receipt }))
+        }
+        Effect::Judge { judgement, .. } => {
+            let ruling = Ruling::Verdict(Verdict::Pass { findings: Vec::new() });
+            Some(Input::Report(Report::Judged { judgement, ruling, receipt }))
+        }
+        Effect::Ask { .. } | Effect::Wake { .. } => None,
+    }
+}
+
+/// What a command stage that does nothing costs.
+fn stages(forge: &Path) {
+    let folder = repository();
+    let flows = folder.path().join(".forge/flows");
+    fs::create_dir_all(&flows).expect("a folder can be made");
+    let mut text = "name = 'noop'\n".to_owned();
+    for n in 0..STAGES {
+        text += &format!("[[stage]]\nname = 's{n}'\ncommand = 'true'\n");
+    }
+    fs::write(flows.join("noop.toml"), text).expect("a file can be written");
+    let go = || {
+        let mut command = Command::new(forge);
+        command.args(["run", "--flow", "noop", "measure"]).current_dir(folder.path());
+        command
+    };
+    let n = u32::try_from(STAGES).unwrap_or(1);
+    let before = children_cpu();
+    let wall = spend(&mut go()) / n;
+    let cpu = (children_cpu() - before) / n;
+    let disk = fsync_time(folder.path());
+    line("a no-op command stage, CPU", &ms(cpu), "at most 3 ms (driver, keeper, launch and sh)");
+    line("a no-op command stage, wall", &ms(wall), &format!("one fsync of this disk takes {}", ms(disk)));
+    let trace = folder.path().join("trace");
+    let traced = Command::new("strace")
+        .args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"])
+        .arg(&trace)
+        .arg(forge)
+        .args(["run", "--flow", "noop", "measure"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match traced {
+        Ok(_) => {
+            let calls = fs::read_to_string(&trace).unwrap_or_default();
+            let syncs = calls.lines().filter(|line| line.contains("sync(")).count();
+            let each = float(syncs as u64) / float(STAGES as u64);
+            line("a no-op command stage, fsyncs", &format!("{each:.2}"), "at most 6");
+        }
+        Err(error) => say(&format!("fsyncs are not counted: strace cannot be run ({error})")),
+    }
+}
+
+/// The time that our children, and theirs, have spent so far.
+fn children_cpu() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+    Duration::from_millis((ticks(13) + ticks(14)) * 10)
+}
+
+/// Many agents at once.
+fn agents(forge: &Path) {
+    let folder = repository();
+    let dot = folder.path().join(".forge");
+    fs::create_dir_all(dot.join("flows")).expect("a folder can be made");
+    fs::create_dir_all(dot.join("roles")).expect("a folder can be made");
+    let flow = format!(
+        "name = 'many'\n[[stage]]\nname = 'plan'\nagent = 'planner'\nlist = 'tasks'\n\
+         [[stage]]\nname = 'tasks'\neach = 'tasks'\nat_once = {AGENTS}\nitems_max = {AGENTS}\n\
+         [[stage.stage]]\nname = 'one'\nagent = 'worker'\n"
+    );
+    let items: Vec<String> =
+        (0..AGENTS).map(|n| format!("{{ id = 'T{n}', title = 't', writes = ['p{n}'] }}")).collect();
+    let scenario = format!(
+        "scenario = 1\n[[play]]\nrole = 'planner'\nresult = {{ lists = {{ tasks = [{}] }} }}\n\
+         [[play]]\nrole = 'worker'\nsay = ['at work']\nhang = true\n",
+        items.join(", ")
+    );
+    let write = |path: PathBuf, text: &str| fs::write(path, text).expect("a file can be written");
+    write(dot.join("flows/many.toml"), &flow);
+    write(dot.join("roles/planner.md"), "Plan.");
+    write(dot.join("roles/worker.md"), "Work.");
+    write(folder.path().join("scenario.toml"), &scenario);
+    write(folder.path().join("forge.toml"), &format!("[limits]\nat_once = {AGENTS}\n"));
+    let mut driver = Command::new(forge)
+        .args(["run", "--flow", "many", "--scenario", "scenario.toml", "measure"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("forge can be started");
+    let marker = folder.path().display().to_string();
+    let began = Instant::now();
+    let mut keepers = Vec::new();
+    while keepers.len() < AGENTS && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(200));
+        keepers = processes("__keep", &marker);
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let started = began.elapsed();
+    let all: Vec<u32> = keepers.iter().copied().chain([driver.id()]).collect();
+    let before: u64 = all.iter().map(|pid| ticks(*pid)).sum();
+    let watched = Duration::from_secs(5);
+    std::thread::sleep(watched);
+    let idle = all.iter().map(|pid| ticks(*pid)).sum::<u64>().saturating_sub(before) * 10;
+    line(
+        &format!("{} agents under way, started in", keepers.len()),
+        &format!("{:.1} s", started.as_secs_f64()),
+        "-",
+    );
+    line("driver, resident", &mib(memory(driver.id(), "Rss:")), "at most 100 MiB");
+    let mut private: Vec<u64> = keepers.iter().map(|pid| memory(*pid, "Private_Clean:") + memory(*pid, "Private_Dirty:")).collect();
+    private.sort_unstable();
+    line("a keeper, private (largest)", &mib(private.last().copied().unwrap_or_default()), "at most 3 MiB");
+    let share = float(idle) / float(u64::try_from(watched.as_millis()).unwrap_or(1)) * 100.0;
+    line("driver and keepers when idle", &format!("{share:.1} %"), "at most 10 % of a core");
+    let _ = Command::new(forge).arg("abandon").arg("2").current_dir(folder.path()).stdout(Stdio::null()).status();
+    let _ = driver.wait();
+}
+
+fn mib(kib: u64) -> String {
+    format!("{:.1} MiB", float(kib) / 1024.0)
+}
+
+/// Processes with both texts in their command line.
+fn processes(word: &str, other: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains(word) && line.contains(other)
+    })
+    .collect()
+}
+
+fn ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+    ticks(11) + ticks(12)
+}
+
+fn memory(pid: u32, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.trim().trim_end_matches("kB").trim().parse().unwrap_or_default()
+}

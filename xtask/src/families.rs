@@ -1,0 +1,61 @@
+//! Families of tests that have two sizes: sampled for every change, full before an issue closes.
+
+use std::{process::ExitCode, time::Instant};
+
+use crate::{cargo_with, say};
+
+/// A family of tests with two sizes.
+struct Family {
+    /// How a person calls it.
+    name: &'static str,
+    /// The package and the test binary.
+    test: (&'static str, &'static str),
+    /// Variables for every change.
+    ci: &'static [(&'static str, &'static str)],
+    /// Variables before an issue closes.
+    full: &'static [(&'static str, &'static str)],
+}
+
+/// The one table of sizes.
+const FAMILIES: &[Family] = &[
+    Family {
+        name: "chance",
+        test: ("forge-core", "chance"),
+        ci: &[("FORGE_CHANCE_STEPS", "60000")],
+        full: &[("FORGE_CHANCE_STEPS", "5000000")],
+    },
+    Family {
+        name: "crash",
+        test: ("forge", "crash"),
+        ci: &[("FORGE_CRASH_KILLS", "12"), ("FORGE_CRASH_RECORDS", "12")],
+        full: &[("FORGE_CRASH_KILLS", "200"), ("FORGE_CRASH_RECORDS", "all")],
+    },
+    Family {
+        name: "damage",
+        test: ("forge-runtime", "journal_damage"),
+        ci: &[("FORGE_FLIPS", "100")],
+        full: &[("FORGE_FLIPS", "4000")],
+    },
+];
+
+/// Runs cargo with the sizes for every change.
+pub(crate) fn ci(args: &[&str]) -> ExitCode {
+    let variables: Vec<(&str, &str)> =
+        FAMILIES.iter().flat_map(|family| family.ci.iter().copied()).collect();
+    cargo_with(args, &variables)
+}
+
+/// Runs one family in its full size, optimised, and says how long it took.
+pub(crate) fn full(name: &str) -> ExitCode {
+    let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
+        let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+        say(&format!("there is no family `{name}`, only {} (and `cargo xtask mutants`)", names.join(", ")));
+        return ExitCode::from(2);
+    };
+    let (package, test) = family.test;
+    let args = ["test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
+    let began = Instant::now();
+    let code = cargo_with(&args, family.full);
+    say(&format!("{name}, full size {:?}: {:.0?}", family.full, began.elapsed()));
+    code
+}

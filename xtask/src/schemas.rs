@@ -1,0 +1,52 @@
+//! The published schemas: derived from the types, and written to `docs/schemas/`.
+
+use std::{fs, process::ExitCode};
+
+use forge_core::view::{RunRow, RunView};
+use forge_runtime::{
+    doctor::{Finding, Salvaged},
+    projection::StateFile,
+};
+
+use crate::{root, say};
+
+/// All schemas, by file name.
+pub(crate) fn all() -> Vec<(&'static str, String)> {
+    let mut schemas = forge_runtime::schemas();
+    schemas.push(("status.schema.json", schemars::schema_for!(Vec<RunRow>)));
+    schemas.push(("status-run.schema.json", schemars::schema_for!(RunView)));
+    schemas.push(("state.schema.json", schemars::schema_for!(StateFile)));
+    schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<Finding>)));
+    schemas.push(("doctor-salvage.schema.json", schemars::schema_for!(Salvaged)));
+    let text = |schema: &schemars::Schema| {
+        serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
+    };
+    schemas.iter().map(|(name, schema)| (*name, text(schema))).collect()
+}
+
+/// Writes them.
+pub(crate) fn write() -> ExitCode {
+    let folder = root().join("docs/schemas");
+    for (name, text) in all() {
+        let path = folder.join(name);
+        if let Err(error) = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
+            say(&format!("{}: {error}", path.display()));
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schemas_are_those_of_the_types() {
+        for (name, text) in all() {
+            let path = root().join("docs/schemas").join(name);
+            let published = fs::read_to_string(&path).unwrap_or_default();
+            assert!(published == text, "{name} is behind: run `cargo xtask schemas`");
+        }
+    }
+}
