@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -34,11 +35,23 @@ const AGENTS: usize = 200;
 
 /// Measures everything.
 pub(crate) fn run() -> ExitCode {
-    let build = ["build", "--release", "--package", "forge", "--package", "forge-core", "--package", "forge-agents", "--examples", "--bins"];
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "forge",
+        "--package",
+        "forge-core",
+        "--package",
+        "forge-agents",
+        "--examples",
+        "--bins",
+    ];
     if cargo(&build) != ExitCode::SUCCESS {
         return ExitCode::FAILURE;
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let release = target.join("release");
     let forge = release.join("forge");
     say(&format!("{:<58} {:>14}   compared with", "what", "figure"));
@@ -151,7 +164,9 @@ fn status(forge: &Path) {
     }
     drop(store);
     let git = median(11, || {
-        spend(Command::new("git").args(["rev-parse", "--git-common-dir"]).current_dir(folder.path()))
+        spend(
+            Command::new("git").args(["rev-parse", "--git-common-dir"]).current_dir(folder.path()),
+        )
     });
     let time = median(11, || spend(Command::new(forge).arg("status").current_dir(folder.path())));
     let compared = format!("at most 20 ms; two calls of git in it take {}", ms(git * 2));
@@ -202,14 +217,12 @@ fn resume(forge: &Path) {
     // It stops in the middle, so that there is something to resume; then a person stops it.
     let facts = run.n_facts();
     drop((writer, store));
-    let time = median(3, || {
-        spend(Command::new(forge).args(["status", id]).current_dir(folder.path()))
-    });
+    let time =
+        median(3, || spend(Command::new(forge).args(["status", id]).current_dir(folder.path())));
     let what = format!("reading and folding a run with {facts} facts");
     line(&what, &ms(time), "at most 1000 ms (forge status RUN, whole process)");
-    let time = median(3, || {
-        spend(Command::new(forge).args(["stop", id]).current_dir(folder.path()))
-    });
+    let time =
+        median(3, || spend(Command::new(forge).args(["stop", id]).current_dir(folder.path())));
     line("taking it over and stopping it", &ms(time), "at most 1000 ms");
 }
 
@@ -218,7 +231,11 @@ fn answer(effect: Effect) -> Option<Input> {
     match effect {
         Effect::Work { attempt, .. } => {
             let lists = if attempt.unit.stage == "plan" {
-                let item = |n| Item { id: format!("T{n}"), writes: vec![format!("p{n}")], ..Item::default() };
+                let item = |n| Item {
+                    id: format!("T{n}"),
+                    writes: vec![format!("p{n}")],
+                    ..Item::default()
+                };
                 vec![("tasks".to_owned(), (0..3_000).map(item).collect())]
             } else {
                 Vec::new()
@@ -241,7 +258,7 @@ fn stages(forge: &Path) {
     fs::create_dir_all(&flows).expect("a folder can be made");
     let mut text = "name = 'noop'\n".to_owned();
     for n in 0..STAGES {
-        text += &format!("[[stage]]\nname = 's{n}'\ncommand = 'true'\n");
+        let _ = write!(text, "[[stage]]\nname = 's{n}'\ncommand = 'true'\n");
     }
     fs::write(flows.join("noop.toml"), text).expect("a file can be written");
     let go = || {
@@ -252,10 +269,14 @@ fn stages(forge: &Path) {
     let n = u32::try_from(STAGES).unwrap_or(1);
     let before = children_cpu();
     let wall = spend(&mut go()) / n;
-    let cpu = (children_cpu() - before) / n;
+    let cpu = children_cpu().saturating_sub(before) / n;
     let disk = fsync_time(folder.path());
     line("a no-op command stage, CPU", &ms(cpu), "at most 3 ms (driver, keeper, launch and sh)");
-    line("a no-op command stage, wall", &ms(wall), &format!("one fsync of this disk takes {}", ms(disk)));
+    line(
+        "a no-op command stage, wall",
+        &ms(wall),
+        &format!("one fsync of this disk takes {}", ms(disk)),
+    );
     let trace = folder.path().join("trace");
     let traced = Command::new("strace")
         .args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"])
@@ -280,8 +301,12 @@ fn stages(forge: &Path) {
 /// The time that our children, and theirs, have spent so far.
 fn children_cpu() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
-    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map(|(_, rest)| rest.split_whitespace().collect())
+        .unwrap_or_default();
+    let ticks =
+        |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
     Duration::from_millis((ticks(13) + ticks(14)) * 10)
 }
 
@@ -319,7 +344,7 @@ fn agents(forge: &Path) {
     let marker = folder.path().display().to_string();
     let began = Instant::now();
     let mut keepers = Vec::new();
-    while keepers.len() < AGENTS && began.elapsed() < Duration::from_secs(60) {
+    while keepers.len() < AGENTS && began.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(200));
         keepers = processes("__keep", &marker);
     }
@@ -336,12 +361,24 @@ fn agents(forge: &Path) {
         "-",
     );
     line("driver, resident", &mib(memory(driver.id(), "Rss:")), "at most 100 MiB");
-    let mut private: Vec<u64> = keepers.iter().map(|pid| memory(*pid, "Private_Clean:") + memory(*pid, "Private_Dirty:")).collect();
+    let mut private: Vec<u64> = keepers
+        .iter()
+        .map(|pid| memory(*pid, "Private_Clean:") + memory(*pid, "Private_Dirty:"))
+        .collect();
     private.sort_unstable();
-    line("a keeper, private (largest)", &mib(private.last().copied().unwrap_or_default()), "at most 3 MiB");
+    line(
+        "a keeper, private (largest)",
+        &mib(private.last().copied().unwrap_or_default()),
+        "at most 3 MiB",
+    );
     let share = float(idle) / float(u64::try_from(watched.as_millis()).unwrap_or(1)) * 100.0;
     line("driver and keepers when idle", &format!("{share:.1} %"), "at most 10 % of a core");
-    let _ = Command::new(forge).arg("abandon").arg("2").current_dir(folder.path()).stdout(Stdio::null()).status();
+    let _ = Command::new(forge)
+        .arg("abandon")
+        .arg("2")
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .status();
     let _ = driver.wait();
 }
 
@@ -363,8 +400,12 @@ fn processes(word: &str, other: &str) -> Vec<u32> {
 
 fn ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
-    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map(|(_, rest)| rest.split_whitespace().collect())
+        .unwrap_or_default();
+    let ticks =
+        |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
     ticks(11) + ticks(12)
 }
 

@@ -49,7 +49,10 @@ pub(crate) fn ci(args: &[&str]) -> ExitCode {
 pub(crate) fn full(name: &str) -> ExitCode {
     let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
         let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-        say(&format!("there is no family `{name}`, only {} (and `cargo xtask mutants`)", names.join(", ")));
+        say(&format!(
+            "there is no family `{name}`, only {} (and `cargo xtask mutants`)",
+            names.join(", ")
+        ));
         return ExitCode::from(2);
     };
     let (package, test) = family.test;

@@ -2,8 +2,9 @@
 
 use std::{fs, process::ExitCode};
 
-use forge_core::view::{RunRow, RunView};
+use forge_core::view::{LogLine, RunLine, RunRow, RunView};
 use forge_runtime::{
+    catalog::FlowRow,
     doctor::{Finding, Salvaged},
     projection::StateFile,
 };
@@ -18,6 +19,9 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("state.schema.json", schemars::schema_for!(StateFile)));
     schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<Finding>)));
     schemas.push(("doctor-salvage.schema.json", schemars::schema_for!(Salvaged)));
+    schemas.push(("flow.schema.json", schemars::schema_for!(Vec<FlowRow>)));
+    schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
+    schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
     };

@@ -26,13 +26,31 @@ const LINES_MAX: usize = 800;
 
 /// Words that the core cannot say: the disk, the clock, chance, threads, hashers, floats.
 const IMPURE: &[&str] = &[
-    "std::fs", "std::io", "std::env", "std::net", "std::process", "std::thread", "Instant",
-    "SystemTime", "HashMap", "HashSet", "async ", ".await", "f32", "f64", "rand::",
+    "std::fs",
+    "std::io",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "Instant",
+    "SystemTime",
+    "HashMap",
+    "HashSet",
+    "async ",
+    ".await",
+    "f32",
+    "f64",
+    "rand::",
 ];
 
 /// Marks of unfinished work, put together so that this file does not have them.
-const UNFINISHED: &[&str] =
-    &[concat!("to", "do!("), concat!("unimplemen", "ted!("), concat!("db", "g!("), concat!("FIX", "ME"), concat!("#[ig", "nore")];
+const UNFINISHED: &[&str] = &[
+    concat!("to", "do!("),
+    concat!("unimplemen", "ted!("),
+    concat!("db", "g!("),
+    concat!("FIX", "ME"),
+    concat!("#[ig", "nore"),
+];
 
 /// Looks at everything.
 pub(crate) fn run() -> ExitCode {
@@ -49,7 +67,9 @@ pub(crate) fn run() -> ExitCode {
         let shown = path.strip_prefix(root()).unwrap_or(&path).to_owned();
         problems.extend(untidy(&shown, &text));
     }
-    problems.iter().for_each(|problem| say(problem));
+    for problem in &problems {
+        say(problem);
+    }
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -64,11 +84,10 @@ fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
     for used in used.into_iter().flat_map(toml::Table::keys) {
         match used.strip_prefix("forge-") {
             Some(other) if !allowed.contains(&other) => wrong.push(format!("{name} -> {other}")),
-            Some(_) => {}
             None if name == "core" && !CORE_MAY_USE.contains(&used.as_str()) => {
                 wrong.push(format!("core -> {used} (the law takes nothing that does IO)"));
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     wrong
@@ -129,7 +148,8 @@ mod tests {
 
     #[test]
     fn arrows_point_the_right_way_and_a_wrong_one_is_seen() {
-        let wrong = "[dependencies]\nserde = \"1\"\nforge-runtime = { path = \"x\" }\nrusqlite = \"1\"";
+        let wrong =
+            "[dependencies]\nserde = \"1\"\nforge-runtime = { path = \"x\" }\nrusqlite = \"1\"";
         assert_eq!(
             wrong_arrows("core", wrong),
             ["core -> runtime", "core -> rusqlite (the law takes nothing that does IO)"]

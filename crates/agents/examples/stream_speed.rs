@@ -31,7 +31,8 @@ fn line(what: &str, figure: &str, compared: &str) {
 
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn main() {
-    let one = "{\"type\":\"said\",\"text\":\"I will look at src/main.rs and then write the test.\"}\n";
+    let one =
+        "{\"type\":\"said\",\"text\":\"I will look at src/main.rs and then write the test.\"}\n";
     let text = one.repeat(LINES);
     let began = Instant::now();
     let heard = signals(text.as_bytes());

@@ -168,6 +168,8 @@ impl<'de> Deserialize<'de> for Proof {
 pub struct Item {
     /// A short name, such as T1.
     pub id: String,
+    /// One line for people.
+    #[serde(default)]
     pub title: String,
     /// Ids of items which must be finished first.
     #[serde(default)]

@@ -73,7 +73,10 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
 /// The doors of the repository that we were called in.
 fn doors() -> Result<Doors, Trouble> {
     let here = env::current_dir().map_err(|error| {
-        Trouble::surroundings(format!("the current folder is gone: {error}"), "go into your project")
+        Trouble::surroundings(
+            format!("the current folder is gone: {error}"),
+            "go into your project",
+        )
     })?;
     Doors::open(&here)
 }
@@ -88,5 +91,5 @@ fn named_or_latest(doors: &Doors, named: Option<&str>) -> Result<String, Trouble
 
 /// Prints something as JSON.
 fn say_json(value: &impl serde::Serialize) {
-    screen::say(&serde_json::to_string_pretty(value).expect("a view can be written"));
+    screen::say_as_it_is(&serde_json::to_string_pretty(value).expect("a view can be written"));
 }

@@ -8,8 +8,14 @@ use forge_runtime::Trouble;
 /// The width of a screen that does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
 
-/// Writes data. A reader that has gone away ends the program quietly; a full disk does not.
+/// Writes text for people. A reader that has gone away ends the program quietly; a full disk does
+/// not.
 pub(crate) fn say(text: &str) {
+    say_as_it_is(&harmless(text));
+}
+
+/// Writes data for programs, which is not changed for anybody.
+pub(crate) fn say_as_it_is(text: &str) {
     match write(text) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
@@ -20,9 +26,23 @@ pub(crate) fn say(text: &str) {
     }
 }
 
-/// Writes what goes by while a run is driven. A run does not depend on who listens.
+/// Writes text that goes by while a run is driven. A run does not depend on who listens.
 pub(crate) fn tell(text: &str) {
+    tell_as_it_is(&harmless(text));
+}
+
+/// Writes data that goes by while a run is driven.
+pub(crate) fn tell_as_it_is(text: &str) {
     let _nobody_listens = write(text);
+}
+
+/// A text that cannot steer the terminal, whoever wrote it: agents say much of what is shown.
+fn harmless(text: &str) -> String {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(steers, "\u{fffd}")
 }
 
 fn write(text: &str) -> io::Result<()> {
@@ -38,9 +58,9 @@ pub(crate) fn warn(text: &str) {
 /// Says what happened, why, and the next command.
 pub(crate) fn trouble(trouble: &Trouble) {
     let red = if colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
-    warn(&format!("{}error:{} {}", red.0, red.1, trouble.what));
+    warn(&format!("{}error:{} {}", red.0, red.1, harmless(&trouble.what)));
     if let Some(next) = &trouble.next {
-        warn(&format!(" next: {next}"));
+        warn(&format!(" next: {}", harmless(next)));
     }
 }
 
@@ -55,7 +75,10 @@ pub(crate) fn width() -> usize {
         return WIDTH_DEFAULT;
     }
     let size = rustix::termios::tcgetwinsize(io::stdout());
-    size.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width >= 20).unwrap_or(WIDTH_DEFAULT)
+    size.ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|width| *width >= 20)
+        .unwrap_or(WIDTH_DEFAULT)
 }
 
 /// A moment, as the clock on the wall shows it.

@@ -36,6 +36,8 @@ use cases::{Case, Sizes};
 use processes::{kept, left_over, signal, watched_by};
 use world::{World, until};
 
+/// What a keeper says that found its attempt in other hands.
+const CLAIM_LOST_EXIT: i32 = 75;
 /// An agent may clean up for this long; `at once` is sooner.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -47,7 +49,12 @@ fn a_kill_after_any_record_loses_nothing_and_redoes_nothing() {
     let tried = sizes.n_records.unwrap_or(n).min(n);
     // Evenly over all records, the first and the last among them.
     let sample = (0..tried).map(|i| if tried > 1 { 1 + i * (n - 1) / (tried - 1) } else { n });
-    cases::play("records", &sizes, undisturbed, &sample.map(Case::after_record).collect::<Vec<_>>());
+    cases::play(
+        "records",
+        &sizes,
+        undisturbed,
+        &sample.map(Case::after_record).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -103,6 +110,22 @@ fn a_new_driver_follows_the_keeper_of_a_killed_one() {
 }
 
 #[test]
+fn a_keeper_that_comes_too_late_starts_nobody() {
+    let (world, gate) = waiting_at_a_gate();
+    let mut driver = world.run();
+    let keeper = only_keeper(&world);
+    let run = world.standing().unwrap().0;
+    let folder = world.attempts(&run).join("0001");
+    let too_late = || world.forge(&["__keep", folder.to_str().unwrap()]).status.code();
+    assert_eq!(too_late(), Some(CLAIM_LOST_EXIT));
+    assert_eq!(only_keeper(&world), keeper);
+    open_gate(&gate);
+    assert_eq!(driver.end().code(), Some(0), "{}", world.complaints());
+    assert_eq!(too_late(), Some(CLAIM_LOST_EXIT), "the claim outlives its keeper");
+    assert_eq!(world.starts(), ["work#1"]);
+}
+
+#[test]
 fn agents_finish_under_their_keepers_when_the_terminal_is_closed() {
     let (world, gate) = waiting_at_a_gate();
     let mut driver = world.run();
@@ -119,7 +142,7 @@ fn agents_finish_under_their_keepers_when_the_terminal_is_closed() {
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1"], "its result was taken in");
     assert_eq!(ends(&world, &run), [("work#1".to_owned(), "done".to_owned())]);
-    assert_eq!(left_over(&world.top), [""; 0]);
+    assert_eq!(left_over(&world.top), []);
 }
 
 #[test]
@@ -139,7 +162,7 @@ fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
     assert_eq!(driver.end().code(), Some(130), "{}", world.complaints());
     assert_eq!(fs::read_to_string(&heard).unwrap(), "TERM\n", "it was asked, and could clean up");
     assert_eq!(world.standing().unwrap().1, "interrupted");
-    assert_eq!(left_over(&world.top), [""; 0]);
+    assert_eq!(left_over(&world.top), []);
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1", "work#2"]);
     let ended = |call: &str, how: &str| (call.to_owned(), how.to_owned());
@@ -152,7 +175,10 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
     let mut driver = world.run();
     let agent = until("the agent works", || {
         let is_working = world.starts() == ["work#1"];
-        kept(&world.top).first().and_then(|kept| kept.agents.first().copied()).filter(|_| is_working)
+        kept(&world.top)
+            .first()
+            .and_then(|kept| kept.agents.first().copied())
+            .filter(|_| is_working)
     });
     let run = world.standing().unwrap().0;
     let began = Instant::now();
@@ -163,7 +189,7 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
     assert_eq!(driver.end().code(), Some(130), "{}", world.complaints());
     assert!(began.elapsed() < GRACE, "it was killed at once, not after its grace");
     assert_eq!(world.standing().unwrap().1, "stopped");
-    assert_eq!(left_over(&world.top), [""; 0]);
+    assert_eq!(left_over(&world.top), []);
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1", "work#2"]);
 }
@@ -198,6 +224,6 @@ fn only_keeper(world: &World) -> i32 {
 fn ends(world: &World, run: &str) -> Vec<(String, String)> {
     let facts = world.facts(run);
     let ends = facts.iter().map(|fact| &fact["attempt_ended"]).filter(|end| end.is_object());
-    let word = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
-    ends.map(|end| (word(&end["attempt"]), word(&end["outcome"]))).collect()
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+    ends.map(|end| (text(&end["attempt"]), text(&end["outcome"]))).collect()
 }

@@ -2,6 +2,7 @@
 //! forge-core --example decision_time`. A sprint of 10, 300 and 3,000 items is driven to its end.
 
 #![expect(clippy::print_stdout, reason = "a measurement speaks")]
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it measures time")]
 
 use std::{
     collections::BTreeMap,

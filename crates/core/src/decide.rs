@@ -221,13 +221,16 @@ impl Draft {
             }
             (_, Phase::Fresh) => Err(Refusal::NotStarted),
             (Command::Resume { by, budget }, phase) => self.resume(by, *budget, &phase),
+            (
+                Command::Abandon { .. },
+                Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked),
+            ) => {
+                self.record(Event::RunEnded { end: End::Abandoned });
+                Ok(())
+            }
             (_, Phase::Over(end)) => Err(Refusal::Over(end)),
             (Command::Answer { question, answer, words, by }, Phase::Going | Phase::Held(_)) => {
                 self.answer(*question, answer, words, by)
-            }
-            (Command::Abandon { .. }, Phase::Going | Phase::Held(_)) => {
-                self.record(Event::RunEnded { end: End::Abandoned });
-                Ok(())
             }
             (Command::Pause { by }, phase) => self.hold(&phase, Hold::Paused { by: by.clone() }),
             (Command::Interrupt { by }, phase) => {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// When it was decided. Never earlier than the record before.
     pub at: Time,
@@ -26,7 +27,7 @@ pub struct Record {
 }
 
 /// One fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The run began. All that could change under it is frozen here.
@@ -203,7 +204,7 @@ pub enum Event {
 }
 
 /// All that is frozen when a run starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
     /// What the user asked for, in their words.
     pub request: String,
@@ -238,7 +239,7 @@ pub struct Start {
 }
 
 /// How much a run may spend and do at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// All calls together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -251,7 +252,7 @@ pub struct Limits {
 }
 
 /// Whether human gates marked `auto` may pass by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approvals {
     /// Every one is asked about.
@@ -261,11 +262,11 @@ pub enum Approvals {
 }
 
 /// The content hash of something that is kept outside the journal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Blob(pub String);
 
 /// Who said something, and through which door.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Person {
     /// A name, as the system knows it.
     pub who: String,
@@ -274,7 +275,7 @@ pub struct Person {
 }
 
 /// What runs outside for an attempt or a judgement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// Counted over the whole run, from one. It names the folder; agents choose no paths.
     pub ordinal: u32,
@@ -284,7 +285,7 @@ pub struct Call {
 }
 
 /// What a call left behind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// What it used up.
     pub spent: Spent,
@@ -312,7 +313,7 @@ pub struct Receipt {
 }
 
 /// How one attempt at the work ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The worker says it is done. Only the gates say whether it is good.
@@ -348,7 +349,7 @@ pub enum Outcome {
 }
 
 /// What came of one look by a gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// It has a verdict.
@@ -372,7 +373,7 @@ pub enum Ruling {
 }
 
 /// Why a run starts nothing new.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
     /// A person wants a pause. What runs may end.
@@ -410,7 +411,7 @@ pub enum Hold {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// All is good.
@@ -424,7 +425,7 @@ pub enum End {
 }
 
 /// Whether trying a failed unit again could help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// It did not work out.
@@ -434,7 +435,7 @@ pub enum FailureKind {
 }
 
 /// Who passed a gate without a judgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// A person, in answer to this question.
@@ -447,7 +448,7 @@ pub enum Approval {
 }
 
 /// Why a gate that did not pass no longer stands in the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiver {
     /// It only gives advice.
@@ -462,7 +463,7 @@ pub enum Waiver {
 }
 
 /// Who or what sent a unit back to work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SentBack {
     /// A gate. This uses up a round.
@@ -486,7 +487,7 @@ pub enum SentBack {
 }
 
 /// Something a person has to choose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// Its name.
     pub id: QuestionId,
@@ -502,7 +503,7 @@ pub struct Question {
 }
 
 /// Why a question is asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The flow says so.
@@ -540,10 +541,14 @@ pub enum Why {
     DoesNotLand,
     /// What the gate wants changed has landed already.
     LandedAlready,
+    /// The gate wants changes, and no stage is named that could make them.
+    NothingToRedo,
 }
 
 /// One way to answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Let it through this one gate.
@@ -559,7 +564,7 @@ pub enum Choice {
 }
 
 /// What a person chose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Let it through this one gate.

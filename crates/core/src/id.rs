@@ -7,8 +7,9 @@
 //! Invariant: the text form is the identity. Every name can be parsed back from what it prints.
 //! Invariant: numbers are never reused. They are the fencing tokens of the engine.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// The most characters an item's id may have.
@@ -17,7 +18,9 @@ pub const ITEM_ID_CHARS_MAX: usize = 40;
 /// A table of stages in use: the flow's own table, or the table of one item of an `each`.
 ///
 /// The root is empty, and the table for task `T2` of slice `S1` is `slices.S1/tasks.T2`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Scope(String);
 
 /// One stage in one scope.
@@ -310,6 +313,16 @@ macro_rules! written_as_text {
         impl From<$name> for String {
             fn from(name: $name) -> Self {
                 name.to_string()
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                String::json_schema(generator)
             }
         }
 

@@ -16,7 +16,7 @@ use crate::{
         Answer, Call, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling, SentBack, Start,
     },
     failure::{FaultClass, fingerprint},
-    flow::{Condition, Flow, Stage, When, Work, followers},
+    flow::{Check, Condition, Flow, Stage, When, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     item::Item,
     money::{Cost, Ledger, Money},
@@ -289,8 +289,9 @@ impl Run {
         if let Ruling::Fault { class, what } = ruling {
             self.count_failure(id, *class, what);
         }
+        let check = self.stage(id).gate(gate).map(|position| &self.stage(id).gates[position].check);
         if let Ruling::Verdict(Verdict::Revise { findings }) = ruling
-            && let Some(what) = command_failure(findings)
+            && let Some(what) = check.and_then(|check| command_failure(check, findings))
         {
             self.count_failure(id, FaultClass::CommandFailed, &what);
         }
@@ -336,6 +337,9 @@ impl Run {
     /// Trying again is all there is to a retry. What follows from others is a fact of its own.
     fn answered(&mut self, question: QuestionId, answer: &Answer, words: &str) {
         let Some(question) = self.questions.remove(&question) else { return };
+        // Whoever answers has looked: what failed there before is counted anew.
+        let place = question.unit.place();
+        Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
         match answer {
             Answer::Retry => {
                 let arrived = self.n_facts;
@@ -712,9 +716,10 @@ fn find<'a>(flow: &'a Flow, root: &'a Table, id: &UnitId) -> Option<(&'a Stage, 
 }
 
 /// What a command printed, if it is a command that sent the work back.
-pub(crate) fn command_failure(findings: &[Finding]) -> Option<String> {
-    match findings {
-        [Finding { proof: Some(Proof::Command { output, .. }), .. }] => Some(output.clone()),
-        [] | [_] | [_, _, ..] => None,
+pub(crate) fn command_failure(check: &Check, findings: &[Finding]) -> Option<String> {
+    match (check, findings) {
+        (Check::Review { .. }, _) => None,
+        (_, [Finding { proof: Some(Proof::Command { output, .. }), .. }]) => Some(output.clone()),
+        (_, [] | [_] | [_, _, ..]) => None,
     }
 }

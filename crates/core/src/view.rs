@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Effect, Time,
-    event::{Choice, End, FailureKind, Hold, Question, Why},
+    event::{Choice, End, FailureKind, Hold, Question, Record, Why},
     flow::{Check, Gate, Work},
     id::CallId,
     money::Money,
@@ -201,6 +201,33 @@ pub struct OptionView {
     pub answer: String,
     /// What it does.
     pub does: String,
+}
+
+/// One record of `forge log --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogLine {
+    /// Its number.
+    pub seq: u64,
+    /// The record.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+/// One line of `forge run --json` and `forge resume --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RunLine {
+    /// A record, as soon as it is durable.
+    Record(Record),
+    /// How the run was left: the last line.
+    Left {
+        /// The run.
+        run: String,
+        /// Where it stands.
+        standing: Standing,
+        /// What a person has to choose.
+        asked: Vec<QuestionView>,
+    },
 }
 
 impl Standing {
@@ -440,7 +467,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             | Why::NoVerdict { .. }
             | Why::Blocked { .. }
             | Why::DoesNotLand
-            | Why::LandedAlready => {
+            | Why::LandedAlready
+            | Why::NothingToRedo => {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
         },

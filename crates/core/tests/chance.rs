@@ -8,6 +8,12 @@
 //! After a while every run is treated kindly: everything passes and people say yes. Then it has
 //! to come to its end, so that no run can get stuck.
 
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that panics has failed")]
+#![expect(clippy::disallowed_methods, reason = "its size and seed come from outside")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "chance looks at what it needs")]
+
+#[path = "chance/flows.rs"]
+mod flows;
 #[path = "stories/law.rs"]
 mod law;
 
@@ -16,6 +22,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Refusal, Report, Run, Time, decide,
     event::{
@@ -33,7 +40,7 @@ use forge_core::{
 };
 use law::Watch;
 
-const STEPS_DEFAULT: u64 = 60_000;
+const STEPS_DEFAULT: u64 = 50_000;
 const SEED_DEFAULT: u64 = 20_261_115;
 /// After this many inputs a run is treated kindly.
 const WILD_STEPS_MAX: u64 = 250;
@@ -76,6 +83,7 @@ const SOMETIMES: &[&str] = &[
     "why blocked",
     "why does not land",
     "why landed already",
+    "why nothing to redo",
     "sent back by a gate",
     "sent back by landing",
     "sent back by itself",
@@ -241,7 +249,9 @@ impl Game {
                 0 => items[n].title.push('!'),
                 1 => {
                     let gone = items.remove(n);
-                    items.iter_mut().for_each(|item| item.after.retain(|id| *id != gone.id));
+                    for item in &mut items {
+                        item.after.retain(|id| *id != gone.id);
+                    }
                 }
                 _ => items[n].tags = [("risk".to_owned(), "high".to_owned())].into(),
             }
@@ -249,7 +259,7 @@ impl Game {
         if self.chance.one_in(8) && !items.is_empty() {
             let n = self.chance.below(items.len());
             match self.chance.below(5) {
-                0 => items[n].id = "..".to_owned(),
+                0 => "..".clone_into(&mut items[n].id),
                 1 => items[n].after.push("nobody".to_owned()),
                 2 => items[n].writes.push("../outside".to_owned()),
                 3 => {
@@ -610,6 +620,7 @@ impl Game {
                 Why::Blocked { .. } => "why blocked",
                 Why::DoesNotLand => "why does not land",
                 Why::LandedAlready => "why landed already",
+                Why::NothingToRedo => "why nothing to redo",
             },
             Event::UnitReopened { by, .. } => match by {
                 SentBack::Gate { .. } => "sent back by a gate",
@@ -688,16 +699,19 @@ impl Game {
                 Phase::Fresh | Phase::Going | Phase::Held(_) => false,
             };
             if is_over && self.run.calls().is_empty() {
-                self.replay();
+                if self.chance.one_in(4) {
+                    self.replay();
+                }
                 return step + 1;
             }
             let input = self.next();
             self.give(&input);
             self.now += 10;
-            if self.chance.one_in(25) {
+            // Reading the flow again is what takes its time.
+            if self.chance.one_in(100) {
                 self.replay();
             }
-            if !self.told.is_empty() && self.chance.one_in(3) {
+            if !self.told.is_empty() && self.chance.one_in(8) {
                 let n = self.chance.below(self.told.len());
                 let again = decide(&self.run, self.now, &self.told[n]).unwrap();
                 let is_tick = decide(&self.run, self.now, &Input::Tick).unwrap();
@@ -706,84 +720,6 @@ impl Game {
             }
         }
         panic!("the run never ends, although the world is kind");
-    }
-}
-
-fn flow_by_chance(chance: &mut Chance) -> String {
-    let mut text =
-        "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
-    text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
-    table_by_chance(chance, &mut text, 1);
-    text
-}
-
-fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
-    use std::fmt::Write;
-    let head = vec!["stage"; depth].join(".");
-    let rows = 1 + chance.below(4);
-    let mut names: Vec<String> = if depth == 1 { vec!["first".to_owned()] } else { vec![] };
-    for row in 0..rows {
-        let name = format!("r{depth}{row}");
-        writeln!(text, "[[{head}]]\nname = \"{name}\"").unwrap();
-        // At the root, `first` stays before everything, so that the list is there.
-        let any = names.get(chance.below(names.len().max(1))).cloned();
-        let firsts = match (any, chance.below(3)) {
-            (_, 0) if depth > 1 => vec![],
-            (Some(any), 1) => vec![any],
-            (_, _) => names.last().cloned().into_iter().collect(),
-        };
-        writeln!(text, "after = {firsts:?}").unwrap();
-        writeln!(text, "rounds = {}\nmisses = {}", chance.below(3), 1 + chance.below(2)).unwrap();
-        let exhausted = chance.of(&["ask", "pass-with-notes", "fail"]);
-        writeln!(text, "exhausted = \"{exhausted}\"").unwrap();
-        if chance.one_in(4) {
-            let when = ["{ param = \"p\", is = [\"b\"] }", "{ item = \"risk\", is = [\"high\"] }"];
-            let when = when[if depth == 1 { 0 } else { chance.below(2) }];
-            writeln!(text, "when = {when}").unwrap();
-        }
-        let kind = chance.below(if depth < 3 { 6 } else { 4 });
-        let is_called = kind < 4;
-        match kind {
-            0 | 1 => writeln!(text, "agent = \"worker\""),
-            2 => writeln!(text, "command = \"true\""),
-            3 => writeln!(text, "deliver = \"it\""),
-            _ => writeln!(text, "each = \"things\"\nat_once = {}", 1 + chance.below(3)),
-        }
-        .unwrap();
-        if kind == 0 && chance.one_in(4) {
-            writeln!(text, "budget = \"0.05\"").unwrap();
-        }
-        let mut gates = Vec::new();
-        for n in 0..chance.below(4) {
-            let check = *chance.of(&[
-                "review = \"critic\"",
-                "review = \"critic\"",
-                "command = \"test\"",
-                "verify = true",
-                "human = \"Well?\", auto = true",
-                "human = \"Well?\"",
-                "check = \"something\"",
-            ]);
-            let redo = (chance.one_in(4) && !firsts.is_empty())
-                .then(|| format!(", redo = \"{}\"", firsts[0]))
-                .unwrap_or_default();
-            let may_advise = check.starts_with("review") || check.starts_with("command");
-            let advisory = if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
-            let when =
-                if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
-            gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
-        }
-        if is_called && chance.one_in(3) {
-            gates.push("{ land = true }".to_owned());
-        }
-        if is_called && !gates.is_empty() && chance.one_in(5) {
-            writeln!(text, "gates_first = true").unwrap();
-        }
-        writeln!(text, "gates = [{}]", gates.join(", ")).unwrap();
-        if !is_called {
-            table_by_chance(chance, text, depth + 1);
-        }
-        names.push(name);
     }
 }
 

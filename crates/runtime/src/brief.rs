@@ -26,10 +26,14 @@ pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) ->
         section(&mut text, "Your part of it", &item_in_words(item));
     }
     let names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
-    section(&mut text, "What you may read", &match names.as_slice() {
-        [] => "Nothing but this brief.".to_owned(),
-        names => format!("In the folder `$FORGE_INBOX`:\n\n- `{}`", names.join("`\n- `")),
-    });
+    section(
+        &mut text,
+        "What you may read",
+        &match names.as_slice() {
+            [] => "Nothing but this brief.".to_owned(),
+            names => format!("In the folder `$FORGE_INBOX`:\n\n- `{}`", names.join("`\n- `")),
+        },
+    );
     if !unit.findings.is_empty() {
         section(&mut text, "What was found, and is to be dealt with", &findings(&unit.findings));
     }
@@ -56,7 +60,13 @@ pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) ->
     );
     let mut must: Vec<&str> = role.must.iter().map(|key| key.name()).collect();
     if let (CallId::Attempt(_), Some(list)) = (call, &stage.list) {
-        let _ = write!(leave, " The list `{list}` belongs into `lists`.");
+        let _ = write!(
+            leave,
+            " The list `{list}` belongs into `lists`: \
+             items with `id` (a letter or digit, then at most 39 letters, digits, `-` or `_`), `title`, \
+             `after` (ids that come first), `writes` (paths that it may change; items with a common \
+             path never run together, and an item without paths runs alone), `tags` and `must`."
+        );
         must.retain(|key| *key != "lists");
     }
     if !must.is_empty() {

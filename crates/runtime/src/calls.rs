@@ -119,7 +119,8 @@ impl Calls {
             }
             Standing::Unclaimed if !is_wanted || starts >= STARTS_MAX => {
                 let why = std::fs::read_to_string(folder.keeper_log()).unwrap_or_default();
-                let without = if is_wanted { Without::NotStarted { why } } else { Without::NeverBegan };
+                let without =
+                    if is_wanted { Without::NotStarted { why } } else { Without::NeverBegan };
                 match voided(&folder).map_err(trouble)? {
                     Voided::ByUs => Ok(Some(report_without(run, call, without))),
                     // A keeper was faster: it is followed, or was heard of, at the next step.
@@ -133,7 +134,8 @@ impl Calls {
                 let handle = watch(&child).map_err(|error| Trouble::file(shop.program, &error))?;
                 let hand = Hand::Child(child, handle);
                 let starts = starts + 1;
-                self.under_way.insert(call.clone(), Followed { folder, hand, starts, stopped: None });
+                self.under_way
+                    .insert(call.clone(), Followed { folder, hand, starts, stopped: None });
                 Ok(None)
             }
         }
@@ -174,7 +176,9 @@ fn voided(folder: &AttemptFolder) -> io::Result<Voided> {
     std::fs::create_dir_all(&folder.path)?;
     Ok(match give_up(folder)? {
         Standing::Void => Voided::ByUs,
-        Standing::Alive(_) | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => Voided::No,
+        Standing::Alive(_) | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
+            Voided::No
+        }
     })
 }
 
@@ -223,7 +227,9 @@ impl Followed {
             // Our keeper may not have claimed its folder yet; then it never will.
             Hand::Child(..) => match give_up(&self.folder).map_err(trouble)? {
                 Standing::Alive(keeper) => keeper.stop(how),
-                Standing::Void | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => Ok(()),
+                Standing::Void | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
+                    Ok(())
+                }
             },
         };
         // A keeper that cannot be told has ended, or is just beginning: the next step knows more.

@@ -11,7 +11,8 @@ use std::{
 
 use forge_agents::Key;
 use forge_core::flow::Flow;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Trouble,
@@ -19,15 +20,23 @@ use crate::{
     text::read_text,
 };
 
-/// The flows that come with Forge: name, text, roles.
-const SHIPPED: &[(&str, &str, &[(&str, &str)])] = &[(
-    "draft",
-    include_str!("../../../flows/draft/flow.toml"),
-    &[
+/// A flow that comes with Forge.
+struct Shipped {
+    name: &'static str,
+    text: &'static str,
+    /// Names and texts.
+    roles: &'static [(&'static str, &'static str)],
+}
+
+/// The flows that come with Forge.
+const SHIPPED: &[Shipped] = &[Shipped {
+    name: "draft",
+    text: include_str!("../../../flows/draft/flow.toml"),
+    roles: &[
         ("writer", include_str!("../../../flows/draft/roles/writer.md")),
         ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
     ],
-)];
+}];
 
 /// The most bytes of a flow or role file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -58,6 +67,23 @@ pub enum Origin {
     Project(PathBuf),
 }
 
+/// One line of `forge flow list` and `forge flow check`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FlowRow {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// `shipped`, or the file.
+    pub origin: String,
+    /// What is wrong with it, if something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The largest number of agent calls that it can make by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_max: Option<u64>,
+}
+
 /// Whom an agent plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
@@ -77,7 +103,8 @@ impl Catalog {
 
     /// The names of all flows, sorted.
     pub fn names(&self) -> Result<Vec<String>, Trouble> {
-        let mut names: Vec<String> = SHIPPED.iter().map(|(name, _, _)| (*name).to_owned()).collect();
+        let mut names: Vec<String> =
+            SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
         if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
             let entries = match fs::read_dir(&dir) {
                 Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
@@ -103,7 +130,10 @@ impl Catalog {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
         let wrong = |error: forge_core::flow::FlowError| {
-            Trouble::usage(error.to_string(), format!("mend the flow, then `forge flow check {name}`"))
+            Trouble::usage(
+                error.to_string(),
+                format!("mend the flow, then `forge flow check {name}`"),
+            )
         };
         let flow = Flow::parse(name, &texts).map_err(wrong)?;
         let found = Found { flow, texts, origin };
@@ -116,7 +146,10 @@ impl Catalog {
     fn collect(&self, name: &str, texts: &mut BTreeMap<String, String>) -> Result<Origin, Trouble> {
         let (text, origin) = self.text(name)?;
         let used = Flow::uses(name, &text).map_err(|error| {
-            Trouble::usage(error.to_string(), format!("mend the flow, then `forge flow check {name}`"))
+            Trouble::usage(
+                error.to_string(),
+                format!("mend the flow, then `forge flow check {name}`"),
+            )
         })?;
         texts.insert(name.to_owned(), text);
         for name in used {
@@ -137,8 +170,8 @@ impl Catalog {
                     }
                 }
             }
-            if let Some((_, text, _)) = SHIPPED.iter().find(|(shipped, _, _)| *shipped == name) {
-                return Ok(((*text).to_owned(), Origin::Shipped));
+            if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
+                return Ok((shipped.text.to_owned(), Origin::Shipped));
             }
         }
         let names = self.names()?;
@@ -162,8 +195,8 @@ impl Catalog {
                 }
             }
         }
-        let shipped = SHIPPED.iter().filter(|(flow, _, _)| found.texts.contains_key(*flow));
-        let mut shipped = shipped.flat_map(|(_, _, roles)| roles.iter());
+        let shipped = SHIPPED.iter().filter(|flow| found.texts.contains_key(flow.name));
+        let mut shipped = shipped.flat_map(|flow| flow.roles.iter());
         let text = text.or_else(|| {
             shipped.find(|(shipped, _)| *shipped == role).map(|(_, text)| (*text).to_owned())
         });
@@ -194,7 +227,10 @@ impl Role {
     /// Reads a role: TOML between two lines of `+++`, if it has any, and then the prompt.
     pub fn parse(name: &str, text: &str) -> Result<Self, Trouble> {
         let wrong = |what: String| {
-            Trouble::usage(format!("the role `{name}`: {what}"), "mend the role, then `forge flow check`")
+            Trouble::usage(
+                format!("the role `{name}`: {what}"),
+                "mend the role, then `forge flow check`",
+            )
         };
         let (head, prompt) = match text.strip_prefix("+++\n") {
             Some(rest) => rest
@@ -202,8 +238,7 @@ impl Role {
                 .ok_or_else(|| wrong("its head has no closing line `+++`".to_owned()))?,
             None => ("", text),
         };
-        let raw: RawRole =
-            toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
+        let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
         let keys = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
         let key = |word: &String| {
             keys.into_iter().find(|key| key.name() == word).ok_or_else(|| {

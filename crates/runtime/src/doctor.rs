@@ -91,7 +91,8 @@ impl Doors {
             Ok(store) => {
                 findings.push(match store.check() {
                     Ok(checked) => {
-                        let (runs, records) = (count(checked.runs, "run"), count(checked.records, "record"));
+                        let (runs, records) =
+                            (count(checked.runs, "run"), count(checked.records, "record"));
                         good(format!("the journal is whole: {runs}, {records}"))
                     }
                     Err(error) => bad(error.into()),
@@ -114,7 +115,10 @@ impl Doors {
                 0 => format!("{} goes on, but nobody drives it", row.run),
                 n => {
                     let calls = count(u64::from(n), "call");
-                    format!("{} goes on, but nobody drives it; {calls} under way when its driver went", row.run)
+                    format!(
+                        "{} goes on, but nobody drives it; {calls} under way when its driver went",
+                        row.run
+                    )
                 }
             };
             note(what, format!("forge resume {}", row.run))
@@ -170,10 +174,6 @@ fn place(home: &Home) -> Finding {
 fn flows(catalog: &Catalog) -> Vec<Finding> {
     match catalog.names() {
         Err(trouble) => vec![bad(trouble)],
-        Ok(names) => names
-            .iter()
-            .filter_map(|name| catalog.flow(name).err())
-            .map(bad)
-            .collect(),
+        Ok(names) => names.iter().filter_map(|name| catalog.flow(name).err()).map(bad).collect(),
     }
 }

@@ -77,6 +77,15 @@ pub enum Sent {
     Journaled,
 }
 
+/// What was made anew from the journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// How many runs were.
+    pub n_made: u32,
+    /// Runs that were not, because they are driven.
+    pub driven: Vec<String>,
+}
+
 /// How a run was left.
 #[derive(Clone, Debug)]
 pub struct Left {
@@ -180,7 +189,10 @@ impl Doors {
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Trouble::usage(
-                format!("the flow `{}` has roles, and no agent is set up to play them", request.flow),
+                format!(
+                    "the flow `{}` has roles, and no agent is set up to play them",
+                    request.flow
+                ),
                 "this version has the scripted agent: `--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
             ));
         };
@@ -189,7 +201,10 @@ impl Doors {
             Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
         })?;
         forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
-            Trouble::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
+            Trouble::usage(
+                format!("{}, {flaw}", path.display()),
+                "mend the scenario, then try again",
+            )
         })?;
         Ok(Some(text))
     }
@@ -254,7 +269,9 @@ impl Doors {
             driver.put(&input, tell)?.map_err(|refusal| refused(id, &refusal))?;
         }
         let stops = match command {
-            Some(Command::Stop { .. } | Command::Interrupt { .. } | Command::Abandon { .. }) => true,
+            Some(Command::Stop { .. } | Command::Interrupt { .. } | Command::Abandon { .. }) => {
+                true
+            }
             Some(
                 Command::Start(_)
                 | Command::Pause { .. }
@@ -276,13 +293,13 @@ impl Doors {
         let sent = store.insert_command(id, now(), &person.door, &person.who, &body)?;
         let began = Instant::now();
         while began.elapsed() < ANSWER_WAIT {
-            if let Some(taken) = self.outcome(&store, id, sent)? {
+            if let Some(taken) = outcome(&store, id, sent)? {
                 return taken.map(|()| Sent::ToDriver);
             }
             // The driver may have gone just now. Then the command is ours to settle.
             if let Ok(lock) = RunLock::take_briefly(&self.home.dir, id) {
                 self.settle(id, lock, None)?;
-                if let Some(taken) = self.outcome(&store, id, sent)? {
+                if let Some(taken) = outcome(&store, id, sent)? {
                     return taken.map(|()| Sent::Journaled);
                 }
             }
@@ -294,28 +311,12 @@ impl Doors {
         ))
     }
 
-    /// What was said to a command, once somebody took it.
-    fn outcome(
-        &self,
-        store: &Store,
-        id: &str,
-        sent: CommandId,
-    ) -> Result<Option<Result<(), Trouble>>, Trouble> {
-        let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
-        match serde_json::from_str::<CommandOutcome>(&text) {
-            Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
-            Ok(CommandOutcome::Refused { why }) => {
-                Ok(Some(Err(Trouble::usage(why, format!("forge status {id}")))))
-            }
-            Err(error) => Err(Trouble::surroundings(
-                format!("the driver's answer cannot be read: {error}"),
-                "forge doctor",
-            )),
-        }
-    }
-
     /// The run that a prefix means.
     pub fn resolve(&self, prefix: &str) -> Result<String, Trouble> {
+        // Nothing is the beginning of everything; whoever says it forgot to say something.
+        if prefix.is_empty() {
+            return Err(Trouble::usage("the run has no name", "forge status"));
+        }
         Ok(self.read_store()?.resolve(prefix)?)
     }
 
@@ -323,9 +324,8 @@ impl Doors {
     pub fn latest(&self) -> Result<String, Trouble> {
         let (rows, _) = self.rows(1)?;
         let row = rows.into_iter().next();
-        row.map(|row| row.run).ok_or_else(|| {
-            Trouble::usage("there are no runs yet", "forge run \"what you want\"")
-        })
+        row.map(|row| row.run)
+            .ok_or_else(|| Trouble::usage("there are no runs yet", "forge run \"what you want\""))
     }
 
     /// The lines of the runs that changed last, at most this many, and how many runs there are.
@@ -354,7 +354,8 @@ impl Doors {
 
     /// Whether a driver holds the run now.
     pub fn is_driven(&self, id: &str) -> bool {
-        matches!(RunLock::take_briefly(&self.home.dir, id), Err(StoreError::Held { .. }))
+        // Other doors hold the lock for a moment, and leave no pid.
+        matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))
     }
 
     /// The run and its records.
@@ -368,9 +369,7 @@ impl Doors {
         let records = self.read_store()?.read(id, from)?;
         records
             .iter()
-            .map(|record| {
-                Ok((record.seq, event::Record { at: record.at, facts: facts(record)? }))
-            })
+            .map(|record| Ok((record.seq, event::Record { at: record.at, facts: facts(record)? })))
             .collect()
     }
 
@@ -384,7 +383,7 @@ impl Doors {
 
     /// A door that finds the files of a run behind makes them anew. If it cannot, they stay behind.
     fn catch_up(&self, id: &str, run: &Run, records: &[Record]) {
-        if let (Ok(_lock), Ok(blobs)) = (RunLock::take_briefly(&self.home.dir, id), self.blobs()) {
+        if let (Ok(_lock), Ok(blobs)) = (RunLock::attempt(&self.home.dir, id), self.blobs()) {
             let mut projector = Projector::new(&self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
             let _stays_behind =
@@ -392,15 +391,27 @@ impl Doors {
         }
     }
 
-    /// Makes all files and rows anew from the records. The number of runs.
-    pub fn rebuild(&self) -> Result<usize, Trouble> {
+    /// Makes all files and rows anew from the records, but those of runs that are driven: their
+    /// drivers do that all the time.
+    pub fn rebuild(&self) -> Result<Rebuilt, Trouble> {
         refuse_agents()?;
+        let mut rebuilt = Rebuilt::default();
+        if let Err(StoreError::Missing { .. }) = Store::open_to_read(&self.home.dir) {
+            return Ok(rebuilt);
+        }
         let mut store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let rows = store.rows()?;
         for found in &rows {
             let id = &found.run;
-            let lock = RunLock::take_briefly(&self.home.dir, id)?;
+            let lock = match RunLock::take_briefly(&self.home.dir, id) {
+                Ok(lock) => lock,
+                Err(StoreError::Held { .. }) => {
+                    rebuilt.driven.push(id.clone());
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             let records = store.read(id, 1)?;
             let run = fold(&records)?;
             store.replace_row(&lock, &crate::drive::row(id, &run))?;
@@ -413,8 +424,28 @@ impl Doors {
             let mut projector = Projector::new(&self.home, id);
             projector.add(&records)?;
             projector.show(&run, records.last().map_or(0, |record| record.seq), &blobs)?;
+            rebuilt.n_made += 1;
         }
-        Ok(rows.len())
+        Ok(rebuilt)
+    }
+}
+
+/// What was said to a command, once somebody took it.
+fn outcome(
+    store: &Store,
+    id: &str,
+    sent: CommandId,
+) -> Result<Option<Result<(), Trouble>>, Trouble> {
+    let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
+    match serde_json::from_str::<CommandOutcome>(&text) {
+        Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
+        Ok(CommandOutcome::Refused { why }) => {
+            Ok(Some(Err(Trouble::usage(why, format!("forge status {id}")))))
+        }
+        Err(error) => Err(Trouble::surroundings(
+            format!("the driver's answer cannot be read: {error}"),
+            "forge doctor",
+        )),
     }
 }
 

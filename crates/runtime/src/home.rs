@@ -31,7 +31,10 @@ impl Home {
         let repository = Repository::find(from)?;
         // Git's answer is read as text. A path that is none would lead to a folder that nobody meant.
         if !repository.common_dir.is_dir() {
-            let what = format!("git says the repository is in {}, and there is no such folder", repository.common_dir.display());
+            let what = format!(
+                "git says the repository is in {}, and there is no such folder",
+                repository.common_dir.display()
+            );
             let next = "if its path has characters that are not UTF-8, move the repository to a path without them";
             return Err(Trouble::surroundings(what, next));
         }
@@ -75,7 +78,8 @@ pub fn new_run_id(request: &str) -> String {
         bytes = std::process::id().to_le_bytes();
     }
     let letters = b"abcdefghijklmnopqrstuvwxyz234567";
-    let tail: String = bytes.iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect();
+    let tail: String =
+        bytes.iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect();
     match slug(request).as_str() {
         "" => format!("{today}-run-{tail}"),
         slug => format!("{today}-{slug}-{tail}"),
@@ -85,7 +89,8 @@ pub fn new_run_id(request: &str) -> String {
 /// The first words of a request, in lower case, with dashes between them.
 fn slug(request: &str) -> String {
     let mut slug = String::new();
-    for word in request.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in request.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
+    {
         let dash = usize::from(!slug.is_empty());
         if slug.len() + dash + word.len() > SLUG_CHARS_MAX {
             if slug.is_empty() {

@@ -157,7 +157,12 @@ pub(crate) fn report_without(run: &Run, call: &CallId, without: Without) -> Repo
 }
 
 /// The gate for an artifact: it is there, has something in it, and can be read as what it is.
-pub(crate) fn look_for_artifact(shop: &Shop<'_>, run: &Run, judgement: &JudgementId, name: &str) -> Report {
+pub(crate) fn look_for_artifact(
+    shop: &Shop<'_>,
+    run: &Run,
+    judgement: &JudgementId,
+    name: &str,
+) -> Report {
     let unit = run.unit(&judgement.attempt.unit);
     let name = artifact_name(name, &judgement.attempt.unit.scope);
     let content = unit.artifacts.get(&name).map(|blob| {
@@ -308,18 +313,15 @@ fn failed_command(command: &str, what: &str, how: &How) -> Finding {
     }
 }
 
-fn worked(
-    attempt: &AttemptId,
-    left: Result<AgentResult, Outcome>,
-    receipt: Receipt,
-) -> Report {
+fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, receipt: Receipt) -> Report {
     let attempt = attempt.clone();
     let (outcome, lists) = match left {
         Err(outcome) => (outcome, Vec::new()),
         Ok(result) => {
-            let lists = result.lists.into_iter().map(|(name, items)| {
-                (name, items.into_iter().map(item).collect::<Vec<Item>>())
-            });
+            let lists = result
+                .lists
+                .into_iter()
+                .map(|(name, items)| (name, items.into_iter().map(item).collect::<Vec<Item>>()));
             let outcome = match (result.status, result.blocker) {
                 (contract::Status::Done, _) => Outcome::Done,
                 (contract::Status::Partial, _) => Outcome::Partial { note: result.summary },

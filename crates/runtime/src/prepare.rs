@@ -124,8 +124,8 @@ impl Shop<'_> {
             secrets: Vec::new(),
             grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
         };
-        let folder = AttemptFolder::create(&path, &spec)
-            .map_err(|error| Trouble::file(&path, &error))?;
+        let folder =
+            AttemptFolder::create(&path, &spec).map_err(|error| Trouble::file(&path, &error))?;
         self.fill_inbox(run, call, &folder, stdin.as_deref())?;
         Ok((folder, env))
     }
@@ -187,9 +187,9 @@ impl Shop<'_> {
 
     fn blob(&self, blob: &forge_core::event::Blob) -> Result<Vec<u8>, Trouble> {
         let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
-        self.blobs.get(&id).map_err(|error| {
-            Trouble::surroundings(error.to_string(), "forge doctor")
-        })
+        self.blobs
+            .get(&id)
+            .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))
     }
 }
 

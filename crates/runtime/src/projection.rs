@@ -69,7 +69,8 @@ impl Projector {
         if let Some(shown) = self.shown {
             return Ok(shown);
         }
-        let shown = last_whole_line(&self.events).map_err(|error| Trouble::file(&self.events, &error))?;
+        let shown =
+            last_whole_line(&self.events).map_err(|error| Trouble::file(&self.events, &error))?;
         self.shown = Some(shown);
         Ok(shown)
     }
@@ -109,11 +110,15 @@ impl Projector {
         self.state = seq;
         let shown = reading::artifacts(run).into_iter();
         let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
-        self.show_artifacts(shown.collect(), blobs)
+        self.show_artifacts(&shown.collect(), blobs)
     }
 
-    fn show_artifacts(&mut self, shown: BTreeMap<PathBuf, Blob>, blobs: &Blobs) -> Result<(), Trouble> {
-        for (path, blob) in &shown {
+    fn show_artifacts(
+        &mut self,
+        shown: &BTreeMap<PathBuf, Blob>,
+        blobs: &Blobs,
+    ) -> Result<(), Trouble> {
+        for (path, blob) in shown {
             if self.artifacts.get(path).is_some_and(|there| there.as_ref() == Some(blob)) {
                 continue;
             }

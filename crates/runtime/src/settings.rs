@@ -109,7 +109,10 @@ impl Settings {
         let settings: Self = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(&text, span.start));
             let what = format!("{}, line {line}: {}", path.display(), explain(error.message()));
-            Trouble::usage(what, format!("mend line {line} of {FILE}, then run the same command again"))
+            Trouble::usage(
+                what,
+                format!("mend line {line} of {FILE}, then run the same command again"),
+            )
         })?;
         settings.check(&path)?;
         Ok(settings)
@@ -130,16 +133,22 @@ impl Settings {
         bounded("wall_minutes", self.limits.wall_minutes, MINUTES_MAX)?;
         bounded("silence_minutes", self.limits.silence_minutes, MINUTES_MAX)?;
         bounded("output_mib", self.limits.output_mib, OUTPUT_MIB_MAX)?;
-        for (name, value) in [("budget", &self.limits.budget), ("call_budget", &self.limits.call_budget)] {
+        for (name, value) in
+            [("budget", &self.limits.budget), ("call_budget", &self.limits.call_budget)]
+        {
             if let Some(value) = value
                 && Money::parse(value).is_none()
             {
-                return Err(wrong(format!("limits.{name} is \"{value}\", which is no amount such as \"2.50\"")));
+                return Err(wrong(format!(
+                    "limits.{name} is \"{value}\", which is no amount such as \"2.50\""
+                )));
             }
         }
         match self.agent.as_deref() {
             None | Some("scripted") => Ok(()),
-            Some(other) => Err(wrong(format!("there is no agent `{other}`; this version has `scripted`"))),
+            Some(other) => {
+                Err(wrong(format!("there is no agent `{other}`; this version has `scripted`")))
+            }
         }
     }
 

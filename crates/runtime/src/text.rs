@@ -31,7 +31,7 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<Option<String>, T
     }
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         let what = format!("{}, line {line}: it is not UTF-8 text", path.display());
         Trouble::usage(what, "save it as UTF-8, then run the same command again")
     })

@@ -51,14 +51,16 @@ impl Trouble {
 
     /// A file that could not be read or written.
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
-        let next = match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                "free some space, then run the same command again; nothing that was journaled is lost"
-            }
-            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
-                "make the folder writable, then run the same command again"
-            }
-            _ => "look at the file, then run the same command again",
+        use std::io::ErrorKind::{
+            PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let kind = error.kind();
+        let next = if [StorageFull, QuotaExceeded].contains(&kind) {
+            "free some space, then run the same command again; nothing that was journaled is lost"
+        } else if [ReadOnlyFilesystem, PermissionDenied].contains(&kind) {
+            "make the folder writable, then run the same command again"
+        } else {
+            "look at the file, then run the same command again"
         };
         Self::surroundings(format!("{}: {error}", path.display()), next)
     }

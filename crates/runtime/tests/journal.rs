@@ -40,7 +40,7 @@ fn the_second_writer_of_a_run_is_refused_by_the_lock_and_told_who_holds_it() {
     assert!(
         matches!(&refused, StoreError::Held { pid: Some(pid), .. } if *pid == std::process::id())
     );
-    assert_eq!(refused.next_step(), format!("forge attach {}", RUNS[0]));
+    assert_eq!(refused.next_step(), format!("forge log {} --follow", RUNS[0]));
     RunLock::take(dir.path(), RUNS[1]).expect("another run has its own lock");
     drop(held);
     RunLock::take(dir.path(), RUNS[0]).expect("the lock goes with its holder");

@@ -10,7 +10,9 @@
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
 use std::{
+    ffi::OsString,
     fmt, io,
+    os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -41,23 +43,25 @@ pub enum NoRepository {
 impl Repository {
     /// The repository that a folder lies in.
     pub fn find(dir: &Path) -> Result<Self, NoRepository> {
-        let said = git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-        let common_dir = PathBuf::from(said);
+        let path = |args: &[&str]| git(dir, args).map(PathBuf::from);
+        let common_dir = path(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
         // In a bare repository there is no checkout; that is no error.
-        let top = git(dir, &["rev-parse", "--path-format=absolute", "--show-toplevel"]).ok();
-        let top = top.filter(|top| !top.is_empty()).map(PathBuf::from);
+        let top = path(&["rev-parse", "--path-format=absolute", "--show-toplevel"]).ok();
+        let top = top.filter(|top| !top.as_os_str().is_empty());
         Ok(Self { common_dir, top })
     }
 
     /// The commit that is checked out, if there is one.
     pub fn head(&self) -> Option<String> {
         let dir = self.top.as_deref().unwrap_or(&self.common_dir);
-        git(dir, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).ok()
+        let commit = git(dir, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).ok()?;
+        commit.into_string().ok()
     }
 }
 
-/// Runs git in a folder without taking locks or asking for passwords, and gives its first line.
-fn git(dir: &Path, args: &[&str]) -> Result<String, NoRepository> {
+/// Runs git in a folder without taking locks or asking for passwords, and gives what it says,
+/// byte for byte, without the line end.
+fn git(dir: &Path, args: &[&str]) -> Result<OsString, NoRepository> {
     let output = Command::new("git")
         .arg("-C")
         .arg(dir)
@@ -68,8 +72,9 @@ fn git(dir: &Path, args: &[&str]) -> Result<String, NoRepository> {
         .output()
         .map_err(NoRepository::NoGit)?;
     if output.status.success() {
-        let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text.lines().next().unwrap_or_default().to_owned())
+        let mut said = output.stdout;
+        said.pop_if(|last| *last == b'\n');
+        Ok(OsString::from_vec(said))
     } else {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Err(NoRepository::Refused { dir: dir.to_owned(), said })
@@ -113,6 +118,16 @@ mod tests {
             assert_eq!(found.common_dir, root.join(".git"));
             assert_eq!(found.top.as_deref(), Some(root));
         });
+    }
+
+    #[test]
+    fn a_path_is_found_as_it_is_whatever_is_in_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = OsString::from_vec(b"a \xff\nb".to_vec());
+        let root = folder.path().canonicalize().unwrap().join(name);
+        let init = Command::new("git").args(["init", "--quiet"]).arg(&root).status().unwrap();
+        assert!(init.success());
+        assert_eq!(Repository::find(&root).unwrap().common_dir, root.join(".git"));
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(crate) struct Answer {
     run: String,
     /// The question, such as Q1
     question: String,
-    /// What you choose; `forge status RUN` says what each does
-    #[arg(value_enum)]
+    /// approve, revise, retry, waive or give-up; see `forge status RUN`
+    #[arg(value_enum, hide_possible_values = true)]
     choice: Choice,
     /// Your words; for `waive`, first the name of the gate
     words: Vec<String>,
@@ -39,9 +39,10 @@ impl Answer {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let run = doors.resolve(&self.run)?;
-        let question: QuestionId = self.question.parse().map_err(|error| {
-            Trouble::usage(format!("{error}"), format!("forge status {run}"))
-        })?;
+        let question: QuestionId = self
+            .question
+            .parse()
+            .map_err(|error| Trouble::usage(format!("{error}"), format!("forge status {run}")))?;
         let mut words = self.words;
         let answer = match self.choice {
             Choice::Approve => event::Answer::Approve,
@@ -64,7 +65,8 @@ impl Answer {
             Sent::ToDriver => screen::say(&format!("{question} is answered, and the run goes on")),
             Sent::Journaled => {
                 let view = doors.view(&run)?;
-                let now = format!("{question} is answered; the run is now {}", view.row.standing.word());
+                let now =
+                    format!("{question} is answered; the run is now {}", view.row.standing.word());
                 screen::say(&match view.row.standing {
                     Standing::Going | Standing::Limited => {
                         format!("{question} is answered; go on with: forge resume {run}")

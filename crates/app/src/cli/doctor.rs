@@ -6,6 +6,7 @@ use clap::Args;
 use forge_runtime::{
     Trouble,
     doctor::{Finding, Health, Salvaged},
+    doors::Rebuilt,
 };
 
 use super::{doors, say_json};
@@ -17,7 +18,7 @@ pub(crate) struct Doctor {
     /// Make all files that show runs anew from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
-    /// Export all records that are whole out of a damaged journal, into this new folder
+    /// Export all records that are whole into this new folder
     #[arg(long, value_name = "FOLDER")]
     salvage: Option<PathBuf>,
     /// Print JSON
@@ -38,9 +39,11 @@ impl Doctor {
             return Ok(ExitCode::SUCCESS);
         }
         if self.rebuild {
-            let n = doors.rebuild()?;
-            let n = u32::try_from(n).unwrap_or(u32::MAX);
-            screen::say(&format!("made the files of {} anew", screen::count(n, "run")));
+            let Rebuilt { n_made, driven } = doors.rebuild()?;
+            screen::say(&format!("made the files of {} anew", screen::count(n_made, "run")));
+            for run in driven {
+                screen::say(&format!("left {run} to its driver"));
+            }
             return Ok(ExitCode::SUCCESS);
         }
         let findings = doors.examine();

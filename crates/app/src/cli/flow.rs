@@ -6,9 +6,8 @@ use clap::{Args, Subcommand};
 use forge_core::flow::{self, Check, Condition, Exhausted, Gate, Order, Stage, Weight, When, Work};
 use forge_runtime::{
     Trouble,
-    catalog::{Catalog, Found, Origin},
+    catalog::{Catalog, FlowRow, Found, Origin},
 };
-use serde::Serialize;
 
 use super::{doors, say_json};
 use crate::screen;
@@ -44,23 +43,6 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// One line of `forge flow list`.
-#[derive(Serialize, schemars::JsonSchema)]
-pub(crate) struct FlowRow {
-    /// Its name.
-    pub(crate) name: String,
-    /// What it is for.
-    pub(crate) description: String,
-    /// `shipped`, or the file.
-    pub(crate) origin: String,
-    /// What is wrong with it, if something is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) problem: Option<String>,
-    /// The largest number of agent calls that it can make by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) calls_max: Option<u64>,
 }
 
 impl Flow {
@@ -156,7 +138,12 @@ fn show(found: &Found) -> String {
     let flow::Flow { name, description, params, stages } = &found.flow;
     let mut text = format!("{name}  {description}");
     for (name, param) in params {
-        let _ = write!(text, "\n  --param {name}={}  (default {})", param.values.join("|"), param.default);
+        let _ = write!(
+            text,
+            "\n  --param {name}={}  (default {})",
+            param.values.join("|"),
+            param.default
+        );
     }
     table(&mut text, stages, 1);
     let most = found.flow.calls_max().0;
@@ -205,11 +192,15 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         (None, Weight::Binding) => String::new(),
     };
     let rounds = match (&gate.check, stage.exhausted) {
-        (Check::Review { .. }, Exhausted::Ask) => format!(", {} rounds, then you are asked", stage.rounds),
+        (Check::Review { .. }, Exhausted::Ask) => {
+            format!(", {} rounds, then you are asked", stage.rounds)
+        }
         (Check::Review { .. }, Exhausted::PassWithNotes) => {
             format!(", {} rounds, then it passes with notes", stage.rounds)
         }
-        (Check::Review { .. }, Exhausted::Fail) => format!(", {} rounds, then it fails", stage.rounds),
+        (Check::Review { .. }, Exhausted::Fail) => {
+            format!(", {} rounds, then it fails", stage.rounds)
+        }
         (
             Check::Artifact { .. }
             | Check::Command { .. }

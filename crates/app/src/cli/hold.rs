@@ -67,4 +67,3 @@ impl Abandon {
         Ok(ExitCode::SUCCESS)
     }
 }
-

@@ -3,7 +3,12 @@
 use std::{process::ExitCode, thread, time::Duration};
 
 use clap::Args;
-use forge_core::{Run, event::Record, run::Phase, view::sentence};
+use forge_core::{
+    Run,
+    event::Record,
+    run::Phase,
+    view::{LogLine, sentence},
+};
 use forge_runtime::{Trouble, doors::Doors};
 
 use super::{doors, named_or_latest};
@@ -51,8 +56,8 @@ impl Log {
 
     fn say(&self, seq: u64, record: &Record) {
         if self.json {
-            let line = serde_json::json!({ "seq": seq, "at": record.at, "facts": record.facts });
-            screen::say(&line.to_string());
+            let line = LogLine { seq, record: record.clone() };
+            screen::say_as_it_is(&serde_json::to_string(&line).expect("a record can be written"));
         } else {
             for fact in &record.facts {
                 let at = screen::day_and_clock(record.at);

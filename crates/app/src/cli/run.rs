@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     event::{Approvals, Record},
     money::Money,
-    view::{RunView, Standing, sentence},
+    view::{RunLine, RunView, Standing, sentence},
 };
 use forge_runtime::{
     Trouble,
@@ -22,22 +22,22 @@ use crate::screen;
 pub(crate) struct Run {
     /// What you want, in plain words
     request: String,
-    /// The flow to follow (`forge flow list`)
+    /// The flow, see `forge flow list`
     #[arg(long, default_value = "draft", value_name = "NAME")]
     flow: String,
     /// A choice that the flow offers, such as effort=S
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Let checkpoints that allow it pass by themselves if every review passed
+    /// Pass checkpoints that allow it if all reviews pass
     #[arg(long)]
     auto: bool,
-    /// What the whole run may cost, in dollars, such as 2.50
+    /// What the run may cost in dollars, such as 2.50
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<String>,
     /// What the scripted agent plays from
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// One JSON object for each record, and one for how the run was left
+    /// Print a JSON object for each record and for the end
     #[arg(long)]
     json: bool,
 }
@@ -47,10 +47,10 @@ pub(crate) struct Run {
 pub(crate) struct Resume {
     /// The run; the latest if none is named
     run: Option<String>,
-    /// A new cap for the whole run, in dollars
+    /// A new cap in dollars for the whole run
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<String>,
-    /// One JSON object for each record, and one for how the run was left
+    /// Print a JSON object for each record and for the end
     #[arg(long)]
     json: bool,
 }
@@ -82,7 +82,8 @@ impl Form {
                 }
             }
             Self::Json => {
-                screen::tell(&serde_json::to_string(record).expect("a record can be written"));
+                let line = serde_json::to_string(record).expect("a record can be written");
+                screen::tell_as_it_is(&line);
             }
         }
     }
@@ -112,12 +113,8 @@ impl Resume {
         let doors = doors()?;
         let run = named_or_latest(&doors, self.run.as_deref())?;
         let budget = self.budget.as_deref().map(amount).transpose()?;
-        let left = doors.resume(
-            &run,
-            budget,
-            &mut |run| form.began(run),
-            &mut |record| form.tell(record),
-        )?;
+        let left = doors
+            .resume(&run, budget, &mut |run| form.began(run), &mut |record| form.tell(record))?;
         leave(&doors, &left, form)
     }
 }
@@ -130,8 +127,9 @@ fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
     let view = doors.view(&left.run)?;
     match form {
         Form::Json => {
-            let end = serde_json::json!({ "run": left.run, "standing": standing, "asked": view.asked });
-            screen::tell(&end.to_string());
+            let (run, asked) = (left.run.clone(), view.asked);
+            let line = RunLine::Left { run, standing, asked };
+            screen::tell_as_it_is(&serde_json::to_string(&line).expect("a view can be written"));
         }
         Form::Sentences => {
             screen::tell("");
@@ -158,28 +156,29 @@ fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
 
 fn amount(text: &str) -> Result<Money, Trouble> {
     let text = text.strip_prefix('$').unwrap_or(text);
-    Money::parse(text).filter(|amount| amount.0 > 0).ok_or_else(|| {
-        Trouble::usage(format!("`{text}` is no amount in dollars"), "--budget 2.50")
-    })
+    Money::parse(text)
+        .filter(|amount| amount.0 > 0)
+        .ok_or_else(|| Trouble::usage(format!("`{text}` is no amount in dollars"), "--budget 2.50"))
 }
 
 /// The next command for a run that was left like this.
 pub(crate) fn next_step(view: &RunView) -> Option<String> {
     let run = &view.row.run;
     match view.row.standing {
-        Standing::Going | Standing::Limited => Some(format!("forge resume {run}")),
-        Standing::Waiting => None, // the questions say it
-        Standing::Paused | Standing::Interrupted | Standing::Stopped => {
-            Some(format!("forge resume {run}"))
-        }
         Standing::Parked if view.budget.is_some() => {
             Some(format!("forge resume {run} --budget AMOUNT"))
         }
-        Standing::Parked => Some(format!("forge resume {run}")),
+        Standing::Going
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked => Some(format!("forge resume {run}")),
         Standing::Escalated => Some(format!("mend the cause, then forge resume {run}")),
         Standing::Failed | Standing::Blocked => {
-            Some(format!("forge log {run}\nthen, if it can be mended: forge resume {run}"))
+            Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
         }
-        Standing::Done | Standing::Abandoned => None,
+        // What a run waits for is said by its questions.
+        Standing::Waiting | Standing::Done | Standing::Abandoned => None,
     }
 }

@@ -91,7 +91,8 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         let _ = write!(text, "\n  {}", screen::wrap(&row.why, 2, width));
     }
     let _ = write!(text, "\n  request  {}", screen::cut(&view.request, width.saturating_sub(11)));
-    let _ = write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
+    let _ =
+        write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let _ = write!(
         text,

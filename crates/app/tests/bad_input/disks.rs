@@ -14,9 +14,12 @@ impl Disk {
     fn mount(world: &World, mib: u32) -> Option<Self> {
         let on = world.repo.clone();
         let size = format!("size={mib}m");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&on).status();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&on).status();
         if !mounted.is_ok_and(|status| status.success()) {
-            eprintln!("\n!!! NOT PROVED: no disk can be mounted here, which takes a superuser !!!\n");
+            eprintln!(
+                "\n!!! NOT PROVED: no disk can be mounted here, which takes a superuser !!!\n"
+            );
             return None;
         }
         world.make_repository();
@@ -24,7 +27,8 @@ impl Disk {
     }
 
     fn remount(&self, how: &str) {
-        let status = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.on).status();
+        let status =
+            Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.on).status();
         assert!(status.unwrap().success());
     }
 
@@ -66,7 +70,10 @@ fn a_full_disk_loses_nothing_that_was_journaled_and_resume_finishes_when_there_i
             if said.code == WRONG {
                 refusals += 1;
                 let told = said.err.to_lowercase();
-                assert!(told.contains("full") || told.contains("no space"), "{leave} bytes left, {args:?}: {said}");
+                assert!(
+                    told.contains("full") || told.contains("no space"),
+                    "{leave} bytes left, {args:?}: {said}"
+                );
                 has(&said.err, &["free some space", "next: "]);
             }
         }
@@ -148,7 +155,13 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
     has(&world.ok(&["status", &run]), &["Is this the document you want?"]);
     has(&world.ok(&["log", &run]), &["Q1 is asked"]);
     has(&world.ok(&["doctor"]), &["the journal is whole"]);
-    for args in [vec!["run", "more"], vec!["resume", &run], vec!["answer", &run, "Q1", "approve"], vec!["stop", &run], vec!["doctor", "--rebuild"]] {
+    for args in [
+        vec!["run", "more"],
+        vec!["resume", &run],
+        vec!["answer", &run, "Q1", "approve"],
+        vec!["stop", &run],
+        vec!["doctor", "--rebuild"],
+    ] {
         let said = world.refused(&args);
         has(&said, &["error: ", "writ", "next: make the folder writable"]);
     }

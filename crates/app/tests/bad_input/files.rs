@@ -7,7 +7,11 @@ use crate::world::{CONTENT, DONE, World, has};
 /// A flow is refused by `check`, by `show` and by `run`, in the same words, and nothing is made.
 #[track_caller]
 fn refused(world: &World, name: &str, expected: &[&str]) {
-    for args in [vec!["flow", "check", name], vec!["flow", "show", name], vec!["run", "--flow", name, "do it"]] {
+    for args in [
+        vec!["flow", "check", name],
+        vec!["flow", "show", name],
+        vec!["run", "--flow", name, "do it"],
+    ] {
         let said = world.refused(&args);
         has(&said, &["error: ", "next: "]);
         has(&said, expected);
@@ -28,22 +32,54 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (String::new(), &["it has no stages"]),
         (stage.to_owned(), &["stage `a` has neither work nor gates"]),
         (format!("{command}agent = \"worker\"\n"), &["stage `a` has more than one of"]),
-        (format!("{stage}agent = \"nobody\"\n"), &["role `nobody`", "next: write .forge/roles/nobody.md"]),
+        (
+            format!("{stage}agent = \"nobody\"\n"),
+            &["role `nobody`", "next: write .forge/roles/nobody.md"],
+        ),
         (format!("{stage}agent = \"../nobody\"\n"), &["stage `a`", "`../nobody`"]),
-        (format!("{command}after = [\"b\"]\n"), &["stage `a` waits for `b`, which is not a stage above it"]),
+        (
+            format!("{command}after = [\"b\"]\n"),
+            &["stage `a` waits for `b`, which is not a stage above it"],
+        ),
         (format!("{command}{command}"), &["stage `a` has the name of a stage above it"]),
-        ("[[stage]]\nname = \"../a\"\ncommand = \"true\"\n".to_owned(), &["stage `../a` has a name that is not plain"]),
-        (format!("{command}reads = [\"plan.md\"]\n"), &["stage `a` reads `plan.md` before any stage writes it"]),
+        (
+            "[[stage]]\nname = \"../a\"\ncommand = \"true\"\n".to_owned(),
+            &["stage `../a` has a name that is not plain"],
+        ),
+        (
+            format!("{command}reads = [\"plan.md\"]\n"),
+            &["stage `a` reads `plan.md` before any stage writes it"],
+        ),
         (format!("{command}writes = [\"../plan.md\"]\n"), &["writes `../plan.md`"]),
         (format!("{command}writes = [\"/plan.md\"]\n"), &["writes `/plan.md`"]),
         (format!("{command}writes = [\"request.md\"]\n"), &["which is the user's"]),
-        (format!("{stage}each = \"tasks\"\n[[stage.stage]]\nname = \"b\"\ncommand = \"true\"\n"), &["stage `a` goes over the list `tasks`"]),
-        (format!("{command}when = {{ param = \"size\", is = [\"S\"] }}\n"), &["condition on `size`"]),
-        (format!("[params]\nsize = {{ values = [\"S\"], default = \"S\" }}\n{command}when = {{ param = \"size\", is = [\"X\"] }}\n"), &["`size` = `X`, which it can never be"]),
-        (format!("[params]\nsize = {{ values = [\"S\"], default = \"M\" }}\n{command}"), &["default of `size`"]),
-        (format!("{command}gates = [{{ human = \"x\", command = \"y\" }}]\n"), &["stage `a` has a gate without exactly one of"]),
+        (
+            format!("{stage}each = \"tasks\"\n[[stage.stage]]\nname = \"b\"\ncommand = \"true\"\n"),
+            &["stage `a` goes over the list `tasks`"],
+        ),
+        (
+            format!("{command}when = {{ param = \"size\", is = [\"S\"] }}\n"),
+            &["condition on `size`"],
+        ),
+        (
+            format!(
+                "[params]\nsize = {{ values = [\"S\"], default = \"S\" }}\n{command}when = {{ param = \"size\", is = [\"X\"] }}\n"
+            ),
+            &["`size` = `X`, which it can never be"],
+        ),
+        (
+            format!("[params]\nsize = {{ values = [\"S\"], default = \"M\" }}\n{command}"),
+            &["default of `size`"],
+        ),
+        (
+            format!("{command}gates = [{{ human = \"x\", command = \"y\" }}]\n"),
+            &["stage `a` has a gate without exactly one of"],
+        ),
         (format!("{command}gates = [{{ human = \"x\", redo = \"z\" }}]\n"), &["sends back to `z`"]),
-        (format!("{command}gates = [{{ human = \"x\", advisory = true }}]\n"), &["cannot merely advise"]),
+        (
+            format!("{command}gates = [{{ human = \"x\", advisory = true }}]\n"),
+            &["cannot merely advise"],
+        ),
         (format!("{command}rounds = 1000\n"), &["rounds = 1000", "between 0 and 20"]),
         (format!("{command}misses = 0\n"), &["misses = 0"]),
         (format!("{command}rounds = -1\n"), &["line 5"]),
@@ -58,7 +94,10 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
     refused(&world, "f", &["calls itself `other`"]);
     world.write(".forge/flows/f.toml", b"name = \"f\"\n# caf\xe9\n");
     refused(&world, "f", &["f.toml, line 2", "not UTF-8"]);
-    world.write(".forge/flows/f.toml", format!("name = \"f\"\nx = {}{}\n", "[".repeat(100_000), "]".repeat(100_000)));
+    world.write(
+        ".forge/flows/f.toml",
+        format!("name = \"f\"\nx = {}{}\n", "[".repeat(100_000), "]".repeat(100_000)),
+    );
     refused(&world, "f", &["flow `f`"]);
 }
 
@@ -66,9 +105,15 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
 fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
     let world = World::new();
     for gate in ["verify = true", "land = true", "check = \"x\""] {
-        world.flow("f", &format!("[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{{ {gate} }}]\n"));
+        world.flow(
+            "f",
+            &format!("[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{{ {gate} }}]\n"),
+        );
         has(&world.ok(&["flow", "check", "f"]), &["is right"]);
-        has(&world.refused(&["run", "--flow", "f", "x"]), &["stage `a`", "this version cannot do", "next: "]);
+        has(
+            &world.refused(&["run", "--flow", "f", "x"]),
+            &["stage `a`", "this version cannot do", "next: "],
+        );
     }
     assert!(world.is_untouched());
 }
@@ -95,7 +140,14 @@ fn a_flow_that_is_no_file_is_refused() {
     fs::create_dir(flows.join("folder.toml")).unwrap();
     refused(&world, "folder", &["folder.toml is not a file"]);
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, flows.join("pipe.toml"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        flows.join("pipe.toml"),
+        rustix::fs::FileType::Fifo,
+        mode,
+        0,
+    )
+    .unwrap();
     refused(&world, "pipe", &["pipe.toml is not a file"]);
     symlink("/dev/zero", flows.join("zero.toml")).unwrap();
     refused(&world, "zero", &["zero.toml is not a file"]);
@@ -162,7 +214,14 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
     has(&world.refused(&run), &["forge.toml is not a file"]);
     fs::remove_dir(world.repo.join("forge.toml")).unwrap();
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, world.repo.join("forge.toml"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        world.repo.join("forge.toml"),
+        rustix::fs::FileType::Fifo,
+        mode,
+        0,
+    )
+    .unwrap();
     has(&world.refused(&run), &["forge.toml is not a file"]);
     assert!(world.is_untouched());
 }
@@ -179,7 +238,10 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
         ("scenario = 1\n[[play]]\ncrash = \"boom\"\n", &["line 3", "boom"]),
         ("scenario = 1\n[[play]]\nusage = { cost = 3 }\n", &["line 3"]),
         ("scenario = 1\n[[play]]\nexit = 256\n", &["line 3"]),
-        ("scenario = 1\n[[play]]\nlimit = { kind = \"moon\", reset_in_ms = 1 }\n", &["line 3", "moon"]),
+        (
+            "scenario = 1\n[[play]]\nlimit = { kind = \"moon\", reset_in_ms = 1 }\n",
+            &["line 3", "moon"],
+        ),
         ("scenario = 1\n[[play]]\nresult = { verdct = \"pass\" }\n", &["line 3", "verdict"]),
         ("scenario = 1\n[[play]\n", &["line 2"]),
     ] {
@@ -188,7 +250,10 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
         has(&said, &["error: ", "play.toml", "next: "]);
         has(&said, expected);
     }
-    has(&world.refused(&["run", "do it", "--scenario", "gone.toml"]), &["there is no scenario gone.toml", "next: "]);
+    has(
+        &world.refused(&["run", "do it", "--scenario", "gone.toml"]),
+        &["there is no scenario gone.toml", "next: "],
+    );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
     has(&world.refused(&["run", "do it"]), &["no agent is set up", "--scenario FILE"]);
     world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");

@@ -83,7 +83,7 @@ fn a_database_that_was_cut_short_is_named_and_left_alone() {
     let file = fs::OpenOptions::new().write(true).open(world.database()).unwrap();
     file.set_len(length / 2).unwrap();
     stays_as_it_is(&world, &run);
-    salvage(&world);
+    assert!(salvage(&world).iter().all(|(_, n)| *n == 4), "what shows the runs fills the gaps");
 }
 
 #[test]
@@ -93,16 +93,32 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     let mut found = fs::read(world.database()).unwrap();
     // The last record of the last run: the words of its question.
     let needle = b"question_asked";
-    let at = (0..found.len() - needle.len()).rev().find(|at| found[*at..].starts_with(needle)).unwrap();
+    let at =
+        (0..found.len() - needle.len()).rev().find(|at| found[*at..].starts_with(needle)).unwrap();
     found[at] ^= 1;
     fs::write(world.database(), found).unwrap();
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["WRONG", "forge.db is damaged", "--salvage"]);
+    // What shows the runs holds a second copy. First without it, then with it.
+    for id in &ids {
+        let folder = world.place().join("runs").join(id);
+        fs::rename(folder.join("events.jsonl"), folder.join("kept")).unwrap();
+    }
     let records = salvage(&world);
     assert_eq!(records.iter().map(|(_, n)| n).max(), Some(&4), "one run is whole: {records:?}");
-    assert_eq!(records.iter().map(|(_, n)| n).min(), Some(&3), "all before the damage: {records:?}");
+    assert_eq!(
+        records.iter().map(|(_, n)| n).min(),
+        Some(&3),
+        "all before the damage: {records:?}"
+    );
     assert_eq!(records.len(), ids.len());
+    for id in &ids {
+        let folder = world.place().join("runs").join(id);
+        fs::rename(folder.join("kept"), folder.join("events.jsonl")).unwrap();
+    }
+    fs::remove_dir_all(world.beside("salvaged")).unwrap();
+    assert!(salvage(&world).iter().all(|(_, n)| *n == 4), "the copy fills the gap");
     stays_as_it_is(&world, &run);
 }
 
@@ -160,7 +176,10 @@ fn salvage_refuses_a_folder_that_is_there_and_changes_nothing() {
     let before = bytes(&world.database());
     let there = world.beside("there");
     fs::create_dir(&there).unwrap();
-    has(&world.refused(&["doctor", "--salvage", there.to_str().unwrap()]), &["is there already", "next: "]);
+    has(
+        &world.refused(&["doctor", "--salvage", there.to_str().unwrap()]),
+        &["is there already", "next: "],
+    );
     assert_eq!(salvage(&world).len(), 2, "a healthy journal can be exported too");
     assert_eq!(bytes(&world.database()), before);
 }

@@ -28,7 +28,9 @@ fn outside_a_repository_every_command_says_where_it_belongs() {
     let folder = tempfile::tempdir().unwrap();
     for args in ALL {
         let mut command = Command::new(FORGE);
-        let said = finish(command.args(args).current_dir(folder.path()).env("GIT_CEILING_DIRECTORIES", "/"));
+        let said = finish(
+            command.args(args).current_dir(folder.path()).env("GIT_CEILING_DIRECTORIES", "/"),
+        );
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
         has(&said.err, &["is not in a git repository", "next: ", "git init"]);
     }
@@ -51,7 +53,8 @@ fn a_bare_repository_can_have_runs() {
     let bare = world.beside("bare.git");
     world.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     let play = world.write("play.toml", CONTENT);
-    let mut command = world.command(&["run", "--auto", "do it", "--scenario", play.to_str().unwrap()]);
+    let mut command =
+        world.command(&["run", "--auto", "do it", "--scenario", play.to_str().unwrap()]);
     let said = finish(command.current_dir(&bare));
     assert_eq!(said.code, DONE, "{said}");
     assert!(bare.join("forge/forge.db").exists());
@@ -106,18 +109,23 @@ fn no_home_and_no_name_are_no_reason_to_stop() {
     world.scenario(CONTENT);
     let home = world.beside("home");
     fs::create_dir(&home).unwrap();
-    fs::set_permissions(&home, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o0)).unwrap();
     for home in [home.as_os_str(), OsStr::new("/nowhere"), OsStr::new("")] {
-        let said = finish(world.command(&["run", "--auto", "do it"]).env("HOME", home).env_remove("USER"));
+        let said =
+            finish(world.command(&["run", "--auto", "do it"]).env("HOME", home).env_remove("USER"));
         assert_eq!(said.code, DONE, "{said}");
     }
-    let said = finish(world.command(&["run", "--auto", "do it"]).env_remove("HOME").env("TZ", "Nowhere/Land"));
+    let said = finish(
+        world.command(&["run", "--auto", "do it"]).env_remove("HOME").env("TZ", "Nowhere/Land"),
+    );
     assert_eq!(said.code, DONE, "{said}");
 }
 
 #[test]
 fn paths_with_spaces_quotes_and_other_letters_work() {
-    for name in ["with space", "it's \"quoted\"", "ünïcödé 日本 🦀", "$HOME;`id`&|<>", "-dash", "a%20b?#"] {
+    for name in
+        ["with space", "it's \"quoted\"", "ünïcödé 日本 🦀", "$HOME;`id`&|<>", "-dash", "a%20b?#"]
+    {
         let world = World::named(name);
         world.scenario(CONTENT);
         let said = world.forge(&["run", "do it"]);
@@ -139,7 +147,8 @@ fn a_repository_whose_path_is_not_text_is_refused_and_no_other_folder_is_made() 
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
         has(&said.err, &["error: ", "UTF-8", "next: "]);
     }
-    let beside: Vec<_> = fs::read_dir(world.beside("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let beside: Vec<_> =
+        fs::read_dir(world.beside("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(beside, [OsStr::from_bytes(b"caf\xe9")], "nothing was made beside it");
     assert!(world.is_untouched());
 }

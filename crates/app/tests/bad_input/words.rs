@@ -8,23 +8,54 @@ use crate::world::{CONTENT, DONE, WAITS, WRONG, World, has};
 fn amounts_that_are_none_are_refused() {
     let world = World::new();
     world.scenario(CONTENT);
-    for amount in ["abc", "0", "0.0", "-1", "NaN", "inf", "1e3", "", " ", "1.2.3", "0.0000001", "99999999999999999999", "1,5", "£3"] {
+    for amount in [
+        "abc",
+        "0",
+        "0.0",
+        "-1",
+        "NaN",
+        "inf",
+        "1e3",
+        "",
+        " ",
+        "1.2.3",
+        "0.0000001",
+        "99999999999999999999",
+        "1,5",
+        "£3",
+    ] {
         let said = world.refused(&["run", "do it", &format!("--budget={amount}")]);
         has(&said, &["error: ", amount, "dollars", "next: --budget 2.50"]);
         world.refused(&["run", "do it", "--budget", amount]);
     }
     assert!(world.is_untouched());
-    assert_eq!(world.forge(&["run", "--auto", "do it", "--budget", "$2.5"]).code, DONE, "a dollar sign does no harm");
+    assert_eq!(
+        world.forge(&["run", "--auto", "do it", "--budget", "$2.5"]).code,
+        DONE,
+        "a dollar sign does no harm"
+    );
 }
 
 #[test]
 fn params_that_are_none_are_refused() {
     let world = World::new();
     world.flow("p", "[params]\nsize = { values = [\"S\"], default = \"S\" }\n[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
-    for (param, expected) in [("size", "has no `=`"), ("=S", "no parameter ``"), ("size=", "can be S, not ``"), ("size=S=S", "not `S=S`"), ("Size=S", "no parameter `Size`")] {
-        has(&world.refused(&["run", "--flow", "p", "x", "--param", param]), &["error: ", expected, "next: "]);
+    for (param, expected) in [
+        ("size", "has no `=`"),
+        ("=S", "no parameter ``"),
+        ("size=", "can be S, not ``"),
+        ("size=S=S", "not `S=S`"),
+        ("Size=S", "no parameter `Size`"),
+    ] {
+        has(
+            &world.refused(&["run", "--flow", "p", "x", "--param", param]),
+            &["error: ", expected, "next: "],
+        );
     }
-    has(&world.refused(&["run", "--flow", "p", "x", "--param", "size=S", "--param", "size=S"]), &["`size` is given twice"]);
+    has(
+        &world.refused(&["run", "--flow", "p", "x", "--param", "size=S", "--param", "size=S"]),
+        &["`size` is given twice"],
+    );
     has(&world.refused(&["run", "x", "--param", "size=S"]), &["error: "]);
     assert!(world.is_untouched());
 }
@@ -45,16 +76,32 @@ fn requests_that_say_nothing_are_refused() {
 fn any_other_request_is_taken_as_it_is() {
     let world = World::new();
     world.scenario(CONTENT);
-    let odd = ["../../etc/passwd", "日本語で書いて", "a\0b".trim_end_matches("\0b"), "--help me", "\u{1b}[31mred", &"x".repeat(100_000)];
+    let odd = [
+        "../../etc/passwd",
+        "日本語で書いて",
+        "a\0b".trim_end_matches("\0b"),
+        "--help me",
+        "\u{1b}[31mred",
+        &"x".repeat(100_000),
+    ];
     for request in odd {
         let said = world.forge(&["run", "--auto", "--", request]);
         assert_eq!(said.code, DONE, "{said}");
         let run = world.latest();
         assert_eq!(world.view(&run)["request"], request);
-        assert!(run.len() <= 54 && run.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'), "{run}");
+        assert!(
+            run.len() <= 54 && run.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+            "{run}"
+        );
         let shown = world.ok(&["status", &run]);
-        assert!(!shown.contains('\x1b'), "what somebody wrote does not steer the terminal: {shown:?}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 80 || line.contains("folder")), "{shown}");
+        assert!(
+            !shown.contains('\x1b'),
+            "what somebody wrote does not steer the terminal: {shown:?}"
+        );
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= 80 || line.contains("folder")),
+            "{shown}"
+        );
     }
 }
 
@@ -63,7 +110,20 @@ fn ids_that_lead_elsewhere_are_refused_by_every_command() {
     let world = World::new();
     world.scenario(CONTENT);
     assert_eq!(world.forge(&["run", "do it"]).code, WAITS);
-    for id in ["../x", "/etc", "..", ".", "", "a/b", "a\\b", "%", "*", "20_", "2026'; drop table runs; --", "-x"] {
+    for id in [
+        "../x",
+        "/etc",
+        "..",
+        ".",
+        "",
+        "a/b",
+        "a\\b",
+        "%",
+        "*",
+        "20_",
+        "2026'; drop table runs; --",
+        "-x",
+    ] {
         for args in [
             vec!["status", "--", id],
             vec!["log", "--", id],
@@ -87,7 +147,12 @@ fn words_that_are_not_utf8_are_refused_and_not_guessed() {
     let world = World::new();
     world.scenario(CONTENT);
     let odd = OsStr::from_bytes(b"caf\xe9");
-    for args in [vec![OsStr::new("run"), odd], vec![OsStr::new("status"), odd], vec![odd], vec![OsStr::new("flow"), OsStr::new("show"), odd]] {
+    for args in [
+        vec![OsStr::new("run"), odd],
+        vec![OsStr::new("status"), odd],
+        vec![odd],
+        vec![OsStr::new("flow"), OsStr::new("show"), odd],
+    ] {
         let said = world.forge(&args);
         assert_eq!(said.code, WRONG, "{said}");
         has(&said.err, &["error: "]);
@@ -96,7 +161,13 @@ fn words_that_are_not_utf8_are_refused_and_not_guessed() {
     // A path may be anything.
     let path = world.repo.join(odd);
     std::fs::write(&path, CONTENT).unwrap();
-    let said = world.forge(&[OsStr::new("run"), OsStr::new("--auto"), OsStr::new("--scenario"), path.as_os_str(), OsStr::new("do it")]);
+    let said = world.forge(&[
+        OsStr::new("run"),
+        OsStr::new("--auto"),
+        OsStr::new("--scenario"),
+        path.as_os_str(),
+        OsStr::new("do it"),
+    ]);
     assert_eq!(said.code, DONE, "{said}");
 }
 
@@ -107,4 +178,23 @@ fn commands_and_options_that_do_not_exist_are_refused_with_the_nearest() {
     has(&world.refused(&["run", "x", "--buget", "3"]), &["--budget"]);
     has(&world.refused(&["doctor", "--rebuild", "--salvage", "x"]), &["cannot be used with"]);
     assert!(world.is_untouched());
+}
+
+#[test]
+fn what_an_agent_says_does_not_steer_the_terminal() {
+    let world = World::new();
+    let evil = "\\u001b[2J\\u001b]0;owned\\u0007 \\u009b31m \\u202egood";
+    world.scenario(&CONTENT.replace("wrote a draft", evil).replace("one page", evil));
+    let said = world.forge(&["run", "do it"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    for text in [said.all(), world.ok(&["status", &run]), world.ok(&["log", &run])] {
+        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!text.contains(steers), "{text:?}");
+    }
+    // Programs get what was said.
+    assert_eq!(
+        world.view(&run)["asked"][0]["summary"].as_str().unwrap().chars().next(),
+        Some('\u{1b}')
+    );
 }

@@ -107,8 +107,7 @@ impl Case {
         };
         let mut blows: Vec<(Moment, Victim)> = Vec::new();
         for _ in 0..n {
-            let n_agents =
-                blows.iter().filter(|(_, victim)| *victim == Victim::Agent).count();
+            let n_agents = blows.iter().filter(|(_, victim)| *victim == Victim::Agent).count();
             let victim = match chance.below(4) {
                 0 => Victim::Driver,
                 1 => Victim::Keepers,
@@ -259,10 +258,11 @@ fn strike(world: &World, case: &Case, figures: &mut Figures) {
         }
         let (kills, driver_is_hit) = hit(world, &now, *victim);
         figures.kills += kills;
-        match driver_is_hit {
-            // Not before it is dead for certain: only then its lock is free.
-            true => drop(now.end()),
-            false => driver = Some(now),
+        if driver_is_hit {
+            // Nobody goes on before it is dead for certain: only then its lock is free.
+            now.end();
+        } else {
+            driver = Some(now);
         }
     }
     if let Some(mut driver) = driver {

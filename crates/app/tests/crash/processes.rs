@@ -31,11 +31,12 @@ pub(crate) fn kept(top: &Path) -> Vec<Kept> {
         // A child that has not become the launcher yet still looks like its keeper.
         Kept { keeper: *keeper, agents: agents.collect() }
     });
-    kept.filter(|one| !ancestors(one.keeper, &parents).any(|above| keepers.contains(&above))).collect()
+    kept.filter(|one| !ancestors(one.keeper, &parents).any(|above| keepers.contains(&above)))
+        .collect()
 }
 
 /// Everybody who is marked with an attempt of this repository, and every keeper in it.
-pub(crate) fn left_over(top: &Path) -> Vec<String> {
+pub(crate) fn left_over(top: &Path) -> Vec<(i32, String)> {
     let mark = [b"FORGE_ATTEMPT_DIR=", top.as_os_str().as_bytes(), b"/"].concat();
     let is_marked = |pid: i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -43,14 +44,18 @@ pub(crate) fn left_over(top: &Path) -> Vec<String> {
     };
     let pids = parents().into_keys();
     let left = pids.filter(|pid| is_marked(*pid) || is_keeper(*pid, top));
-    left.map(|pid| format!("{pid} {}", command_line(pid).join(" "))).collect()
+    left.map(|pid| (pid, command_line(pid).join(" "))).collect()
 }
 
 /// The processes that somebody watches through a handle.
 pub(crate) fn watched_by(pid: i32) -> Vec<i32> {
     let infos = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten();
     let texts = infos.filter_map(|info| fs::read_to_string(info.ok()?.path()).ok());
-    texts.filter_map(|text| text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok())).collect()
+    texts
+        .filter_map(|text| {
+            text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok())
+        })
+        .collect()
 }
 
 fn is_keeper(pid: i32, top: &Path) -> bool {

@@ -5,6 +5,7 @@ use std::{
     fmt,
     fs::{self, File},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use forge_runtime::journal::{GENESIS, Record};
@@ -12,8 +13,11 @@ use serde_json::Value;
 
 use crate::{
     processes::left_over,
-    world::{Tree, World, tree, until},
+    world::{Tree, World, tree},
 };
+
+/// By then, whoever is to go is gone.
+const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What a run leaves for people.
 #[derive(PartialEq, Eq)]
@@ -154,10 +158,12 @@ fn every_call_came_to_an_end(facts: &[Value]) {
 /// No process, no lock.
 fn nobody_is_left(world: &World, run: &str) {
     // A keeper that came too late for its claim may need a moment to go.
-    until(&format!("nobody is left of {}", world.top.display()), || {
-        let left = left_over(&world.top);
-        left.is_empty().then_some(())
-    });
+    let end = Instant::now() + LEAVING_TIME_MAX;
+    let mut left = left_over(&world.top);
+    while !left.is_empty() {
+        assert!(Instant::now() < end, "these are left: {left:?}");
+        left = left_over(&world.top);
+    }
     let mut locks = vec![world.live(run).join("lock")];
     locks.extend(folders(&world.attempts(run)).iter().map(|folder| folder.join("claim")));
     for path in locks.iter().filter(|path| path.exists()) {

@@ -13,8 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::processes::{left_over, signal};
 
 /// The program under test.
 const FORGE: &str = env!("CARGO_BIN_EXE_forge");
@@ -93,7 +96,7 @@ impl World {
     /// Keeps the repository for a person to look at, and says where.
     pub(crate) fn keep(mut self) -> PathBuf {
         self.dir.disable_cleanup(true);
-        self.top
+        self.top.clone()
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -106,7 +109,16 @@ impl World {
 
     /// A command that reads or mends.
     pub(crate) fn forge(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
+        let mut command = self.command(args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || sender.send(child.wait_with_output()));
+        let output = output.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            signal(pid, Signal::KILL);
+            panic!("forge {args:?} does not end");
+        });
+        output.unwrap()
     }
 
     /// The same, for its JSON.
@@ -184,6 +196,15 @@ impl World {
         let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let starts = lines.filter(|line| line["what"] == "start");
         starts.map(|line| line["call"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Nobody outlives the world, also if a test failed because somebody would have.
+impl Drop for World {
+    fn drop(&mut self) {
+        for (pid, _) in left_over(&self.top) {
+            signal(pid, Signal::KILL);
+        }
     }
 }
 

@@ -14,7 +14,12 @@ pub(crate) const UNTIL_GO: &str = "while [ ! -e go ]; do sleep 0.02; done";
 /// What a person does who copies a line from the screen.
 fn copied(world: &World, line: &str) -> Said {
     let folder = std::path::Path::new(FORGE).parent().unwrap();
-    let path = std::env::join_paths([folder.into(), "/usr/local/bin".into(), "/usr/bin".into(), std::path::PathBuf::from("/bin")]);
+    let path = std::env::join_paths([
+        folder.into(),
+        "/usr/local/bin".into(),
+        "/usr/bin".into(),
+        std::path::PathBuf::from("/bin"),
+    ]);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", line]).current_dir(&world.repo).env("PATH", path.unwrap()).env("USER", "ada");
     finish(&mut shell)
@@ -55,7 +60,11 @@ fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are
     assert_eq!(resumed.code, DONE, "{resumed}");
     has(&resumed.out, &["done"]);
     let before = world.records(&world.latest());
-    assert_eq!(copied(&world, next).code, DONE, "to resume what is done does nothing, as often as you like");
+    assert_eq!(
+        copied(&world, next).code,
+        DONE,
+        "to resume what is done does nothing, as often as you like"
+    );
     assert_eq!(world.records(&world.latest()), before);
 }
 
@@ -69,7 +78,10 @@ fn the_words_of_a_revise_reach_the_next_brief_word_for_word() {
     world.ok(&["answer", &run, "Q1", "revise", words]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
     let brief = world.brief(&run, "write#2");
-    let said: Vec<&str> = brief.lines().filter_map(|line| line.strip_prefix("> ").or((line == ">").then_some(""))).collect();
+    let said: Vec<&str> = brief
+        .lines()
+        .filter_map(|line| line.strip_prefix("> ").or((line == ">").then_some("")))
+        .collect();
     assert_eq!(said.join("\n").trim_end(), words.trim_end(), "{brief}");
     has(&brief, &["What the user said to you"]);
     // The words belong to the writer. The reviewer judges the draft, not the conversation.
@@ -127,7 +139,10 @@ fn a_revise_without_words_is_refused_and_nothing_is_journaled() {
     ] {
         let said = world.refused(&wrong);
         assert!(said.contains("error: "), "{wrong:?}: {said}");
-        assert!(said.contains("next: forge ") || said.contains("Usage: ") || said.contains("--help"), "{wrong:?}: {said}");
+        assert!(
+            said.contains("next: forge ") || said.contains("Usage: ") || said.contains("--help"),
+            "{wrong:?}: {said}"
+        );
     }
     assert_eq!(world.records(&run), before);
 }
@@ -150,7 +165,10 @@ fn giving_up_fails_the_run_while_it_is_driven_and_what_does_not_wait_for_it_stil
     world.write(&format!(".git/forge/runs/{run}/work/go"), "");
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
-    has(&said.out, &["slow#1 ended", "the run failed", "ada answered Q1 with give-up: no longer wanted"]);
+    has(
+        &said.out,
+        &["slow#1 ended", "the run failed", "ada answered Q1 with give-up: no longer wanted"],
+    );
 }
 
 #[test]
@@ -170,7 +188,9 @@ fn giving_up_without_a_driver_fails_the_run_at_once_and_resume_takes_it_up_again
 #[test]
 fn a_review_that_blocks_ends_the_run_as_blocked() {
     let world = World::new();
-    let blocks = CONTENT.replace("verdict = \"pass\"", "verdict = \"block\"").replace("it is good", "no licence to write this");
+    let blocks = CONTENT
+        .replace("verdict = \"pass\"", "verdict = \"block\"")
+        .replace("it is good", "no licence to write this");
     world.scenario(&blocks);
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, ESCALATED, "{said}");
@@ -188,7 +208,8 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
     let said = world.run("try", &[]);
     assert_eq!(said.code, ESCALATED, "{said}");
     let run = world.latest();
-    let tries = said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
+    let tries =
+        said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
     assert_eq!(tries, 3, "{said}");
     has(&said.out, &["escalated", "no such compiler", &format!("forge resume {run}")]);
     world.write(&format!(".git/forge/runs/{run}/work/mended"), "");
@@ -199,20 +220,23 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
 #[test]
 fn a_review_sends_back_with_findings_and_the_writer_is_told_what_was_found() {
     let world = World::new();
-    let first = r##"scenario = 1
+    let first = r#"scenario = 1
 [[play]]
 role = "reviewer"
 attempt = 1
 artifacts = { "review.md" = "REVISE\n" }
 result = { verdict = "revise", summary = "not yet", findings = [{ severity = "major", path = "draft.md", line = 1, what = "no reasons", why = "nobody will believe it", proof = { quote = "A draft" } }] }
-"##;
+"#;
     world.scenario(&format!("{first}{}", CONTENT.replace("scenario = 1", "")));
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let brief = world.brief(&run, "write#2");
     has(&brief, &["F1", "no reasons", "nobody will believe it", "> A draft", "`review.md`"]);
-    assert_eq!(fs::read_to_string(world.attempt(&run, "write#2").join("inbox/review.md")).unwrap(), "REVISE\n");
+    assert_eq!(
+        fs::read_to_string(world.attempt(&run, "write#2").join("inbox/review.md")).unwrap(),
+        "REVISE\n"
+    );
 }
 
 #[test]
@@ -232,7 +256,11 @@ fn an_agent_that_never_leaves_a_result_is_asked_about_and_a_retry_goes_on() {
 #[test]
 fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     let world = World::new();
-    let slow = CONTENT.replacen("role = \"writer\"", &format!("role = \"writer\"\nrun = \"{UNTIL_GO}\""), 1);
+    let slow = CONTENT.replacen(
+        "role = \"writer\"",
+        &format!("role = \"writer\"\nrun = \"{UNTIL_GO}\""),
+        1,
+    );
     world.scenario(&slow);
     let mut running = world.start(&["run", "--auto", "do it"]);
     running.until_says("write#1 started");

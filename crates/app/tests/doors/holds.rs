@@ -21,9 +21,12 @@ fn go(world: &World, run: &str) {
 
 /// The processes of all agents that were started.
 fn agents(world: &World, run: &str) -> Vec<u64> {
-    let log = fs::read_to_string(world.place().join(format!("attempts/{run}/scripted.log"))).unwrap();
+    let log =
+        fs::read_to_string(world.place().join(format!("attempts/{run}/scripted.log"))).unwrap();
     log.lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["pid"].as_u64().unwrap())
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["pid"].as_u64().unwrap()
+        })
         .collect()
 }
 
@@ -53,7 +56,8 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
 #[test]
 fn a_stop_from_another_terminal_kills_what_runs_at_once_and_the_run_can_be_resumed() {
     let world = World::new();
-    let hangs = "scenario = 1\n[[play]]\nrole = \"writer\"\nattempt = 1\nignore_term = true\nhang = true\n";
+    let hangs =
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nattempt = 1\nignore_term = true\nhang = true\n";
     world.scenario(&format!("{hangs}{}", CONTENT.replace("scenario = 1", "")));
     let mut running = world.start(&["run", "--auto", "do it"]);
     running.until_says("write#1 started");
@@ -82,7 +86,10 @@ fn a_stop_reaches_an_agent_whose_driver_was_killed() {
     running.signal(rustix::process::Signal::KILL);
     running.end();
     let pids = agents(&world, &run);
-    assert!(Path::new(&format!("/proc/{}", pids[0])).exists(), "a killed driver takes nobody along");
+    assert!(
+        Path::new(&format!("/proc/{}", pids[0])).exists(),
+        "a killed driver takes nobody along"
+    );
     world.ok(&["stop", &run]);
     for pid in pids {
         assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
@@ -114,7 +121,10 @@ fn an_abandoned_run_is_over_for_good() {
         has(&world.refused(&wrong), &["abandoned", "next: forge "]);
     }
     assert_eq!(world.records(&run), before);
-    assert!(world.place().join("runs").join(&run).join("state.json").exists(), "what it made is kept");
+    assert!(
+        world.place().join("runs").join(&run).join("state.json").exists(),
+        "what it made is kept"
+    );
 }
 
 #[test]
@@ -142,7 +152,10 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     has(&said.out, &["budget", "used up", &format!("forge resume {run} --budget AMOUNT")]);
     let before = world.records(&run);
     has(&world.refused(&["resume", &run]), &["$0.0150", "--budget", "next: forge resume"]);
-    has(&world.refused(&["resume", &run, "--budget", "0.01"]), &["above $0.0100", "next: forge resume"]);
+    has(
+        &world.refused(&["resume", &run, "--budget", "0.01"]),
+        &["above $0.0100", "next: forge resume"],
+    );
     assert_eq!(world.records(&run), before);
     let said = world.forge(&["resume", &run, "--budget", "1"]);
     assert_eq!(said.code, DONE, "{said}");
@@ -155,23 +168,30 @@ fn a_limit_is_a_timer_that_costs_neither_a_miss_nor_a_person() {
     let world = World::new();
     world.roles(&["worker"]);
     world.flow("one", "[[stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 1\n");
-    let mut plays = String::from("scenario = 1\n");
-    for attempt in 1..=3 {
-        plays += &format!("[[play]]\nattempt = {attempt}\nlimit = {{ kind = \"rate\", reset_in_ms = 300 }}\n");
-    }
-    world.scenario(&(plays + "[[play]]\n"));
+    let limited = "limit = { kind = \"rate\", reset_in_ms = 300 }";
+    let plays = [1, 2, 3].map(|attempt| format!("[[play]]\nattempt = {attempt}\n{limited}\n"));
+    world.scenario(&format!("{}[[play]]\n", plays.concat()));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["work#1 hit a limit", "work#3 hit a limit", "work#4 ended"]);
     // Between the end of one attempt and the start of the next lies the limit.
     let run = world.latest();
     let log = world.ok(&["log", &run, "--json"]);
-    let records: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let limited: Vec<&serde_json::Value> = records.iter().filter(|record| record.to_string().contains("\"limited\"")).collect();
+    let records: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let limited: Vec<&serde_json::Value> =
+        records.iter().filter(|record| record.to_string().contains("\"limited\"")).collect();
     assert_eq!(limited.len(), 3);
     for record in limited {
-        let until = record["facts"].as_array().unwrap().iter().find_map(|fact| fact["attempt_ended"]["outcome"]["limited"]["until"].as_u64());
-        let next = records.iter().find(|later| later["seq"].as_u64() == record["seq"].as_u64().map(|n| n + 1)).unwrap();
+        let until = record["facts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find_map(|fact| fact["attempt_ended"]["outcome"]["limited"]["until"].as_u64());
+        let next = records
+            .iter()
+            .find(|later| later["seq"].as_u64() == record["seq"].as_u64().map(|n| n + 1))
+            .unwrap();
         assert!(next["at"].as_u64() >= until, "{record} {next}");
     }
 }

@@ -24,18 +24,27 @@ fn waiting() -> (World, String) {
 fn the_help_of_every_command() {
     let world = World::new();
     insta::assert_snapshot!("help", world.ok(&["--help"]));
-    for command in ["run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow", "doctor"] {
+    for command in
+        ["run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow", "doctor"]
+    {
         insta::assert_snapshot!(format!("help-{command}"), world.ok(&[command, "--help"]));
     }
-    let all = ["", "run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow", "doctor"];
+    let all = [
+        "", "run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow",
+        "doctor",
+    ];
     for command in all {
-        let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+        let args: Vec<&str> =
+            [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
         for line in world.ok(&args).lines() {
             assert!(line.chars().count() <= 80, "{command}: {line}");
         }
     }
     for command in ["list", "show", "check"] {
-        insta::assert_snapshot!(format!("help-flow-{command}"), world.ok(&["flow", command, "--help"]));
+        insta::assert_snapshot!(
+            format!("help-flow-{command}"),
+            world.ok(&["flow", command, "--help"])
+        );
     }
 }
 
@@ -45,7 +54,10 @@ fn a_run_that_waits_at_a_checkpoint() {
     insta::assert_snapshot!("status-run", world.redact(&world.ok(&["status", &run])));
     insta::assert_snapshot!("status", world.redact(&world.ok(&["status"])));
     insta::assert_snapshot!("status-json", world.redact(&world.ok(&["status", "--json"])));
-    insta::assert_snapshot!("status-run-json", world.redact(&world.ok(&["status", &run, "--json"])));
+    insta::assert_snapshot!(
+        "status-run-json",
+        world.redact(&world.ok(&["status", &run, "--json"]))
+    );
     insta::assert_snapshot!("log", world.redact(&world.ok(&["log", &run])));
     let state = fs::read_to_string(world.place().join(format!("runs/{run}/state.json"))).unwrap();
     insta::assert_snapshot!("state", world.redact(&state));

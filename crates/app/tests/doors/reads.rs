@@ -22,7 +22,8 @@ fn waiting() -> (World, String) {
 fn fits(schema: schemars::Schema, value: &Value) {
     let schema = serde_json::to_value(schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let problems: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();
+    let problems: Vec<String> =
+        validator.iter_errors(value).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:#?} in {value:#}");
 }
 
@@ -40,7 +41,8 @@ fn what_is_printed_as_json_fits_its_published_schema() {
     fits(schemars::schema_for!(Vec<forge_runtime::doctor::Finding>), &findings);
     for line in world.ok(&["log", &run, "--json"]).lines() {
         let record: Value = serde_json::from_str(line).unwrap();
-        let facts = serde_json::from_value::<Vec<forge_core::event::Event>>(record["facts"].clone());
+        let facts =
+            serde_json::from_value::<Vec<forge_core::event::Event>>(record["facts"].clone());
         assert_eq!(serde_json::to_value(facts.unwrap()).unwrap(), record["facts"]);
     }
     let flows: Value = serde_json::from_str(&world.ok(&["flow", "list", "--json"])).unwrap();
@@ -56,7 +58,8 @@ fn a_run_as_json_is_one_object_for_each_record_and_one_for_the_end() {
     let said = world.run("draft", &["--json"]);
     assert_eq!(said.code, WAITS, "{said}");
     assert_eq!(said.err, "", "a program that reads errors finds none");
-    let lines: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (end, records) = lines.split_last().unwrap();
     assert_eq!(end["standing"], "waiting");
     assert_eq!(end["asked"][0]["question"], "Q1");
@@ -86,7 +89,14 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
     assert!(!said.contains("other"), "{said}");
     let near = format!("{}x", &find("other")[..find("other").len() - 1]);
     has(&world.refused(&["status", &near]), &["there is no run", find("other")]);
-    for (command, wrong) in [("status", "nothing-like-it"), ("log", "nope"), ("resume", "nope"), ("pause", "nope"), ("stop", "nope"), ("abandon", "nope")] {
+    for (command, wrong) in [
+        ("status", "nothing-like-it"),
+        ("log", "nope"),
+        ("resume", "nope"),
+        ("pause", "nope"),
+        ("stop", "nope"),
+        ("abandon", "nope"),
+    ] {
         has(&world.refused(&[command, wrong]), &["there is no run", wrong, "next: forge status"]);
     }
 }
@@ -97,7 +107,15 @@ fn without_runs_everything_says_how_to_start_one_and_makes_nothing() {
     has(&world.ok(&["status"]), &["no runs yet", "forge run"]);
     assert_eq!(world.ok(&["status", "--json"]).trim(), "[]");
     has(&world.ok(&["doctor"]), &["no runs yet"]);
-    for args in [vec!["log"], vec!["resume"], vec!["pause"], vec!["stop"], vec!["status", "x"], vec!["abandon", "x"], vec!["answer", "x", "Q1", "approve"]] {
+    for args in [
+        vec!["log"],
+        vec!["resume"],
+        vec!["pause"],
+        vec!["stop"],
+        vec!["status", "x"],
+        vec!["abandon", "x"],
+        vec!["answer", "x", "Q1", "approve"],
+    ] {
         let said = world.refused(&args);
         has(&said, &["error: there are no runs yet", "next: forge run"]);
     }
@@ -187,13 +205,24 @@ fn no_line_of_status_is_wider_than_a_screen_of_eighty_columns() {
     }
     world.ok(&["answer", &run, "Q1", "give-up", "no"]);
     let text = world.ok(&["status", &run]);
-    assert!(text.lines().filter(|line| !is_for_copying(line)).all(|line| line.chars().count() <= 80), "{text}");
+    assert!(
+        text.lines().filter(|line| !is_for_copying(line)).all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
 }
 
 #[test]
 fn nothing_but_a_terminal_gets_colours() {
     let (world, run) = waiting();
-    for args in [vec!["--help"], vec!["status"], vec!["status", &run], vec!["log"], vec!["doctor"], vec!["status", "nope"], vec!["nope"]] {
+    for args in [
+        vec!["--help"],
+        vec!["status"],
+        vec!["status", &run],
+        vec!["log"],
+        vec!["doctor"],
+        vec!["status", "nope"],
+        vec!["nope"],
+    ] {
         let said = world.forge(&args);
         assert!(!said.all().contains('\x1b'), "{said}");
     }
@@ -206,7 +235,10 @@ fn on_a_terminal_errors_are_red_unless_no_colour_is_wanted() {
         // `script` gives the program a terminal of its own.
         let mut command = world.command(&["status"]);
         let mut script = std::process::Command::new("script");
-        script.args(["-qec", &format!("{} status nope", crate::world::FORGE), "/dev/null"]).current_dir(&world.repo).env("TERM", "xterm");
+        script
+            .args(["-qec", &format!("{} status nope", crate::world::FORGE), "/dev/null"])
+            .current_dir(&world.repo)
+            .env("TERM", "xterm");
         script.env_remove("NO_COLOR");
         if let Some(value) = no_color {
             script.env("NO_COLOR", value);
@@ -221,11 +253,25 @@ fn on_a_terminal_errors_are_red_unless_no_colour_is_wanted() {
 #[test]
 fn a_reader_who_goes_away_ends_the_program_quietly() {
     let (world, run) = waiting();
-    for args in [vec!["status"], vec!["log", &run], vec!["status", &run, "--json"], vec!["flow", "show", "draft"], vec!["doctor"], vec!["--help"]] {
+    for args in [
+        vec!["status"],
+        vec!["log", &run],
+        vec!["status", &run, "--json"],
+        vec!["flow", "show", "draft"],
+        vec!["doctor"],
+        vec!["--help"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(&args);
-        let output = command.stdout(Stdio::from(OwnedFd::from(writer))).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap().wait_with_output().unwrap();
+        let output = command
+            .stdout(Stdio::from(OwnedFd::from(writer)))
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), err.as_ref()), (Some(DONE), ""), "{args:?}");
     }
@@ -240,7 +286,12 @@ fn a_run_goes_on_when_nobody_reads_what_it_says() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(&["run", "--flow", flow, "do it"]);
-        let status = command.stdout(Stdio::from(OwnedFd::from(writer))).stderr(Stdio::null()).stdin(Stdio::null()).status().unwrap();
+        let status = command
+            .stdout(Stdio::from(OwnedFd::from(writer)))
+            .stderr(Stdio::null())
+            .stdin(Stdio::null())
+            .status()
+            .unwrap();
         assert_eq!(status.code(), Some(code), "the exit code says how the run was left");
         assert_eq!(world.view(&world.latest())["standing"], standing);
     }
@@ -251,9 +302,19 @@ fn output_that_cannot_be_written_is_no_success() {
     let (world, _) = waiting();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = world.command(&["status"]);
-    let output = command.stdout(full).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap().wait_with_output().unwrap();
+    let output = command
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    has(&String::from_utf8_lossy(&output.stderr), &["error: the output cannot be written", "No space left"]);
+    has(
+        &String::from_utf8_lossy(&output.stderr),
+        &["error: the output cannot be written", "No space left"],
+    );
 }
 
 #[test]
@@ -346,11 +407,17 @@ fn flows_are_listed_shown_and_checked_with_what_is_wrong_with_them() {
     has(&world.ok(&["flow", "show", "mine"]), &["agent as worker", "at most"]);
     has(&world.ok(&["flow", "show", "mine", "--text"]), &["agent = \"worker\""]);
     has(&world.ok(&["flow", "check", "mine"]), &["`mine` is right", "at most 6 agent calls"]);
-    has(&world.refused(&["flow", "check", "broken"]), &["role `nobody`", "next: write .forge/roles/nobody.md"]);
+    has(
+        &world.refused(&["flow", "check", "broken"]),
+        &["role `nobody`", "next: write .forge/roles/nobody.md"],
+    );
     let all = world.forge(&["flow", "check"]);
     assert_eq!(all.code, 2, "{all}");
     has(&all.out, &["draft: right", "mine: right", "broken: ", "nobody"]);
-    has(&world.refused(&["flow", "show", "drft"]), &["did you mean `draft`?", "next: forge flow list"]);
+    has(
+        &world.refused(&["flow", "show", "drft"]),
+        &["did you mean `draft`?", "next: forge flow list"],
+    );
     assert!(world.is_untouched());
 }
 

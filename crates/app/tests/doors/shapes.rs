@@ -14,7 +14,9 @@ fn a_flow_inside_a_flow_hands_on_what_it_wrote() {
         "[[stage]]\nname = \"prepare\"\nflow = \"inner\"\n\
          [[stage]]\nname = \"use\"\ncommand = \"cat $FORGE_INBOX/prepare.inner/notes.md > seen\"\nreads = [\"notes.md\"]\n",
     );
-    world.scenario("[[play]]\nrole = \"writer\"\nartifacts = { \"notes.md\" = \"from inside\\n\" }\n");
+    world.scenario(
+        "[[play]]\nrole = \"writer\"\nartifacts = { \"notes.md\" = \"from inside\\n\" }\n",
+    );
     let said = world.run("outer", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["prepare.inner/write#1 started"]);
@@ -72,20 +74,33 @@ run = 'for item in T1 T2; do echo work > "$FORGE_OUTBOX/$item.md"; done'
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let story = world.story(&run);
-    let has_line = |text: &str| story.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no `{text}` in {story:#?}"));
-    assert!(has_line("slices.S1/tasks.T2/work#1 started") < has_line("slices.S2/cut#1 started"), "S2 waits for S1");
+    let has_line = |text: &str| {
+        story
+            .iter()
+            .position(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("no `{text}` in {story:#?}"))
+    };
+    assert!(
+        has_line("slices.S1/tasks.T2/work#1 started") < has_line("slices.S2/cut#1 started"),
+        "S2 waits for S1"
+    );
     has_line("slices.S2/tasks.T1/careful#1 started");
     has_line("slices.S2/tasks.T2/careful does not apply");
     let status = world.ok(&["status", &run]);
     has(&status, &["2/2 items"]);
-    assert!(world.place().join(format!("runs/{run}/artifacts/slices.S1/tasks.T1/T1.md")).exists(), "{status}");
+    assert!(
+        world.place().join(format!("runs/{run}/artifacts/slices.S1/tasks.T1/T1.md")).exists(),
+        "{status}"
+    );
 }
 
 #[test]
 fn gates_that_look_first_save_the_work_where_there_is_nothing_to_do() {
     let world = World::new();
     let flow = |check: &str| {
-        format!("[[stage]]\nname = \"mend\"\ngates_first = true\ncommand = \"touch mended\"\ngates = [{{ name = \"checks\", command = \"{check}\" }}]\n")
+        format!(
+            "[[stage]]\nname = \"mend\"\ngates_first = true\ncommand = \"touch mended\"\ngates = [{{ name = \"checks\", command = \"{check}\" }}]\n"
+        )
     };
     world.flow("green", &flow("true"));
     world.flow("red", &flow("test -e mended"));

@@ -45,7 +45,8 @@ fn one_wins(world: &World, run: &str, rounds: u32) {
         has(&loser.err, &[&question, "answered", "next: forge status"]);
     }
     let facts = world.facts(run);
-    let answers: Vec<&serde_json::Value> = facts.iter().filter_map(|fact| fact.get("answered")).collect();
+    let answers: Vec<&serde_json::Value> =
+        facts.iter().filter_map(|fact| fact.get("answered")).collect();
     assert_eq!(answers.len(), usize::try_from(rounds).unwrap(), "each question was answered once");
 }
 
@@ -76,7 +77,10 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
     let run = world.latest();
     let said = world.ok(&["answer", &run, "Q1", "approve"]);
     has(&said, &["Q1 is answered", &format!("forge resume {run}")]);
-    assert!(!world.story(&run).iter().any(|line| line.contains("then#1 ended")), "doors start nothing");
+    assert!(
+        !world.story(&run).iter().any(|line| line.contains("then#1 ended")),
+        "doors start nothing"
+    );
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
 }
 
@@ -87,7 +91,10 @@ fn a_second_driver_is_refused_and_told_who_drives() {
     running.until_says("slow#1 started");
     let run = world.latest();
     let refused = world.refused(&["resume", &run]);
-    has(&refused, &[&format!("process {}", running.pid()), &format!("next: forge log {run} --follow")]);
+    has(
+        &refused,
+        &[&format!("process {}", running.pid()), &format!("next: forge log {run} --follow")],
+    );
     has(&world.ok(&["status", &run]), &["at work", "1 call under way"]);
     world.ok(&["stop", &run]);
     running.end();
@@ -170,9 +177,12 @@ fn agent_calls(before: &str, after: &str) {
     ];
     let lines: Vec<String> = calls
         .iter()
-        .map(|call| format!("{before} {FORGE} {call} >>said 2>&1{after}; echo \"code $? of {call}\" >>said"))
+        .map(|call| {
+            format!("{before} {FORGE} {call} >>said 2>&1{after}; echo \"code $? of {call}\" >>said")
+        })
         .collect();
-    let script = format!("cd {}\n{}\ncd - >/dev/null\ntrue", world.repo.display(), lines.join("\n"));
+    let script =
+        format!("cd {}\n{}\ncd - >/dev/null\ntrue", world.repo.display(), lines.join("\n"));
     world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
     let said = world.run("two", &[]);
     assert_eq!(said.code, WAITS, "{said}");
@@ -181,7 +191,12 @@ fn agent_calls(before: &str, after: &str) {
     assert_eq!(told.matches("agents do not change runs").count(), calls.len(), "{told}");
     assert_eq!(world.ids().len(), 1, "no other run was started");
     let story = world.story(&world.latest());
-    assert!(!story.iter().any(|line| line.contains("answered") || line.contains("stopped") || line.contains("paused")), "{story:#?}");
+    assert!(
+        !story.iter().any(|line| line.contains("answered")
+            || line.contains("stopped")
+            || line.contains("paused")),
+        "{story:#?}"
+    );
 }
 
 #[test]
@@ -214,13 +229,20 @@ fn an_agent_cannot_answer_its_own_run_through_an_orphan() {
         "( setsid env -i /bin/sh -c 'while kill -0 $0 2>/dev/null; do sleep 0.01; done; cd {}; {FORGE} answer 2 Q1 approve >said 2>&1; echo code $? >>said' $$ & )",
         world.repo.display()
     );
-    let script = format!("sh -c \"$ORPHAN\"; while ! grep -q code {}/said 2>/dev/null; do sleep 0.01; done", world.repo.display());
+    let script = format!(
+        "sh -c \"$ORPHAN\"; while ! grep -q code {}/said 2>/dev/null; do sleep 0.01; done",
+        world.repo.display()
+    );
     world.write("orphan.sh", format!("#!/bin/sh\n{orphan}\n"));
-    let script = script.replace("sh -c \"$ORPHAN\"", &format!("sh {}/orphan.sh", world.repo.display()));
+    let script =
+        script.replace("sh -c \"$ORPHAN\"", &format!("sh {}/orphan.sh", world.repo.display()));
     world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
     let said = world.run("two", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&std::fs::read_to_string(world.repo.join("said")).unwrap(), &["agents do not change runs", "code 2"]);
+    has(
+        &std::fs::read_to_string(world.repo.join("said")).unwrap(),
+        &["agents do not change runs", "code 2"],
+    );
     assert_eq!(world.view(&world.latest())["questions"], 1);
 }
 
@@ -229,9 +251,30 @@ fn an_agent_may_look_at_its_run() {
     let world = World::new();
     world.roles(&["worker"]);
     world.flow("one", "[[stage]]\nname = \"work\"\nagent = \"worker\"\n");
-    let script = format!("cd {} && {FORGE} status >said && {FORGE} log >>said", world.repo.display());
+    let script =
+        format!("cd {} && {FORGE} status >said && {FORGE} log >>said", world.repo.display());
     world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&std::fs::read_to_string(world.repo.join("said")).unwrap(), &["going", "work#1 started"]);
+}
+
+#[test]
+fn a_rebuild_leaves_a_run_to_its_driver_and_makes_all_others_anew() {
+    let world = asks_beside_work();
+    assert_eq!(world.ok(&["doctor", "--rebuild"]).trim(), "made the files of 0 runs anew");
+    assert!(world.is_untouched());
+    world.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
+    assert_eq!(world.run("plain", &[]).code, DONE);
+    let done = world.latest();
+    let mut running = world.start(&["run", "--flow", "two", "do it"]);
+    running.until_says("slow#1 started");
+    let driven = world.latest();
+    let state = world.place().join(format!("runs/{done}/state.json"));
+    std::fs::remove_file(&state).unwrap();
+    let said = world.ok(&["doctor", "--rebuild"]);
+    has(&said, &["1 run anew", &format!("left {driven} to its driver")]);
+    assert!(state.exists());
+    world.ok(&["stop", &driven]);
+    assert_eq!(running.end().code, INTERRUPTED);
 }

@@ -23,23 +23,23 @@ use std::{
 use serde_json::Value;
 
 /// The program under test.
-pub const FORGE: &str = env!("CARGO_BIN_EXE_forge");
+pub(crate) const FORGE: &str = env!("CARGO_BIN_EXE_forge");
 /// Nothing that a test waits for takes longer than this.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// How often a wait looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The exit codes, by what they mean.
-pub const DONE: i32 = 0;
-pub const FAILED: i32 = 1;
-pub const WRONG: i32 = 2;
-pub const WAITS: i32 = 3;
-pub const ESCALATED: i32 = 4;
-pub const PARKED: i32 = 5;
-pub const INTERRUPTED: i32 = 130;
+pub(crate) const DONE: i32 = 0;
+pub(crate) const FAILED: i32 = 1;
+pub(crate) const WRONG: i32 = 2;
+pub(crate) const WAITS: i32 = 3;
+pub(crate) const ESCALATED: i32 = 4;
+pub(crate) const PARKED: i32 = 5;
+pub(crate) const INTERRUPTED: i32 = 130;
 
 /// Writer and reviewer of the shipped flow `draft`, both content at once.
-pub const CONTENT: &str = r##"scenario = 1
+pub(crate) const CONTENT: &str = r##"scenario = 1
 [[play]]
 role = "writer"
 artifacts = { "draft.md" = "# A draft\n" }
@@ -53,37 +53,37 @@ result = { summary = "it is good", verdict = "pass", findings = [] }
 "##;
 
 /// One folder with one repository.
-pub struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
     /// The checkout. Its path has no symlink in it.
-    pub repo: PathBuf,
+    pub(crate) repo: PathBuf,
 }
 
 /// What a call of the program said, and how it ended.
 #[derive(Debug)]
-pub struct Said {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 /// A call of the program that is under way.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
     /// All that it printed so far.
-    pub seen: Vec<String>,
+    pub(crate) seen: Vec<String>,
     err: Option<thread::JoinHandle<String>>,
 }
 
 impl World {
     /// A repository with one commit.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::named("repo")
     }
 
     /// A repository whose folder has this name.
-    pub fn named(name: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn named(name: impl AsRef<OsStr>) -> Self {
         let folder = tempfile::Builder::new().prefix("forge-").tempdir().unwrap();
         let repo = folder.path().canonicalize().unwrap().join(name.as_ref());
         fs::create_dir(&repo).unwrap();
@@ -93,7 +93,7 @@ impl World {
     }
 
     /// Makes a repository of the checkout's folder.
-    pub fn make_repository(&self) {
+    pub(crate) fn make_repository(&self) {
         self.git(&["init", "--quiet", "--initial-branch=main"]);
         self.write("README.md", "a project\n");
         self.git(&["add", "."]);
@@ -101,30 +101,34 @@ impl World {
     }
 
     /// The folder that holds the repository, for what belongs beside it.
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
     /// Forge's own place.
-    pub fn place(&self) -> PathBuf {
+    pub(crate) fn place(&self) -> PathBuf {
         self.repo.join(".git/forge")
     }
 
     /// The journal.
-    pub fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.place().join("forge.db")
     }
 
-    pub fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         let mut command = Command::new("git");
         let command = surround(&mut command, self.folder.path());
         let output = command.arg("-C").arg(&self.repo).args(args).output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// Writes a file in the checkout.
-    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.repo.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -132,19 +136,19 @@ impl World {
     }
 
     /// Writes a flow of the project, with a role for each that it names.
-    pub fn flow(&self, name: &str, text: &str) {
+    pub(crate) fn flow(&self, name: &str, text: &str) {
         self.write(&format!(".forge/flows/{name}.toml"), format!("name = \"{name}\"\n{text}"));
     }
 
     /// Writes roles of the project, which say nothing of interest.
-    pub fn roles(&self, roles: &[&str]) {
+    pub(crate) fn roles(&self, roles: &[&str]) {
         for role in roles {
             self.write(&format!(".forge/roles/{role}.md"), format!("You are the {role}.\n"));
         }
     }
 
     /// Writes what the scripted agent plays from, and names it in the settings.
-    pub fn scenario(&self, text: &str) {
+    pub(crate) fn scenario(&self, text: &str) {
         let head = if text.starts_with("scenario") { "" } else { "scenario = 1\n" };
         self.write("play.toml", format!("{head}{text}"));
         if !self.repo.join("forge.toml").exists() {
@@ -153,7 +157,7 @@ impl World {
     }
 
     /// The program, in the checkout, with surroundings that are the same everywhere.
-    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(FORGE);
         surround(&mut command, self.folder.path());
         command.args(args).current_dir(&self.repo);
@@ -161,84 +165,84 @@ impl World {
     }
 
     /// Calls the program and waits until it has ended.
-    pub fn forge<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
+    pub(crate) fn forge<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
         finish(&mut self.command(args))
     }
 
     /// Calls the program, which must succeed, and gives what it printed.
-    pub fn ok<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+    pub(crate) fn ok<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
         let said = self.forge(args);
         assert_eq!(said.code, 0, "{said}");
         said.out
     }
 
     /// Calls the program, which must refuse with exit code 2, and gives what it said about it.
-    pub fn refused<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+    pub(crate) fn refused<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
         let said = self.forge(args);
         assert_eq!(said.code, WRONG, "{said}");
         said.err
     }
 
     /// Calls the program and lets it go on.
-    pub fn start<S: AsRef<OsStr>>(&self, args: &[S]) -> Running {
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, args: &[S]) -> Running {
         Running::of(&mut self.command(args))
     }
 
     /// Runs a flow with what the scripted agent plays, and gives how it went.
-    pub fn run(&self, flow: &str, more: &[&str]) -> Said {
+    pub(crate) fn run(&self, flow: &str, more: &[&str]) -> Said {
         self.forge(&[&["run", "--flow", flow, "do it"], more].concat())
     }
 
     /// The id of the run that changed last.
-    pub fn latest(&self) -> String {
+    pub(crate) fn latest(&self) -> String {
         let rows: Value = serde_json::from_str(&self.ok(&["status", "--json"])).unwrap();
         rows[0]["run"].as_str().expect("there is a run").to_owned()
     }
 
     /// All ids, newest first.
-    pub fn ids(&self) -> Vec<String> {
+    pub(crate) fn ids(&self) -> Vec<String> {
         let rows: Value = serde_json::from_str(&self.ok(&["status", "--json"])).unwrap();
         rows.as_array().unwrap().iter().map(|row| row["run"].as_str().unwrap().to_owned()).collect()
     }
 
     /// All of a run, as `status RUN --json` tells it.
-    pub fn view(&self, run: &str) -> Value {
+    pub(crate) fn view(&self, run: &str) -> Value {
         serde_json::from_str(&self.ok(&["status", run, "--json"])).unwrap()
     }
 
     /// All facts of a run, one after the other.
-    pub fn facts(&self, run: &str) -> Vec<Value> {
+    pub(crate) fn facts(&self, run: &str) -> Vec<Value> {
         let text = self.ok(&["log", run, "--json"]);
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         records.flat_map(|record| record["facts"].as_array().unwrap().clone()).collect()
     }
 
     /// The sentences of a run, without numbers and times.
-    pub fn story(&self, run: &str) -> Vec<String> {
+    pub(crate) fn story(&self, run: &str) -> Vec<String> {
         let text = self.ok(&["log", run]);
         let sentence = |line: &str| line.trim_start().splitn(3, "  ").last().unwrap().to_owned();
         text.lines().map(sentence).collect()
     }
 
     /// The number of records.
-    pub fn records(&self, run: &str) -> usize {
+    pub(crate) fn records(&self, run: &str) -> usize {
         self.ok(&["log", run, "--json"]).lines().count()
     }
 
     /// What the scripted agent noted of its own starts.
-    pub fn agents_started(&self, run: &str) -> usize {
+    pub(crate) fn agents_started(&self, run: &str) -> usize {
         let log = self.place().join("attempts").join(run).join("scripted.log");
         let text = fs::read_to_string(log).unwrap_or_default();
         text.lines().filter(|line| line.contains("\"what\":\"start\"")).count()
     }
 
     /// Waits until so many agents have started.
-    pub fn until_agents_started(&self, run: &str, n: usize) {
+    pub(crate) fn until_agents_started(&self, run: &str, n: usize) {
         until("agents to start", || (self.agents_started(run) >= n).then_some(()));
     }
 
     /// The folder of a call.
-    pub fn attempt(&self, run: &str, call: &str) -> PathBuf {
+    pub(crate) fn attempt(&self, run: &str, call: &str) -> PathBuf {
         let folders = fs::read_dir(self.place().join("attempts").join(run)).unwrap().flatten();
         let is_it = |folder: &PathBuf| {
             let spec = fs::read(folder.join("attempt.json")).unwrap_or_default();
@@ -249,18 +253,18 @@ impl World {
     }
 
     /// The brief of a call.
-    pub fn brief(&self, run: &str, call: &str) -> String {
+    pub(crate) fn brief(&self, run: &str, call: &str) -> String {
         let path = self.attempt(run, call).join("brief.md");
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// Whether anything of Forge's was made.
-    pub fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         !self.place().exists()
     }
 
     /// What a person would compare: no ids, no times, no paths of this world.
-    pub fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if !self.is_untouched() && self.database().exists() {
             for (n, run) in self.ids().iter().enumerate() {
@@ -303,7 +307,8 @@ fn time_at(text: &str) -> Option<(&'static str, usize)> {
         return Some((name, shape.len()));
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let is_seconds = digits == 1 && text[1..].starts_with(" s") && !text[3..].starts_with(char::is_alphanumeric);
+    let is_seconds =
+        digits == 1 && text[1..].starts_with(" s") && !text[3..].starts_with(char::is_alphanumeric);
     is_seconds.then_some(("N s", 3))
 }
 
@@ -331,12 +336,16 @@ fn surround<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
 }
 
 /// Waits until something is so.
-pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    until_or(what, look, || String::new())
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    until_or(what, look, String::new)
 }
 
 /// Waits until something is so, and says more if it never is.
-pub fn until_or<T>(what: &str, mut look: impl FnMut() -> Option<T>, more: impl Fn() -> String) -> T {
+pub(crate) fn until_or<T>(
+    what: &str,
+    mut look: impl FnMut() -> Option<T>,
+    more: impl Fn() -> String,
+) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -348,7 +357,7 @@ pub fn until_or<T>(what: &str, mut look: impl FnMut() -> Option<T>, more: impl F
 }
 
 /// Calls a program and waits until it has ended.
-pub fn finish(command: &mut Command) -> Said {
+pub(crate) fn finish(command: &mut Command) -> Said {
     command.stdin(Stdio::null());
     Running::of(command).end()
 }
@@ -359,7 +368,7 @@ fn code(status: ExitStatus) -> i32 {
 
 impl Running {
     /// Starts a program whose output is read as it comes.
-    pub fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -387,12 +396,12 @@ impl Running {
         Self { child, lines, seen: Vec::new(), err: Some(err) }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Waits for a line that has this text in it.
-    pub fn until_says(&mut self, wanted: &str) -> String {
+    pub(crate) fn until_says(&mut self, wanted: &str) -> String {
         loop {
             match self.lines.recv_timeout(DEADLINE) {
                 Ok(line) => {
@@ -409,18 +418,18 @@ impl Running {
     }
 
     /// Sends it a signal.
-    pub fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = i32::try_from(self.child.id()).unwrap();
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits until it has ended by itself.
-    pub fn end(mut self) -> Said {
+    pub(crate) fn end(mut self) -> Said {
         let began = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -428,7 +437,10 @@ impl Running {
             }
             if began.elapsed() > DEADLINE {
                 let _ = self.child.kill();
-                panic!("it did not end in time; it said {:#?}", self.lines.iter().collect::<Vec<_>>());
+                panic!(
+                    "it did not end in time; it said {:#?}",
+                    self.lines.iter().collect::<Vec<_>>()
+                );
             }
             thread::sleep(LOOK_EVERY / 5);
         };
@@ -444,13 +456,13 @@ impl Running {
 
 impl Said {
     /// The commands that it tells a person to use, each as it is written.
-    pub fn commands(&self) -> Vec<String> {
+    pub(crate) fn commands(&self) -> Vec<String> {
         let lines = self.out.lines().chain(self.err.lines());
         lines.filter_map(|line| line.trim().strip_prefix("forge ")).map(str::to_owned).collect()
     }
 
     /// All it said.
-    pub fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         format!("{}{}", self.out, self.err)
     }
 }
@@ -463,7 +475,7 @@ impl std::fmt::Display for Said {
 
 /// Asserts that a text has all of these in it.
 #[track_caller]
-pub fn has(text: &str, wanted: &[&str]) {
+pub(crate) fn has(text: &str, wanted: &[&str]) {
     for wanted in wanted {
         assert!(text.contains(wanted), "no `{wanted}` in:\n{text}");
     }

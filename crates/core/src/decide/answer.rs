@@ -21,11 +21,13 @@ impl Draft {
         });
         let mut options = match &why {
             Why::Checkpoint { .. } => vec![Choice::Approve, Choice::Revise, Choice::GiveUp],
-            Why::LandedAlready if is_proof => vec![Choice::Waive, Choice::GiveUp],
+            Why::LandedAlready | Why::NothingToRedo if is_proof => {
+                vec![Choice::Waive, Choice::GiveUp]
+            }
             Why::RoundsUsedUp | Why::NotShrinking if is_proof => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::LandedAlready => vec![Choice::Approve, Choice::GiveUp],
+            Why::LandedAlready | Why::NothingToRedo => vec![Choice::Approve, Choice::GiveUp],
             Why::RoundsUsedUp | Why::NotShrinking => {
                 vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
@@ -40,7 +42,7 @@ impl Draft {
                 vec![Choice::Retry, Choice::GiveUp]
             }
         };
-        if self.revise_would_undo(unit, gate) {
+        if self.cannot_revise(unit, gate) {
             options.retain(|choice| *choice != Choice::Revise);
         }
         let id = QuestionId(self.run.n_questions() + 1);
@@ -48,12 +50,12 @@ impl Draft {
         self.record(Event::QuestionAsked(Box::new(Question { id, unit, gate, why, options })));
     }
 
-    /// Whether sending back from this gate would reset work that has landed.
-    fn revise_would_undo(&self, unit: &UnitId, gate: Option<&str>) -> bool {
+    /// Whether sending back from this gate would reset work that has landed, or do nothing at all.
+    fn cannot_revise(&self, unit: &UnitId, gate: Option<&str>) -> bool {
         let stage = self.run.stage(unit);
         gate.and_then(|gate| stage.gate(gate)).is_some_and(|position| {
             let target = self.target(unit, stage.gates[position].redo.as_deref());
-            self.would_undo_landed(&target)
+            self.would_undo_landed(&target) || !self.run.stage(&target).is_called()
         })
     }
 
@@ -75,7 +77,7 @@ impl Draft {
         let choice = answer.choice();
         let mut options = question.options.clone();
         // Since it was asked, something may have landed.
-        if self.revise_would_undo(&question.unit, question.gate.as_deref()) {
+        if self.cannot_revise(&question.unit, question.gate.as_deref()) {
             options.retain(|choice| *choice != Choice::Revise);
         }
         if !options.contains(&choice) {
@@ -124,6 +126,7 @@ impl Draft {
                     | Why::NoVerdict { .. }
                     | Why::DoesNotLand
                     | Why::LandedAlready
+                    | Why::NothingToRedo
                     | Why::NoResult { .. }
                     | Why::Setbacks { .. }
                     | Why::Blocked { .. } => {

@@ -130,6 +130,9 @@ impl Draft {
         if self.would_undo_landed(&target) {
             return self.ask(unit, Some(&gate.name), Why::LandedAlready);
         }
+        if !self.run.stage(&target).is_called() {
+            return self.exhausted(unit, position, Why::NothingToRedo);
+        }
         let has_rounds = self.run.unit(&target).round < self.run.stage(&target).rounds;
         if !has_rounds {
             return self.exhausted(unit, position, Why::RoundsUsedUp);
@@ -137,7 +140,7 @@ impl Draft {
         if !shrinks {
             return self.exhausted(unit, position, Why::NotShrinking);
         }
-        let failure = command_failure(&findings);
+        let failure = command_failure(&gate.check, &findings);
         let by = SentBack::Gate { unit: unit.clone(), gate: gate.name };
         self.record(Event::UnitReopened { unit: target, by, findings, words: String::new() });
         if let Some(what) = failure {

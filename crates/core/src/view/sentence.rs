@@ -175,6 +175,9 @@ pub(super) fn why(question: &Question) -> String {
         }
         Why::Blocked { what, .. } => format!("It says it is blocked: {}. What now?", line(what)),
         Why::DoesNotLand => "It does not fit to what landed meanwhile, twice. What now?".to_owned(),
+        Why::NothingToRedo => {
+            format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
+        }
         Why::LandedAlready => {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }

@@ -182,8 +182,8 @@ fn a_fingerprint_keeps_what_stays_the_same() {
     assert_eq!(a, "error at panicked: code try");
     assert_eq!(fingerprint("at 0xfe: commit 12ab34c of fade"), "at commit of fade");
     assert_ne!(a, fingerprint("warning at /home/x/a.rs:12"));
-    let long: String = (0..50).map(|n| format!("line {}\n", "abc".repeat(n))).collect();
-    assert_eq!(fingerprint(&long).split(' ').filter(|word| *word == "line").count(), 5);
+    let long: Vec<String> = (0..50).map(|n| format!("line {}", "abc".repeat(n))).collect();
+    assert_eq!(fingerprint(&long.join("\n")).split(' ').filter(|word| *word == "line").count(), 5);
     assert_eq!(fingerprint(""), "");
 }
 
@@ -368,4 +368,32 @@ fn revises_of_reviews_with_one_proof_do_not_hide_behind_escalation() {
         .verdict("work#2/critic#1", revise(1))
         .told();
     world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_person_who_lets_it_try_again_has_looked_at_the_failure() {
+    let mut world =
+        World::small(ONE).outcome("work#1", fault("same")).outcome("work#2", fault("same")).told();
+    world.say(1, Answer::Retry, "");
+    world.ends("work#3", fault("same"));
+    assert_eq!(
+        world.calls(),
+        ["work#4"],
+        "it was seen once since a person looked, not three times"
+    );
+}
+
+#[test]
+fn reviewers_who_prove_the_same_thing_three_times_are_no_broken_tool() {
+    let rows = "\n[[stage]]\nname = \"work\"\nagent = \"worker\"\nrounds = 5\n\
+        gates = [{ review = \"critic\" }, { review = \"other\" }, { review = \"third\" }]\n";
+    let mut world = World::small(rows).begin();
+    for (n, gate) in [(1, "critic"), (2, "other"), (3, "third")] {
+        world.end(&format!("work#{n}"));
+        for passed in ["critic", "other"].iter().take(n - 1) {
+            world.end(&format!("work#{n}/{passed}#1"));
+        }
+        world.rules(&format!("work#{n}/{gate}#1"), Ruling::Verdict(red("the same output")));
+    }
+    assert_eq!(world.calls(), ["work#4"]);
 }

@@ -104,10 +104,10 @@ fn work_that_is_partly_done_does_not_let_a_stopped_run_go_on() {
     for is_stop in [true, false] {
         let mut world = World::small(TWO).begin();
         if is_stop {
-            world.stop()
+            world.stop();
         } else {
-            world.interrupt()
-        };
+            world.interrupt();
+        }
         world.ends("a#1", partial("the rest"));
         assert_eq!(world.wanted(), [] as [String; 0], "b is not wanted again");
         assert!(matches!(
@@ -232,4 +232,15 @@ at_once = 2
     world.end("build.B/make#1/land#1");
     assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
     assert_eq!(world.calls(), [] as [String; 0]);
+}
+
+#[test]
+fn a_failed_run_can_be_given_up_for_good() {
+    let rows =
+        "\n[[stage]]\nname = \"work\"\nagent = \"worker\"\ngates = [{ review = \"critic\" }]\n";
+    let block = forge_core::verdict::Verdict::Block { reason: "no".to_owned() };
+    let mut world = World::small(rows).verdict("work#1/critic#1", block).told();
+    world.is(&Phase::Over(End::Blocked));
+    world.abandon();
+    world.is(&Phase::Over(End::Abandoned));
 }

@@ -61,7 +61,9 @@ impl Watch {
         if let Phase::Over(end) = phase {
             let may_be = match fact {
                 Event::CallSettled { .. } | Event::EffectDone { .. } => true,
-                Event::RunResumed { .. } | Event::BudgetRaised { .. } => {
+                Event::RunResumed { .. }
+                | Event::BudgetRaised { .. }
+                | Event::RunEnded { end: End::Abandoned } => {
                     matches!(end, End::Failed | End::Blocked)
                 }
                 _ => false,
@@ -86,7 +88,7 @@ impl Watch {
                 let is_new = self.judgements.insert(judgement.clone());
                 assert!(is_new, "{judgement} has a name of before");
                 self.started(CallId::Judgement(judgement.clone()), call.ordinal, call.reserved);
-                self.lands_in_order(judgement, run);
+                lands_in_order(judgement, run);
             }
             Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
                 self.settled(&CallId::Attempt(attempt.clone()), &receipt.spent);
@@ -134,25 +136,25 @@ impl Watch {
             }
         }
     }
+}
 
-    /// Nobody who came to land earlier, and could, still waits.
-    fn lands_in_order(&self, judgement: &JudgementId, run: &Run) {
-        let unit = &judgement.attempt.unit;
-        let Some(position) = run.stage(unit).gate(&judgement.gate) else { return };
-        if run.stage(unit).gates[position].check != Check::Land {
-            return;
-        }
-        let State::Judging { look: Look::UnderWay(_), .. } = run.unit(unit).state else { return };
-        let arrived = run.unit(unit).arrived;
-        for (other, stage, standing) in run.units() {
-            let State::Judging { gate, look: Look::Pending } = standing.state else { continue };
-            let waits = stage.gates.get(gate).is_some_and(|gate| gate.check == Check::Land);
-            let may = standing.not_before <= run.now() && is_reached(run, &other.scope);
-            assert!(
-                !(waits && may) || arrived < standing.arrived,
-                "{unit} lands before {other}, which came first"
-            );
-        }
+/// Nobody who came to land earlier, and could, still waits.
+fn lands_in_order(judgement: &JudgementId, run: &Run) {
+    let unit = &judgement.attempt.unit;
+    let Some(position) = run.stage(unit).gate(&judgement.gate) else { return };
+    if run.stage(unit).gates[position].check != Check::Land {
+        return;
+    }
+    let State::Judging { look: Look::UnderWay(_), .. } = run.unit(unit).state else { return };
+    let arrived = run.unit(unit).arrived;
+    for (other, stage, standing) in run.units() {
+        let State::Judging { gate, look: Look::Pending } = standing.state else { continue };
+        let waits = stage.gates.get(gate).is_some_and(|gate| gate.check == Check::Land);
+        let may = standing.not_before <= run.now() && is_reached(run, &other.scope);
+        assert!(
+            !(waits && may) || arrived < standing.arrived,
+            "{unit} lands before {other}, which came first"
+        );
     }
 }
 

@@ -298,3 +298,128 @@ fn every_refusal_says_what_and_why() {
         "the budget of $2.50 is used up; go on with `--budget` and more than that"
     );
 }
+
+/// A flow in which every question can be asked, and how each of them comes about.
+fn every_question() -> Vec<(&'static str, World)> {
+    use forge_core::event::{Outcome, Ruling};
+    let flow = r#"
+[[stage]]
+name = "make"
+agent = "m"
+rounds = 1
+gates = [{ review = "critic" }, { verify = true }, { human = "Good?", redo = "make" }, { land = true }]
+[[stage]]
+name = "look"
+agent = "l"
+gates = [{ review = "late", redo = "make" }]
+"#;
+    let no_person = flow.replace(", { human = \"Good?\", redo = \"make\" }", "");
+    let asked = || World::small(flow);
+    let alone = || World::small(&no_person);
+    let blocked = Outcome::Blocked { class: BlockerClass::ToolingFailure, what: "x".into() };
+    let lost = |world: World, n: u32| world.outcome(&format!("make#{n}"), Outcome::Lost);
+    let late = |n: u32| format!("look#1/late#{n}");
+    vec![
+        ("checkpoint", asked()),
+        (
+            "rounds",
+            alone().verdict("make#1/critic#1", revise(2)).verdict("make#2/critic#1", revise(1)),
+        ),
+        (
+            "rounds of a proof",
+            asked().verdict("make#1/verify#1", revise(2)).verdict("make#2/verify#1", revise(1)),
+        ),
+        (
+            "shrinking",
+            World::small(&no_person.replace("rounds = 1", "rounds = 5"))
+                .verdict("make#1/critic#1", revise(1))
+                .verdict("make#2/critic#1", revise(1)),
+        ),
+        ("no result", asked().outcome("make#1", fault("a")).outcome("make#2", fault("b"))),
+        ("setbacks", (1..=5).fold(asked(), lost)),
+        (
+            "setbacks of a gate",
+            (1..=5).fold(asked(), |world, n| {
+                world.ruling(&format!("make#1/critic#{n}"), Ruling::Lost)
+            }),
+        ),
+        (
+            "no verdict",
+            asked().ruling("make#1/critic#1", unread("a")).ruling("make#1/critic#2", unread("b")),
+        ),
+        (
+            "no verdict of a proof",
+            asked().ruling("make#1/verify#1", unread("a")).ruling("make#1/verify#2", unread("b")),
+        ),
+        ("blocked", asked().outcome("make#1", blocked)),
+        (
+            "landing",
+            alone().verdict("make#1/land#1", revise(1)).verdict("make#2/land#1", revise(1)),
+        ),
+        ("landed already", alone().verdict(&late(1), revise(1))),
+    ]
+}
+
+#[test]
+fn every_question_can_be_answered_in_every_way_it_offers() {
+    for (name, world) in every_question() {
+        let mut world = world.begin();
+        while world.run.n_questions() == 0 {
+            let call = world.calls().pop().expect("something is under way until it is asked");
+            world.end(&call);
+        }
+        let question = world.run.questions().next().unwrap().clone();
+        for choice in &question.options {
+            let mut world = world.clone();
+            let answer = match choice {
+                Choice::Approve => Answer::Approve,
+                Choice::Revise => Answer::Revise,
+                Choice::Retry => Answer::Retry,
+                Choice::Waive => Answer::Waive { gate: question.gate.clone().unwrap() },
+                Choice::GiveUp => Answer::GiveUp,
+            };
+            let round = world.unit("make").round;
+            world.say(1, answer, "as I say");
+            let line = match choice {
+                Choice::Approve if name == "checkpoint" => "passed by the answer to Q1",
+                Choice::Approve | Choice::Waive => "waived by the answer to Q1",
+                Choice::Revise => "sent back by the answer to Q1: as I say",
+                Choice::Retry => "started",
+                Choice::GiveUp => "failed: given up by bob: as I say",
+            };
+            let before = world.about(line).len();
+            assert!(before > 0, "{name}, {choice:?}:\n{}", world.story().join("\n"));
+            assert_eq!(world.unit("make").round, round, "a person uses up no round");
+            world.go_on();
+            let end = if *choice == Choice::GiveUp { End::Failed } else { End::Done };
+            if world.run.questions().next().is_none() {
+                assert_eq!(world.run.phase(), &Phase::Over(end), "{name}, {choice:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn at_a_checkpoint_without_work_there_is_nothing_to_send_back() {
+    let rows = "\n[[stage]]\nname = \"triage\"\ngates = [{ human = \"Go on?\" }]\n";
+    let mut world = World::small(rows).begin();
+    assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
+    world.say(1, Answer::Approve, "");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_gate_that_names_nobody_who_could_change_something_asks_at_once() {
+    let rows = "\n[[stage]]\nname = \"split\"\nagent = \"splitter\"\nlist = \"tasks\"\n\
+        [[stage]]\nname = \"build\"\neach = \"tasks\"\ngates = [{ review = \"critic\" }]\n\
+        [[stage.stage]]\nname = \"make\"\nagent = \"maker\"\n";
+    let mut world = World::small(rows).list("split", vec![crate::world::writes("A", "a")]).begin();
+    for call in ["split#1", "build.A/make#1"] {
+        world.end(call);
+    }
+    world.rules("build#1/critic#1", crate::world::revises(1));
+    world.says(
+        "Q1 is asked about build: `critic` wants changes, and no stage is named that could make them. What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
+}

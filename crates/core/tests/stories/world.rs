@@ -274,7 +274,7 @@ impl World {
                 let stage = stages.iter().find(|stage| stage.name == attempt.unit.stage).unwrap();
                 let lists = stage.list.clone().zip(listed).into_iter().collect();
                 receipt.summary = format!("did {name}");
-                receipt.artifacts = self.written(&stage.writes, call);
+                receipt.artifacts = written(&stage.writes, call);
                 let outcome = self.outcomes.get(&name).cloned().unwrap_or(Outcome::Done);
                 Report::Worked { attempt: attempt.clone(), outcome, lists, receipt }
             }
@@ -282,7 +282,7 @@ impl World {
                 if known(&self.run, call) {
                     let stage = self.run.stage(call.unit());
                     let gate = &stage.gates[stage.gate(&judgement.gate).unwrap()];
-                    receipt.artifacts = self.written(&gate.writes, call);
+                    receipt.artifacts = written(&gate.writes, call);
                     if gate.check == Check::Land {
                         receipt.commit = Some(format!("commit-of-{}", judgement.attempt.unit));
                         receipt.tree = Some("tree".to_owned());
@@ -293,12 +293,6 @@ impl World {
                 Report::Judged { judgement: judgement.clone(), ruling, receipt }
             }
         }
-    }
-
-    fn written(&self, names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
-        let scope = &call.unit().scope;
-        let name = |name: &String| forge_core::reading::artifact_name(name, scope);
-        names.iter().map(|n| (name(n), Blob(format!("{} by {call}", name(n))))).collect()
     }
 
     /// Lets one call end as the script says.
@@ -467,6 +461,12 @@ impl World {
             assert_eq!(again.journal, whole.journal, "after a crash behind record {kept}");
         }
     }
+}
+
+fn written(names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
+    let scope = &call.unit().scope;
+    let name = |name: &String| forge_core::reading::artifact_name(name, scope);
+    names.iter().map(|n| (name(n), Blob(format!("{} by {call}", name(n))))).collect()
 }
 
 pub(crate) fn item(id: &str) -> Item {

@@ -53,8 +53,9 @@ impl RunLock {
         }
     }
 
-    /// Takes the lock, or says at once who holds it.
-    fn attempt(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+    /// Takes the lock for a moment if it is free, or says at once who holds it. For those who only
+    /// look, and wait for nobody.
+    pub fn attempt(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         if !is_run_id(run) {
             return Err(StoreError::BadRunId { run: run.to_owned() });
         }

@@ -75,6 +75,8 @@ impl Store {
             Err(StoreError::Io { .. } | StoreError::Other { .. } | StoreError::ReadOnly { .. }) => {
                 return open_unwritable(dir, &file);
             }
+            // No room for the shared memory. Others may come and write as soon as there is some.
+            Err(StoreError::Full { .. }) => return open_copy(dir, &file),
             Err(error) => {
                 remember(dir, &error);
                 return Err(error);

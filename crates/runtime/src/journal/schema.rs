@@ -106,6 +106,9 @@ fn fill(scratch: &Path) -> Result<(), Fault> {
         params![VERSION, totals_mark(VERSION, 0)],
     )?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    // Closing keeps silent about a log that did not fit into the file, as on a full disk.
+    let _busy: i64 =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     connection.close().map_err(|(_, error)| Fault::Sql(error))
 }
 

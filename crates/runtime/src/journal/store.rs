@@ -211,9 +211,10 @@ impl Store {
     /// A number that changes when another connection has written. Compare it only with what the
     /// same store said before.
     pub fn data_version(&self) -> Result<u64, StoreError> {
-        let asked = self.connection.prepare_cached("PRAGMA data_version").and_then(|mut asked| {
-            asked.query_row([], |row| row.get::<_, i64>(0))
-        });
+        let asked = self
+            .connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut asked| asked.query_row([], |row| row.get::<_, i64>(0)));
         self.noted(None, asked.map(i64::unsigned_abs).map_err(Fault::Sql))
     }
 

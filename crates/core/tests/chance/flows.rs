@@ -1,0 +1,84 @@
+//! Flows by chance.
+
+use std::fmt::Write;
+
+use super::Chance;
+
+/// The text of a flow that can be read, with rows, gates and tables as they come.
+pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
+    let mut text =
+        "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
+    text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
+    table_by_chance(chance, &mut text, 1);
+    text
+}
+
+fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
+    let head = vec!["stage"; depth].join(".");
+    let rows = 1 + chance.below(4);
+    let mut names: Vec<String> = if depth == 1 { vec!["first".to_owned()] } else { vec![] };
+    for row in 0..rows {
+        let name = format!("r{depth}{row}");
+        writeln!(text, "[[{head}]]\nname = \"{name}\"").unwrap();
+        // At the root, `first` stays before everything, so that the list is there.
+        let any = names.get(chance.below(names.len().max(1))).cloned();
+        let firsts = match (any, chance.below(3)) {
+            (_, 0) if depth > 1 => vec![],
+            (Some(any), 1) => vec![any],
+            (_, _) => names.last().cloned().into_iter().collect(),
+        };
+        writeln!(text, "after = {firsts:?}").unwrap();
+        writeln!(text, "rounds = {}\nmisses = {}", chance.below(3), 1 + chance.below(2)).unwrap();
+        let exhausted = chance.of(&["ask", "pass-with-notes", "fail"]);
+        writeln!(text, "exhausted = \"{exhausted}\"").unwrap();
+        if chance.one_in(4) {
+            let when = ["{ param = \"p\", is = [\"b\"] }", "{ item = \"risk\", is = [\"high\"] }"];
+            let when = when[if depth == 1 { 0 } else { chance.below(2) }];
+            writeln!(text, "when = {when}").unwrap();
+        }
+        let kind = chance.below(if depth < 3 { 6 } else { 4 });
+        let is_called = kind < 4;
+        match kind {
+            0 | 1 => writeln!(text, "agent = \"worker\""),
+            2 => writeln!(text, "command = \"true\""),
+            3 => writeln!(text, "deliver = \"it\""),
+            _ => writeln!(text, "each = \"things\"\nat_once = {}", 1 + chance.below(3)),
+        }
+        .unwrap();
+        if kind == 0 && chance.one_in(4) {
+            writeln!(text, "budget = \"0.05\"").unwrap();
+        }
+        let mut gates = Vec::new();
+        for n in 0..chance.below(4) {
+            let check = *chance.of(&[
+                "review = \"critic\"",
+                "review = \"critic\"",
+                "command = \"test\"",
+                "verify = true",
+                "human = \"Well?\", auto = true",
+                "human = \"Well?\"",
+                "check = \"something\"",
+            ]);
+            let redo = match firsts.first() {
+                Some(first) if chance.one_in(4) => format!(", redo = \"{first}\""),
+                Some(_) | None => String::new(),
+            };
+            let may_advise = check.starts_with("review") || check.starts_with("command");
+            let advisory = if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
+            let when =
+                if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
+            gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
+        }
+        if is_called && chance.one_in(3) {
+            gates.push("{ land = true }".to_owned());
+        }
+        if is_called && !gates.is_empty() && chance.one_in(5) {
+            writeln!(text, "gates_first = true").unwrap();
+        }
+        writeln!(text, "gates = [{}]", gates.join(", ")).unwrap();
+        if !is_called {
+            table_by_chance(chance, text, depth + 1);
+        }
+        names.push(name);
+    }
+}
