@@ -4,11 +4,9 @@
 //! exactly a blow lands is still up to the machine.
 
 use std::{
+    io::{self, Write as _},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -29,13 +27,17 @@ const BLOWS_MAX: u64 = 4;
 const AGENT_BLOWS_MAX: usize = 2;
 /// How often a run may be taken up again after the last blow.
 const RESUMES_MAX: u32 = 8;
+/// About what an undisturbed run takes. Not measured, so that a case is the same everywhere.
+const RUN_TIME: Duration = Duration::from_millis(400);
+/// A family that fails this often need not go on.
+const FAILURES_MAX: usize = 5;
 /// How long a victim is waited for after the moment has come.
 const AIM_TIME_MAX: Duration = Duration::from_millis(150);
 
 /// How much is tried.
 pub(crate) struct Sizes {
     /// Kills at random moments.
-    pub(crate) n_kills: usize,
+    pub(crate) n_kills: u32,
     /// Records after which to kill; nothing means all.
     pub(crate) n_records: Option<usize>,
     pub(crate) seed: u64,
@@ -51,10 +53,13 @@ impl Sizes {
         };
         let records = "FORGE_CRASH_RECORDS";
         let is_all = std::env::var(records).is_ok_and(|text| text == "all");
-        let size = |n: u64| usize::try_from(n).unwrap();
         Self {
-            n_kills: size(number("FORGE_CRASH_KILLS", 12)),
-            n_records: if is_all { None } else { Some(size(number(records, 12))) },
+            n_kills: u32::try_from(number("FORGE_CRASH_KILLS", 12)).unwrap(),
+            n_records: if is_all {
+                None
+            } else {
+                Some(usize::try_from(number(records, 12)).unwrap())
+            },
             seed: number("FORGE_CRASH_SEED", 1),
             only: std::env::var("FORGE_CRASH_CASE").ok(),
         }
@@ -98,13 +103,14 @@ impl Case {
         Self { name: format!("record {record}"), blows: vec![blow] }
     }
 
-    /// One to a few blows, somewhere in a run that takes about `took`.
-    pub(crate) fn at_random(seed: u64, number: usize, took: Duration) -> Self {
-        let mut chance = Chance(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+    /// One to a few blows, anywhere in a run.
+    pub(crate) fn at_random(seed: u64, number: u64) -> Self {
+        let mut chance = Chance(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let n = match chance.below(5) {
             0 | 1 => 1,
             _ => 1 + chance.below(BLOWS_MAX),
         };
+        let n = u32::try_from(n).unwrap();
         let mut blows: Vec<(Moment, Victim)> = Vec::new();
         for _ in 0..n {
             let n_agents = blows.iter().filter(|(_, victim)| *victim == Victim::Agent).count();
@@ -114,13 +120,9 @@ impl Case {
                 2 if n_agents < AGENT_BLOWS_MAX => Victim::Agent,
                 _ => Victim::Everybody,
             };
-            blows.push((Moment::After(chance.delay(took)), victim));
+            blows.push((Moment::After(chance.delay(RUN_TIME / n)), victim));
         }
         Self { name: format!("random {number}"), blows }
-    }
-
-    pub(crate) fn n_blows(&self) -> usize {
-        self.blows.len()
     }
 }
 
@@ -128,7 +130,7 @@ impl Case {
 pub(crate) struct Undisturbed {
     fruit: Fruit,
     pub(crate) n_records: usize,
-    pub(crate) took: Duration,
+    took: Duration,
 }
 
 /// Plays without any blow, once for all tests.
@@ -158,14 +160,20 @@ pub(crate) fn undisturbed() -> &'static Undisturbed {
 /// What a family of cases came to.
 #[derive(Clone, Copy, Default)]
 struct Figures {
+    cases: u32,
+    /// Moments at which somebody was killed.
     kills: u32,
+    /// Processes that were killed.
+    victims: u32,
     resumes: u32,
     calls: Calls,
 }
 
 impl Figures {
     fn add(&mut self, other: Figures) {
+        self.cases += 1;
         self.kills += other.kills;
+        self.victims += other.victims;
         self.resumes += other.resumes;
         self.calls.ended += other.calls.ended;
         self.calls.lost += other.calls.lost;
@@ -173,36 +181,44 @@ impl Figures {
     }
 }
 
-/// Plays all cases, and says what they came to. All are played, even if one fails.
-pub(crate) fn play(family: &str, sizes: &Sizes, undisturbed: &Undisturbed, cases: &[Case]) {
-    let wanted = |case: &&Case| sizes.only.as_ref().is_none_or(|only| *only == case.name);
-    let cases: Vec<&Case> = cases.iter().filter(wanted).collect();
-    let (next, began) = (AtomicUsize::new(0), Instant::now());
+/// Plays cases until enough was killed, and says what they came to.
+pub(crate) fn play(
+    family: &str,
+    sizes: &Sizes,
+    enough: u32,
+    cases: impl Iterator<Item = Case> + Send,
+) {
+    let undisturbed = undisturbed();
+    let wanted = |case: &Case| sizes.only.as_ref().is_none_or(|only| *only == case.name);
+    let (cases, began) = (Mutex::new(cases.filter(wanted)), Instant::now());
     let (figures, failed) = (Mutex::new(Figures::default()), Mutex::new(Vec::new()));
+    let goes_on =
+        || figures.lock().unwrap().kills < enough && failed.lock().unwrap().len() < FAILURES_MAX;
+    let next = || cases.lock().unwrap().next().filter(|_| goes_on());
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match play_one(case, undisturbed) {
+                while let Some(case) = next() {
+                    match play_one(&case, undisturbed) {
                         Ok(more) => figures.lock().unwrap().add(more),
                         Err(why) => {
-                            let seed = sizes.seed;
-                            let name = &case.name;
+                            let (seed, name) = (sizes.seed, &case.name);
                             eprintln!("FORGE_CRASH_SEED={seed} FORGE_CRASH_CASE=\"{name}\": {why}");
-                            failed.lock().unwrap().push(case.name.clone());
+                            failed.lock().unwrap().push(case.name);
                         }
                     }
                 }
             });
         }
     });
-    let Figures { kills, resumes, calls } = figures.into_inner().unwrap();
+    let Figures { cases, kills, victims, resumes, calls } = figures.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
-    eprintln!(
-        "{family}: seed {}, {} cases, {kills} kills, {resumes} resumes, {} calls ended, \
+    // Past the test's own capture, so that it is always seen.
+    let told = writeln!(
+        io::stderr(),
+        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {resumes} resumes, {} calls ended, \
          {} lost ({} of them at work), {} cases failed, {:.1} s (undisturbed: {:.2} s, {} records)",
         sizes.seed,
-        cases.len(),
         calls.ended,
         calls.lost,
         calls.lost_at_work,
@@ -211,6 +227,7 @@ pub(crate) fn play(family: &str, sizes: &Sizes, undisturbed: &Undisturbed, cases
         undisturbed.took.as_secs_f64(),
         undisturbed.n_records,
     );
+    told.unwrap();
     assert!(failed.is_empty(), "these failed: {failed:?}");
 }
 
@@ -256,8 +273,9 @@ fn strike(world: &World, case: &Case, figures: &mut Figures) {
             assert_eq!(status.code(), Some(0), "the driver gave up: {}", world.complaints());
             return;
         }
-        let (kills, driver_is_hit) = hit(world, &now, *victim);
-        figures.kills += kills;
+        let (victims, driver_is_hit) = hit(world, &now, *victim);
+        figures.kills += victims.min(1);
+        figures.victims += victims;
         if driver_is_hit {
             // Nobody goes on before it is dead for certain: only then its lock is free.
             now.end();

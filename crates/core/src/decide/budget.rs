@@ -95,7 +95,15 @@ impl Draft {
         match whose {
             Reserve::RunIsBroke => {
                 let cap = self.run.budget().unwrap_or_default();
-                let what = format!("the run's budget of {cap} is used up");
+                let ledger = self.run.ledger();
+                let unknown = match ledger.n_unknown {
+                    0 => String::new(),
+                    n => format!(
+                        " ({} known; {n} calls of unknown cost count as the {} held back for them)",
+                        ledger.known, ledger.unknown_at_most
+                    ),
+                };
+                let what = format!("the run's budget of {cap} is used up{unknown}");
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
             }
             Reserve::StageIsBroke => {

@@ -417,7 +417,7 @@ fn a_gate_that_names_nobody_who_could_change_something_asks_at_once() {
     for call in ["split#1", "build.A/make#1"] {
         world.end(call);
     }
-    world.rules("build#1/critic#1", crate::world::revises(1));
+    world.rules("build#1/critic#1", revises(1));
     world.says(
         "Q1 is asked about build: `critic` wants changes, and no stage is named that could make them. What now?",
     );
