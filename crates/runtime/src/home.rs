@@ -29,14 +29,11 @@ impl Home {
     /// The place in the repository that a folder lies in.
     pub fn find(from: &Path) -> Result<Self, Trouble> {
         let repository = Repository::find(from)?;
-        // Git's answer is read as text. A path that is none would lead to a folder that nobody meant.
-        if !repository.common_dir.is_dir() {
-            let what = format!(
-                "git says the repository is in {}, and there is no such folder",
-                repository.common_dir.display()
-            );
-            let next = "if its path has characters that are not UTF-8, move the repository to a path without them";
-            return Err(Trouble::surroundings(what, next));
+        // SQLite and the folders of calls take paths as text.
+        if repository.common_dir.to_str().is_none() {
+            let path = repository.common_dir.display();
+            let what = format!("the path of the repository is not UTF-8: {path}");
+            return Err(Trouble::surroundings(what, "move the repository to a path that is"));
         }
         let dir = repository.common_dir.join("forge");
         Ok(Self { repository, dir })

@@ -352,7 +352,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn files_that_show_runs_are_the_same_bytes_when_made_anew() {
     let (world, run) = long_words();
     assert_eq!(world.forge(&["run", "--flow", "long", "another"]).code, WAITS);
-    world.ok(&["answer", &run, "Q1", "revise", "again"]);
+    world.ok(&["answer", &run, "Q1", "approve", "good"]);
     let before = files(&world.place().join("runs"));
     let rows = world.ok(&["status", "--json"]);
     has(&world.ok(&["doctor", "--rebuild"]), &["2 runs"]);

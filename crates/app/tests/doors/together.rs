@@ -7,16 +7,19 @@ use crate::{
     world::{DONE, FORGE, INTERRUPTED, Said, WAITS, WRONG, World, has, until},
 };
 
-/// A stage that goes on until it is told to end, beside one that asks again after each revise.
-fn asks_beside_work() -> World {
+/// Checkpoints side by side, all asked about at once: Q1, Q2, …
+fn asks(n: u32) -> String {
+    let ask = |n| {
+        format!("[[stage]]\nname = \"ask{n}\"\nafter = []\ngates = [{{ human = \"Go on?\" }}]\n")
+    };
+    (1..=n).map(ask).collect()
+}
+
+/// A stage that goes on until it is told to end, beside checkpoints.
+fn asks_beside_work(n: u32) -> World {
     let world = World::new();
-    world.flow(
-        "two",
-        &format!(
-            "[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n\
-             [[stage]]\nname = \"ask\"\nafter = []\ngates = [{{ human = \"Go on?\" }}]\n"
-        ),
-    );
+    let slow = format!("[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n");
+    world.flow("two", &(slow + &asks(n)));
     world
 }
 
@@ -25,7 +28,7 @@ fn both_answer(world: &World, run: &str, question: &str) -> [Said; 2] {
     let barrier = Barrier::new(2);
     let answer = |words: &str| {
         barrier.wait();
-        world.forge(&["answer", run, question, "revise", words])
+        world.forge(&["answer", run, question, "approve", words])
     };
     thread::scope(|scope| {
         let other = scope.spawn(|| answer("from the left"));
@@ -52,9 +55,9 @@ fn one_wins(world: &World, run: &str, rounds: u32) {
 
 #[test]
 fn of_two_who_answer_at_once_exactly_one_wins_while_the_run_is_driven() {
-    let world = asks_beside_work();
+    let world = asks_beside_work(10);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("Q1 is asked");
+    running.until_says("Q10 is asked");
     let run = world.latest();
     one_wins(&world, &run, 10);
     world.ok(&["stop", &run]);
@@ -64,7 +67,7 @@ fn of_two_who_answer_at_once_exactly_one_wins_while_the_run_is_driven() {
 #[test]
 fn of_two_who_answer_at_once_exactly_one_wins_when_nobody_drives() {
     let world = World::new();
-    world.flow("ask", "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n");
+    world.flow("ask", &(asks(20) + "[[stage]]\nname = \"end\"\ncommand = \"true\"\n"));
     assert_eq!(world.run("ask", &[]).code, WAITS);
     one_wins(&world, &world.latest(), 20);
 }
@@ -86,7 +89,7 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
 
 #[test]
 fn a_second_driver_is_refused_and_told_who_drives() {
-    let world = asks_beside_work();
+    let world = asks_beside_work(1);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
     running.until_says("slow#1 started");
     let run = world.latest();
@@ -102,7 +105,7 @@ fn a_second_driver_is_refused_and_told_who_drives() {
 
 #[test]
 fn of_many_who_resume_at_once_one_drives_and_the_others_are_refused() {
-    let world = asks_beside_work();
+    let world = asks_beside_work(1);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
     running.until_says("slow#1 started");
     let run = world.latest();
@@ -261,7 +264,7 @@ fn an_agent_may_look_at_its_run() {
 
 #[test]
 fn a_rebuild_leaves_a_run_to_its_driver_and_makes_all_others_anew() {
-    let world = asks_beside_work();
+    let world = asks_beside_work(1);
     assert_eq!(world.ok(&["doctor", "--rebuild"]).trim(), "made the files of 0 runs anew");
     assert!(world.is_untouched());
     world.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
