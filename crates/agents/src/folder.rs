@@ -134,15 +134,20 @@ impl AttemptFolder {
         Self { path: path.into() }
     }
 
-    /// Makes the folder with everything a keeper needs. Twice is fine if the spec is the same.
+    /// Makes the folder with everything a keeper needs. Twice is fine if the call is the same: who
+    /// died before a keeper came may have been a Forge that lay elsewhere.
     pub fn create(path: &Path, spec: &Spec) -> io::Result<Self> {
         let folder = Self::at(path);
         for directory in [folder.inbox(), folder.outbox()] {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
         match folder.spec() {
-            Ok(there) if there == *spec => {}
-            Ok(_) => return Err(folder.already("holds another attempt")),
+            Ok(there) if there.call != spec.call => {
+                return Err(folder.already("holds another attempt"));
+            }
+            // A keeper that came first works from what it found.
+            Ok(there) if there == *spec || folder.claim().exists() => {}
+            Ok(_) => folder.write_spec(spec)?,
             // Half a file is what a crash of ours left; nobody can have started from it.
             Err(_) if !folder.claim().exists() => folder.write_spec(spec)?,
             Err(_) => return Err(folder.already("is claimed, but its attempt.json is unreadable")),
@@ -250,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn creating_twice_is_fine_with_the_same_spec_and_refused_with_another() {
+    fn creating_twice_is_fine_for_the_same_call_and_refused_for_another() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a/b/0001");
         let folder = AttemptFolder::create(&path, &spec("one#1")).unwrap();
@@ -258,6 +263,14 @@ mod tests {
         let error = AttemptFolder::create(&path, &spec("two#1")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(folder.spec().unwrap(), spec("one#1"));
+        // Until somebody has claimed it, what is to be run can still be mended.
+        let elsewhere = |program: &str| Spec { argv: vec![program.to_owned()], ..spec("one#1") };
+        AttemptFolder::create(&path, &elsewhere("/new/forge")).unwrap();
+        assert_eq!(folder.spec().unwrap(), elsewhere("/new/forge"));
+        fs::write(folder.claim(), "").unwrap();
+        AttemptFolder::create(&path, &spec("one#1")).unwrap();
+        assert_eq!(folder.spec().unwrap(), elsewhere("/new/forge"), "it is under way");
+        fs::remove_file(folder.claim()).unwrap();
         // A torn attempt.json of a crashed driver is mended as long as nobody claimed it.
         fs::write(folder.attempt(), "{\"forge\":").unwrap();
         AttemptFolder::create(&path, &spec("one#1")).unwrap();

@@ -186,7 +186,7 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
 
 /// A world whose agent waits until [`open_gate`].
 fn waiting_at_a_gate() -> (World, PathBuf) {
-    // The folder is the world's own, so it is known only after the world is made.
+    // Not in the world: the scenario names it before there is one.
     let gate = tempfile::tempdir().unwrap().keep();
     let pipe = gate.join("gate");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -206,10 +206,13 @@ fn agent_environment() -> Vec<(OsString, OsString)> {
     env
 }
 
-/// Writes a file, making its folder where it is missing.
+/// Writes a file, making its folder where it is missing. By rename, because a keeper of a driver
+/// that was killed may come late, and its agent may be reading just now.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(path, bytes)
+    let folder = path.parent().expect("what a call is given lies in its folder");
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.new"));
+    fs::write(&beside, bytes)?;
+    fs::rename(&beside, path)
 }
