@@ -268,19 +268,7 @@ impl Doors {
             let input = Input::Command(command.clone());
             driver.put(&input, tell)?.map_err(|refusal| refused(id, &refusal))?;
         }
-        let stops = match command {
-            Some(Command::Stop { .. } | Command::Interrupt { .. } | Command::Abandon { .. }) => {
-                true
-            }
-            Some(
-                Command::Start(_)
-                | Command::Pause { .. }
-                | Command::Resume { .. }
-                | Command::Answer { .. },
-            )
-            | None => false,
-        };
-        if stops {
+        if driver.is_to_be_stopped() {
             driver.drive(&mut Signals::listen()?, tell)?;
         }
         driver.show()

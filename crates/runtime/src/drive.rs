@@ -193,6 +193,13 @@ impl Driver {
         &self.run
     }
 
+    /// Whether calls are under way in a run that was stopped or is over: they are to end now.
+    pub fn is_to_be_stopped(&self) -> bool {
+        let goes_on =
+            |effect: &Effect| matches!(effect, Effect::Work { .. } | Effect::Judge { .. });
+        !self.run.calls().is_empty() && !wanted(&self.run).iter().any(goes_on)
+    }
+
     /// Decides on an input, and makes it true. Whether anything followed.
     pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Trouble> {
         self.put_settling(input, &[], tell)

@@ -100,7 +100,7 @@ pub(crate) fn report(
                     }
                     Err(what) => Outcome::Fault { class: FaultClass::NoArtifact, what },
                 },
-                CommandEnd::Failure { what } => {
+                CommandEnd::Failure { what, .. } => {
                     Outcome::Fault { class: FaultClass::CommandFailed, what }
                 }
                 CommandEnd::Fault { class, what } => Outcome::Fault { class, what },
@@ -112,8 +112,8 @@ pub(crate) fn report(
             let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
             let ruling = match command_end(folder, ending) {
                 CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
-                CommandEnd::Failure { what } => Ruling::Verdict(Verdict::Revise {
-                    findings: vec![failed_command(&command, &what, &ending.how)],
+                CommandEnd::Failure { code, what } => Ruling::Verdict(Verdict::Revise {
+                    findings: vec![failed_command(&command, code, &what)],
                 }),
                 CommandEnd::Fault { class, what } => Ruling::Fault { class, what },
                 CommandEnd::Interrupted => Ruling::Interrupted,
@@ -257,8 +257,16 @@ fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(
 /// How a command ended.
 enum CommandEnd {
     Success,
-    Failure { what: String },
-    Fault { class: FaultClass, what: String },
+    /// It says no.
+    Failure {
+        code: i32,
+        what: String,
+    },
+    /// It says nothing that could be used.
+    Fault {
+        class: FaultClass,
+        what: String,
+    },
     Interrupted,
 }
 
@@ -266,11 +274,14 @@ fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
         How::Exited { code: 0 } => CommandEnd::Success,
         How::Exited { code } => {
-            CommandEnd::Failure { what: ended(folder, &format!("exit code {code}")) }
+            let what = ended(folder, &format!("exit code {code}"));
+            CommandEnd::Failure { code: *code, what }
         }
-        How::Signalled { signal } => {
-            CommandEnd::Failure { what: ended(folder, &format!("killed by signal {signal}")) }
-        }
+        // Whoever killed it, the work that it looks at is not to blame.
+        How::Signalled { signal } => CommandEnd::Fault {
+            class: FaultClass::Crashed,
+            what: ended(folder, &format!("killed by signal {signal}")),
+        },
         How::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
             what: format!("{}\nit took longer than it may", last_words(folder)),
@@ -290,16 +301,8 @@ fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     }
 }
 
-fn failed_command(command: &str, what: &str, how: &How) -> Finding {
-    let failed = match how {
-        How::Exited { code } => format!("`{command}` failed with exit code {code}"),
-        How::Signalled { .. }
-        | How::TimedOut
-        | How::Silent
-        | How::TooMuchOutput
-        | How::Interrupted
-        | How::NotStarted { .. } => format!("`{command}` failed"),
-    };
+fn failed_command(command: &str, code: i32, what: &str) -> Finding {
+    let failed = format!("`{command}` failed with exit code {code}");
     let proof = Proof::Command { command: command.to_owned(), output: what.to_owned() };
     Finding {
         id: String::new(),

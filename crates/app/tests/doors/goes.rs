@@ -310,3 +310,16 @@ fn every_end_has_its_exit_code() {
     assert_eq!(world.forge::<&str>(&[]).code, WRONG);
     until("all runs to be listed", || (world.ids().len() == 3).then_some(()));
 }
+
+#[test]
+fn a_gate_that_is_killed_does_not_blame_the_work() {
+    let world = World::new();
+    world.flow(
+        "gate",
+        "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ name = \"g\", command = \"test -e seen && exit 0; touch seen; kill -9 $$\" }]\n",
+    );
+    assert_eq!(world.run("gate", &[]).code, DONE);
+    let log = world.ok(&["log"]);
+    has(&log, &["a#1/g#1 ended without a verdict", "a#1/g#2 passed"]);
+    assert!(!log.contains("a#2"), "the work was done once: {log}");
+}
