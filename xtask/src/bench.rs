@@ -1,7 +1,8 @@
 //! The figures that we hold ourselves to, each beside what it is compared with.
 //!
 //! Machines are noisy, so everything is measured in one run, next to something that does not
-//! depend on us: starting `true`, the disk's own fsync, or the bound that we promise.
+//! depend on us: starting `true`, the disk's own fsync, or the bound that we promise. A program
+//! that does not end as it should was not measured, and then the whole task fails.
 
 use std::{
     collections::BTreeMap,
@@ -30,6 +31,8 @@ use crate::{cargo, root, say};
 
 const RUNS: usize = 10_000;
 const FACTS: u64 = 100_000;
+/// So many items make about that many facts in the long run.
+const ITEMS: usize = 2_040;
 const STAGES: usize = 100;
 const AGENTS: usize = 200;
 
@@ -50,23 +53,43 @@ pub(crate) fn run() -> ExitCode {
     if cargo(&build) != ExitCode::SUCCESS {
         return ExitCode::FAILURE;
     }
+    say(&format!("{:<58} {:>14}   compared with", "what", "figure"));
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let release = target.join("release");
     let forge = release.join("forge");
-    say(&format!("{:<58} {:>14}   compared with", "what", "figure"));
-    let size = fs::metadata(&forge).map(|meta| meta.len()).unwrap_or_default();
+    let parts: &[(&str, &dyn Fn() -> Measured)] = &[
+        ("binary", &|| binary(&forge)),
+        ("decisions", &|| example(&release.join("examples/decision_time"))),
+        ("streams", &|| example(&release.join("examples/stream_speed"))),
+        ("status", &|| status(&forge)),
+        ("resume", &|| resume(&forge)),
+        ("stages", &|| stages(&forge)),
+        ("agents", &|| agents(&forge)),
+    ];
+    let mut code = ExitCode::SUCCESS;
+    for (name, measure) in parts {
+        if let Err(problem) = measure() {
+            say(&format!("{name}: NOT MEASURED: {problem}"));
+            code = ExitCode::FAILURE;
+        }
+    }
+    code
+}
+
+/// Whether something could be measured, and if not, why.
+type Measured<T = ()> = Result<T, String>;
+
+/// What a program says that waits for a person.
+const WAITS: i32 = 3;
+
+fn binary(forge: &Path) -> Measured {
+    let size = fs::metadata(forge).map_err(|error| error.to_string())?.len();
     line("binary", &format!("{:.1} MB", float(size) / 1e6), "at most 30 MB");
-    let idle = median(21, || spend(&mut Command::new("true")));
-    let version = median(21, || spend(Command::new(&forge).arg("--version")));
+    let idle = median(21, || spend(&mut Command::new("true"), 0))?;
+    let version = median(21, || spend(Command::new(forge).arg("--version"), 0))?;
     line("forge --version", &ms(version), &format!("at most 5 ms; `true` takes {}", ms(idle)));
-    example(&release.join("examples/decision_time"));
-    example(&release.join("examples/stream_speed"));
-    status(&forge);
-    resume(&forge);
-    stages(&forge);
-    agents(&forge);
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 fn line(what: &str, figure: &str, compared: &str) {
@@ -82,25 +105,30 @@ fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-fn spend(command: &mut Command) -> Duration {
+/// How long a program takes that ends with this exit status.
+fn spend(command: &mut Command, expected: i32) -> Measured<Duration> {
     let began = Instant::now();
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    assert!(status.is_ok(), "a program that is measured can be started");
-    began.elapsed()
+    let time = began.elapsed();
+    match status {
+        Ok(status) if status.code() == Some(expected) => Ok(time),
+        Ok(status) => Err(format!("{command:?} ended with {status}, not with {expected}")),
+        Err(error) => Err(format!("{command:?} cannot be started: {error}")),
+    }
 }
 
-fn median(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
-    let mut all: Vec<Duration> = (0..times).map(|_| measure()).collect();
+fn median(times: usize, mut measure: impl FnMut() -> Measured<Duration>) -> Measured<Duration> {
+    let mut all = (0..times).map(|_| measure()).collect::<Measured<Vec<Duration>>>()?;
     all.sort();
-    all[all.len() / 2]
+    Ok(all[all.len() / 2])
 }
 
 /// Runs a program that prints its own lines.
-fn example(program: &Path) {
-    match Command::new(program).output() {
-        Ok(output) => say(String::from_utf8_lossy(&output.stdout).trim_end()),
-        Err(error) => say(&format!("{}: {error}", program.display())),
-    }
+fn example(program: &Path) -> Measured {
+    let shown = program.display();
+    let output = Command::new(program).output().map_err(|error| format!("{shown}: {error}"))?;
+    say(String::from_utf8_lossy(&output.stdout).trim_end());
+    if output.status.success() { Ok(()) } else { Err(format!("{shown}: {}", output.status)) }
 }
 
 /// A repository of its own.
@@ -111,18 +139,30 @@ fn repository() -> tempfile::TempDir {
     folder
 }
 
+/// The same repository once more, for something that changes it.
+fn copy_of(folder: &Path) -> Measured<tempfile::TempDir> {
+    let copy = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut cp = Command::new("cp");
+    cp.arg("-a").arg(folder.join(".")).arg(copy.path());
+    match cp.status() {
+        Ok(status) if status.success() => Ok(copy),
+        Ok(status) => Err(format!("{cp:?} ended with {status}")),
+        Err(error) => Err(format!("{cp:?} cannot be started: {error}")),
+    }
+}
+
 fn home(folder: &Path) -> PathBuf {
     folder.join(".git/forge")
 }
 
 /// How long the disk takes to keep one small write.
-fn fsync_time(folder: &Path) -> Duration {
+fn fsync_time(folder: &Path) -> Measured<Duration> {
     let path = folder.join("fsync");
     let mut file = fs::File::create(&path).expect("a file can be made");
     let time = median(51, || {
         let began = Instant::now();
         file.write_all(&[7; 512]).and_then(|()| file.sync_data()).expect("the disk takes a write");
-        began.elapsed()
+        Ok(began.elapsed())
     });
     let _ = fs::remove_file(path);
     time
@@ -147,7 +187,7 @@ fn start(flow: &str, text: &str) -> Start {
 }
 
 /// `forge status` with many runs.
-fn status(forge: &Path) {
+fn status(forge: &Path) -> Measured {
     let folder = repository();
     let dir = home(folder.path());
     let mut store = Store::open(&dir).expect("a journal can be made");
@@ -166,18 +206,50 @@ fn status(forge: &Path) {
     let git = median(11, || {
         spend(
             Command::new("git").args(["rev-parse", "--git-common-dir"]).current_dir(folder.path()),
+            0,
         )
-    });
-    let time = median(11, || spend(Command::new(forge).arg("status").current_dir(folder.path())));
+    })?;
+    let time =
+        median(11, || spend(Command::new(forge).arg("status").current_dir(folder.path()), 0))?;
     let compared = format!("at most 20 ms; two calls of git in it take {}", ms(git * 2));
     line(&format!("forge status with {RUNS} runs"), &ms(time), &compared);
+    Ok(())
 }
 
-/// Taking up a run with many facts.
-fn resume(forge: &Path) {
+/// Taking up a run with many facts that waits for a person.
+fn resume(forge: &Path) -> Measured {
     let folder = repository();
-    let dir = home(folder.path());
     let id = "20260101-long-aaaa";
+    let facts = long_run(folder.path(), id);
+    if facts.abs_diff(FACTS) > FACTS / 20 {
+        return Err(format!("the long run has {facts} facts: choose other `ITEMS`"));
+    }
+    let command = |folder: &Path, word: &str| {
+        let mut command = Command::new(forge);
+        command.args([word, id]).current_dir(folder);
+        command
+    };
+    let time = median(3, || spend(&mut command(folder.path(), "status"), 0))?;
+    let what = format!("reading and folding a run with {facts} facts");
+    line(&what, &ms(time), "at most 1000 ms (forge status RUN, whole process)");
+    // These two write, so each of them has a repository that nobody has touched.
+    let on_a_copy = |word: &str, expected: i32| {
+        median(3, || {
+            let copy = copy_of(folder.path())?;
+            spend(&mut command(copy.path(), word), expected)
+        })
+    };
+    let time = on_a_copy("resume", WAITS)?;
+    let what = format!("resume of a run with {facts} facts");
+    line(&what, &ms(time), "at most 1000 ms (forge resume RUN, to its question)");
+    let time = on_a_copy("stop", 0)?;
+    line("taking it over and stopping it", &ms(time), "at most 1000 ms");
+    Ok(())
+}
+
+/// Makes a run that goes over many items, up to its last question. Returns its number of facts.
+fn long_run(folder: &Path, id: &str) -> u64 {
+    let dir = home(folder);
     let mut store = Store::open(&dir).expect("a journal can be made");
     let flow = "name = 'long'\n[[stage]]\nname = 'plan'\nagent = 'planner'\nlist = 'tasks'\n\
         [[stage]]\nname = 'tasks'\neach = 'tasks'\nat_once = 8\nitems_max = 3000\n\
@@ -208,22 +280,11 @@ fn resume(forge: &Path) {
                 store.append(writer, record.at, &body, &row, &[]).expect("the disk takes it");
             }
         }
-        let next = wanted(&run).into_iter().find_map(answer);
-        match next {
-            Some(next) if run.n_facts() < FACTS => input = next,
-            Some(_) | None => break,
+        match wanted(&run).into_iter().find_map(answer) {
+            Some(next) => input = next,
+            None => return run.n_facts(),
         }
     }
-    // It stops in the middle, so that there is something to resume; then a person stops it.
-    let facts = run.n_facts();
-    drop((writer, store));
-    let time =
-        median(3, || spend(Command::new(forge).args(["status", id]).current_dir(folder.path())));
-    let what = format!("reading and folding a run with {facts} facts");
-    line(&what, &ms(time), "at most 1000 ms (forge status RUN, whole process)");
-    let time =
-        median(3, || spend(Command::new(forge).args(["stop", id]).current_dir(folder.path())));
-    line("taking it over and stopping it", &ms(time), "at most 1000 ms");
 }
 
 fn answer(effect: Effect) -> Option<Input> {
@@ -236,7 +297,7 @@ fn answer(effect: Effect) -> Option<Input> {
                     writes: vec![format!("p{n}")],
                     ..Item::default()
                 };
-                vec![("tasks".to_owned(), (0..3_000).map(item).collect())]
+                vec![("tasks".to_owned(), (0..ITEMS).map(item).collect())]
             } else {
                 Vec::new()
             };
@@ -252,7 +313,7 @@ fn answer(effect: Effect) -> Option<Input> {
 }
 
 /// What a command stage that does nothing costs.
-fn stages(forge: &Path) {
+fn stages(forge: &Path) -> Measured {
     let folder = repository();
     let flows = folder.path().join(".forge/flows");
     fs::create_dir_all(&flows).expect("a folder can be made");
@@ -268,9 +329,9 @@ fn stages(forge: &Path) {
     };
     let n = u32::try_from(STAGES).unwrap_or(1);
     let before = children_cpu();
-    let wall = spend(&mut go()) / n;
+    let wall = spend(&mut go(), 0)? / n;
     let cpu = children_cpu().saturating_sub(before) / n;
-    let disk = fsync_time(folder.path());
+    let disk = fsync_time(folder.path())?;
     line("a no-op command stage, CPU", &ms(cpu), "at most 3 ms (driver, keeper, launch and sh)");
     line(
         "a no-op command stage, wall",
@@ -288,14 +349,15 @@ fn stages(forge: &Path) {
         .stderr(Stdio::null())
         .status();
     match traced {
-        Ok(_) => {
-            let calls = fs::read_to_string(&trace).unwrap_or_default();
-            let syncs = calls.lines().filter(|line| line.contains("sync(")).count();
-            let each = float(syncs as u64) / float(STAGES as u64);
-            line("a no-op command stage, fsyncs", &format!("{each:.2}"), "at most 6");
-        }
-        Err(error) => say(&format!("fsyncs are not counted: strace cannot be run ({error})")),
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("fsyncs: strace ended with {status}")),
+        Err(error) => return Err(format!("fsyncs: strace cannot be run ({error})")),
     }
+    let calls = fs::read_to_string(&trace).map_err(|error| format!("fsyncs: {error}"))?;
+    let syncs = calls.lines().filter(|line| line.contains("sync(")).count();
+    let each = float(syncs as u64) / float(STAGES as u64);
+    line("a no-op command stage, fsyncs", &format!("{each:.2}"), "at most 6");
+    Ok(())
 }
 
 /// The time that our children, and theirs, have spent so far.
@@ -311,7 +373,7 @@ fn children_cpu() -> Duration {
 }
 
 /// Many agents at once.
-fn agents(forge: &Path) {
+fn agents(forge: &Path) -> Measured {
     let folder = repository();
     let dot = folder.path().join(".forge");
     fs::create_dir_all(dot.join("flows")).expect("a folder can be made");
@@ -360,7 +422,8 @@ fn agents(forge: &Path) {
         &format!("{:.1} s", started.as_secs_f64()),
         "-",
     );
-    line("driver, resident", &mib(memory(driver.id(), "Rss:")), "at most 100 MiB");
+    let resident = memory(driver.id(), "Rss:");
+    line("driver, resident", &mib(resident), "at most 100 MiB");
     let mut private: Vec<u64> = keepers
         .iter()
         .map(|pid| memory(*pid, "Private_Clean:") + memory(*pid, "Private_Dirty:"))
@@ -373,13 +436,20 @@ fn agents(forge: &Path) {
     );
     let share = float(idle) / float(u64::try_from(watched.as_millis()).unwrap_or(1)) * 100.0;
     line("driver and keepers when idle", &format!("{share:.1} %"), "at most 10 % of a core");
-    let _ = Command::new(forge)
-        .arg("abandon")
-        .arg("2")
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .status();
+    // Every run's id begins with its year.
+    let abandoned = spend(Command::new(forge).args(["abandon", "2"]).current_dir(folder.path()), 0);
+    if abandoned.is_err() {
+        let _ = driver.kill();
+    }
     let _ = driver.wait();
+    abandoned?;
+    if keepers.len() < AGENTS {
+        return Err(format!("only {} of {AGENTS} agents came up", keepers.len()));
+    }
+    if private.first().is_none_or(|least| *least == 0) || resident == 0 {
+        return Err("the memory of a process cannot be read".to_owned());
+    }
+    Ok(())
 }
 
 fn mib(kib: u64) -> String {

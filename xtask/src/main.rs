@@ -1,6 +1,6 @@
 //! What a person does with this repository: `cargo xtask <task>`.
 //!
-//! - `test`: formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
+//! - `test`: the tools it needs, formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
 //! - `test --full FAMILY`: one large family of tests in its full size.
 //! - `chance`: millions of steps of the engine against seeded chance.
 //! - `mutants`: deliberate defects of the engine; one that survives fails it.
@@ -16,7 +16,7 @@ mod tidy;
 
 use std::{
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Stdio},
 };
 
 const HELP: &str = "cargo xtask test [--full FAMILY] | chance | mutants | bench | tidy | schemas";
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
 /// Everything that must hold before a change lands.
 fn test() -> ExitCode {
     let steps: &[(&str, &dyn Fn() -> ExitCode)] = &[
+        ("tools", &tools),
         ("formatting", &|| cargo(&["fmt", "--all", "--check"])),
         ("tidiness", &tidy::run),
         ("clippy", &|| {
@@ -59,6 +60,41 @@ fn test() -> ExitCode {
     }
     say("== all good");
     ExitCode::SUCCESS
+}
+
+/// What the steps need besides cargo: brought here if that is possible.
+fn tools() -> ExitCode {
+    let missing = || ["fmt", "clippy"].into_iter().find(|tool| !is_there(tool));
+    let Some(tool) = missing() else { return ExitCode::SUCCESS };
+    say(&format!(
+        "`cargo {tool}` is missing. `rustup component add rustfmt clippy` now adds it to your toolchain."
+    ));
+    let added = Command::new("rustup")
+        .args(["component", "add", "rustfmt", "clippy"])
+        .current_dir(root())
+        .status();
+    match (added, missing()) {
+        (_, None) => ExitCode::SUCCESS,
+        (Ok(_), Some(tool)) => {
+            say(&format!(
+                "rustup could not add `cargo {tool}`: install rustfmt and clippy by hand"
+            ));
+            ExitCode::FAILURE
+        }
+        (Err(error), Some(_)) => {
+            say(&format!("rustup cannot be run ({error}): install rustfmt and clippy by hand"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether cargo has this tool.
+fn is_there(tool: &str) -> bool {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args([tool, "--version"]).current_dir(root());
+    let said = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    said.is_ok_and(|status| status.success())
 }
 
 /// Runs cargo in the repository.

@@ -21,6 +21,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// What the core may use of others.
 const CORE_MAY_USE: &[&str] = &["schemars", "serde", "toml"];
 
+/// What the tests of the core may use besides.
+const CORE_TESTS_MAY_USE: &[&str] = &["serde_json", "insta"];
+
 /// Past this, a file has a second idea.
 const LINES_MAX: usize = 800;
 
@@ -32,6 +35,10 @@ const IMPURE: &[&str] = &[
     "std::net",
     "std::process",
     "std::thread",
+    "std::time",
+    "std::os",
+    "std::*",
+    "use std as",
     "Instant",
     "SystemTime",
     "HashMap",
@@ -42,6 +49,10 @@ const IMPURE: &[&str] = &[
     "f64",
     "rand::",
 ];
+
+/// The same words in a group: `use std::{collections::BTreeMap, fs}`.
+const IMPURE_IN_STD: &[&str] =
+    &["fs", "io", "env", "net", "process", "thread", "time", "os", "self", "*"];
 
 /// Marks of unfinished work, put together so that this file does not have them.
 const UNFINISHED: &[&str] = &[
@@ -54,14 +65,7 @@ const UNFINISHED: &[&str] = &[
 
 /// Looks at everything.
 pub(crate) fn run() -> ExitCode {
-    let mut problems = Vec::new();
-    for (name, _) in ALLOWED {
-        let path = root().join("crates").join(name).join("Cargo.toml");
-        match fs::read_to_string(&path) {
-            Ok(text) => problems.extend(wrong_arrows(name, &text)),
-            Err(error) => problems.push(format!("{}: {error}", path.display())),
-        }
-    }
+    let mut problems = manifests(&root());
     for path in sources(&root()) {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let shown = path.strip_prefix(root()).unwrap_or(&path).to_owned();
@@ -73,24 +77,82 @@ pub(crate) fn run() -> ExitCode {
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// What is wrong with the manifests of all crates.
+fn manifests(root: &Path) -> Vec<String> {
+    let mut problems = Vec::new();
+    let entries = fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    if folders.len() < ALLOWED.len() {
+        problems.push(format!("there are {} crates, not {}", folders.len(), ALLOWED.len()));
+    }
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if !ALLOWED.iter().any(|(known, _)| *known == name) {
+            problems.push(format!("{name}: say in `tidy` which crates it may use"));
+        }
+        let path = folder.join("Cargo.toml");
+        match fs::read_to_string(&path) {
+            Ok(text) => problems.extend(wrong_arrows(&name, &text)),
+            Err(error) => problems.push(format!("{}: {error}", path.display())),
+        }
+    }
+    problems
+}
+
 /// Arrows of one crate that point the wrong way.
 fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
     let Ok(manifest) = manifest.parse::<toml::Table>() else {
         return vec![format!("{name}: its manifest cannot be read")];
     };
     let allowed = ALLOWED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| *may);
-    let used = manifest.get("dependencies").and_then(toml::Value::as_table);
     let mut wrong = Vec::new();
-    for used in used.into_iter().flat_map(toml::Table::keys) {
+    for (kind, used) in used(&manifest) {
+        let by_core = match kind {
+            Kind::Code => CORE_MAY_USE.contains(&used.as_str()),
+            Kind::Tests => CORE_TESTS_MAY_USE.contains(&used.as_str()),
+        };
         match used.strip_prefix("forge-") {
             Some(other) if !allowed.contains(&other) => wrong.push(format!("{name} -> {other}")),
-            None if name == "core" && !CORE_MAY_USE.contains(&used.as_str()) => {
+            None if name == "core" && !by_core => {
                 wrong.push(format!("core -> {used} (the law takes nothing that does IO)"));
             }
             Some(_) | None => {}
         }
     }
     wrong
+}
+
+/// What a dependency is for.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// The crate itself, or the program that builds it.
+    Code,
+    /// Its tests and examples.
+    Tests,
+}
+
+/// All that a manifest uses, for any platform, by the true name of the package.
+fn used(manifest: &toml::Table) -> Vec<(Kind, String)> {
+    let platforms = manifest.get("target").and_then(toml::Value::as_table);
+    let platforms = platforms.into_iter().flat_map(toml::Table::values);
+    let tables = [manifest].into_iter().chain(platforms.filter_map(toml::Value::as_table));
+    let mut used = Vec::new();
+    for table in tables {
+        for (key, kind) in [
+            ("dependencies", Kind::Code),
+            ("build-dependencies", Kind::Code),
+            ("dev-dependencies", Kind::Tests),
+        ] {
+            let names = table.get(key).and_then(toml::Value::as_table);
+            for (name, how) in names.into_iter().flatten() {
+                let package = how.get("package").and_then(toml::Value::as_str);
+                used.push((kind, package.unwrap_or(name).to_owned()));
+            }
+        }
+    }
+    used
 }
 
 /// What is wrong with one file.
@@ -114,14 +176,54 @@ fn untidy(path: &Path, text: &str) -> Vec<String> {
         }
     }
     if path.starts_with("crates/core/src") {
-        for (number, line) in text.lines().enumerate() {
-            let code = line.split("//").next().unwrap_or_default();
+        let code: Vec<&str> =
+            text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+        for (number, code) in code.iter().enumerate() {
             if let Some(word) = IMPURE.iter().find(|word| code.contains(**word)) {
                 add(format!("line {}: the core says `{word}`", number + 1));
             }
         }
+        for (number, word) in impure_in_groups(&code.join("\n")) {
+            add(format!("line {number}: the core says `std::{{{word}}}`"));
+        }
     }
     problems
+}
+
+/// Impure names directly inside `std::{…}`, over any number of lines, each with its line.
+fn impure_in_groups(code: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for (at, opening) in code.match_indices("std::{") {
+        let start = at + opening.len();
+        let mut depth = 1;
+        let mut is_first = true;
+        for (offset, character) in code[start..].char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 1 => is_first = true,
+                _ if character.is_whitespace() => {}
+                _ if is_first => {
+                    is_first = false;
+                    let rest = &code[start + offset..];
+                    let end = rest.find(|c: char| !c.is_alphanumeric() && !"_*".contains(c));
+                    let name = &rest[..end.unwrap_or(rest.len())];
+                    let line = code[..start + offset].matches('\n').count() + 1;
+                    found.extend(
+                        IMPURE_IN_STD
+                            .iter()
+                            .filter(|word| **word == name)
+                            .map(|word| (line, *word)),
+                    );
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    found
 }
 
 /// All Rust files of ours.
@@ -159,6 +261,54 @@ mod tests {
     }
 
     #[test]
+    fn no_table_of_a_manifest_is_overlooked() {
+        let io = |name: &str| format!("core -> {name} (the law takes nothing that does IO)");
+        for table in ["build-dependencies", "target.'cfg(unix)'.dependencies", "dev-dependencies"] {
+            let planted = format!("[{table}]\ntempfile = \"3\"\nforge-app = \"1\"");
+            let mut wrong = wrong_arrows("core", &planted);
+            wrong.sort();
+            assert_eq!(wrong, ["core -> app".to_owned(), io("tempfile")], "{table}");
+        }
+        let tests = "[dev-dependencies]\nserde_json = \"1\"\ninsta = \"1\"\nserde = \"1\"";
+        assert_eq!(wrong_arrows("core", tests), [io("serde")]);
+        assert_eq!(wrong_arrows("core", "[dependencies]\nserde_json = \"1\""), [io("serde_json")]);
+        let renamed = "[dependencies]\nserde = { package = \"rusqlite\", version = \"1\" }";
+        assert_eq!(wrong_arrows("core", renamed), [io("rusqlite")]);
+    }
+
+    #[test]
+    fn the_manifests_of_this_repository_are_in_order() {
+        assert_eq!(manifests(&root()), [] as [&str; 0]);
+        assert_eq!(manifests(Path::new("/nowhere")), ["there are 0 crates, not 5"]);
+    }
+
+    #[test]
+    fn the_core_cannot_name_the_outside_world_in_any_form_of_import() {
+        let path = Path::new("crates/core/src/x.rs");
+        let said = |code: &str| {
+            let problems = untidy(path, &format!("//! X.\n{code}\n"));
+            let words = problems.iter().filter_map(|problem| problem.split_once(".rs: "));
+            words.map(|(_, words)| words.to_owned()).collect::<Vec<_>>()
+        };
+        for word in ["fs", "io", "env", "net", "process", "thread", "time", "os"] {
+            let plain = said(&format!("use std::{word}::x;"));
+            assert_eq!(plain, [format!("line 2: the core says `std::{word}`")]);
+            let grouped = format!("line 2: the core says `std::{{{word}}}`");
+            assert_eq!(said(&format!("use std::{{collections::BTreeMap, {word}}};")), [&*grouped]);
+            assert_eq!(said(&format!("use std::{{{word}::x, fmt}};")), [&*grouped]);
+        }
+        assert_eq!(
+            said(
+                "use std::{\n    collections::{BTreeMap, BTreeSet}, // fs\n    fmt,\n    io::{self, Read},\n};"
+            ),
+            ["line 5: the core says `std::{io}`"]
+        );
+        assert_eq!(said("use std::{self as s};"), ["line 2: the core says `std::{self}`"]);
+        let fine = "use std::{\n    collections::{BTreeMap, btree_map::{self, Entry}},\n    fmt::{self, Write},\n    sync::Arc,\n};\nuse crate::{time, process};";
+        assert_eq!(said(fine), [] as [&str; 0]);
+    }
+
+    #[test]
     fn an_untidy_file_is_seen() {
         let path = Path::new("crates/core/src/x.rs");
         let planted = "fn f() -> u64 {\n    std::time::Instant::now()\n}\n";
@@ -166,7 +316,7 @@ mod tests {
             untidy(path, planted),
             [
                 "crates/core/src/x.rs: has no module comment",
-                "crates/core/src/x.rs: line 2: the core says `Instant`"
+                "crates/core/src/x.rs: line 2: the core says `std::time`"
             ]
         );
         let long = format!("//! Long.\n{}", "\n".repeat(LINES_MAX));

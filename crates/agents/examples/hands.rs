@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         // A keeper with a mistake in it, after it has started a child.
-        (Some("panic"), [pid_file]) => forge_agents::keeper::leaving_nobody(|| {
+        (Some("panic"), [pid_file]) => forge_agents::keeper::leaving_nobody(|_log| {
             let child = Command::new("sleep").arg("600").spawn()?;
             std::fs::write(pid_file, child.id().to_string())?;
             panic!("a promise was broken");

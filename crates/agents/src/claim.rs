@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::AttemptFolder;
+use crate::folder::{AttemptFolder, open_regular};
 use crate::processes;
 
 /// What a keeper exits with when somebody else had the claim first.
@@ -101,9 +101,11 @@ struct VoidClaim {
 
 /// Reads the claim, without disturbing anybody.
 pub(crate) fn read(path: &Path) -> io::Result<Claim> {
-    let mut file = match File::open(path) {
+    let mut file = match open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Claim::Nobodys),
+        // An agent put it there: no keeper can be found through it any more.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Claim::Abandoned),
         Err(error) => return Err(error),
     };
     let is_locked = match file.try_lock_shared() {

@@ -7,6 +7,7 @@
 //! outbox/        what the agent leaves
 //! transcript     what it printed, redacted
 //! ending.json    how it ended; written last, by the keeper
+//! ending.unreadable   what lay in the place of an ending and was none, kept for people
 //! keeper.log     what the keeper itself had to complain about
 //! ```
 //!
@@ -15,11 +16,12 @@
 //! Invariant: the environment is in none of them; a [`Spec`] names variables, never values.
 //! Invariant: making a folder costs one fsync, that of its parent.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,8 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: u32 = 1;
 /// `attempt.json`, `ending.json` and `claim` are refused when they are larger.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// So many things are put aside; then the next one stays where it is.
+const ASIDE_MAX: u32 = 100;
 /// How long an agent may clean up after a gentle stop.
 pub const GRACE_MS_DEFAULT: u64 = 10_000;
 
@@ -103,6 +107,14 @@ pub struct Ending {
     pub swept: u32,
     /// Why the transcript is not whole, if it is not.
     pub transcript_cut: Option<String>,
+    /// Descendants which the kernel could not kill, and which may still be there.
+    #[serde(default, skip_serializing_if = "is_nobody")]
+    pub left_over: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_nobody(count: &u32) -> bool {
+    *count == 0
 }
 
 /// All the ways in which a child can end.
@@ -214,6 +226,37 @@ impl AttemptFolder {
             Err(error) => Err(error),
         }
     }
+
+    /// Puts what lies in the place of an ending out of the way, and keeps it for people.
+    pub(crate) fn put_aside(&self, path: &Path) -> io::Result<()> {
+        for number in 0..ASIDE_MAX {
+            let mut aside = self.path.join("ending.unreadable");
+            if number > 0 {
+                aside.set_extension(format!("unreadable.{number}"));
+            }
+            if fs::symlink_metadata(&aside).is_err() {
+                return fs::rename(path, aside);
+            }
+        }
+        Err(self.already("has too many unreadable endings"))
+    }
+}
+
+/// Opens a regular file, and nothing else: an agent can put anything into its folder, and opening a
+/// pipe would wait for good.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(invalid(path, "is a symbolic link"));
+        }
+        // A socket.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            return Err(invalid(path, "is not a regular file"));
+        }
+        other => other?,
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(invalid(path, "is not a regular file")) }
 }
 
 fn of_our_format(forge: u32, path: &Path) -> io::Result<()> {
@@ -225,7 +268,7 @@ fn of_our_format(forge: u32, path: &Path) -> io::Result<()> {
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(invalid(path, &format!("is larger than {FILE_BYTES_MAX} bytes")));
     }
@@ -293,5 +336,12 @@ mod tests {
         assert_eq!(how(How::TooMuchOutput), r#"{"kind":"too_much_output"}"#);
         let why = "no".to_owned();
         assert_eq!(how(How::NotStarted { why }), r#"{"kind":"not_started","why":"no"}"#);
+        // An ending from before there was `left_over` left nobody, and says so without the word.
+        let old = r#"{"forge":1,"call":"c","how":{"kind":"silent"},"started_at_ms":1,"ended_at_ms":2,"output_bytes":3,"swept":4,"transcript_cut":null}"#;
+        let mut ending: Ending = serde_json::from_str(old).unwrap();
+        assert_eq!(serde_json::to_string(&ending).unwrap(), old);
+        ending.left_over = 2;
+        let text = serde_json::to_string(&ending).unwrap();
+        assert!(text.ends_with(r#","left_over":2}"#), "{text}");
     }
 }

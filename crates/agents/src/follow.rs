@@ -15,7 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::claim::Identity;
 use crate::folder::AttemptFolder;
-use crate::{KEEP, processes};
+use crate::{ATTEMPT_DIR_VARIABLE, KEEP, processes};
 
 /// A keeper that is alive, found through its claim.
 #[derive(Debug)]
@@ -67,17 +67,22 @@ impl Keeper {
 }
 
 /// Starts `program __keep FOLDER` with exactly this environment, which the agent inherits.
+///
+/// The keeper carries the mark of its attempt like everybody below it: who wipes the own mark and
+/// loses all other ancestors still comes from a marked one.
 pub fn start_keeper(
     program: &Path,
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
 ) -> io::Result<Child> {
+    let path = std::path::absolute(&folder.path)?;
     let log = OpenOptions::new().append(true).create(true).open(folder.keeper_log())?;
     Command::new(program)
         .arg(KEEP)
-        .arg(&folder.path)
+        .arg(&path)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
+        .env(ATTEMPT_DIR_VARIABLE, &path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)

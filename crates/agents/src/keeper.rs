@@ -5,19 +5,20 @@
 //! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits.
 //!
 //! Invariant: nothing is done before the claim is ours.
-//! Invariant: when an ending is written no descendant is alive (unless the kernel cannot kill it).
+//! Invariant: when an ending is written no descendant is alive, or `left_over` counts it.
 //! Invariant: memory is bounded: fixed buffers, no whole files.
 //! Invariant: three fsyncs (transcript, ending, folder), and one for each file in the outbox.
 
 mod child;
 mod ending;
 mod family;
+mod log;
 mod output;
 mod signals;
 mod watch;
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::claim::{self, CLAIM_LOST_EXIT, Claiming};
 use crate::folder::{AttemptFolder, Ending, FORMAT, How, Spec};
-use crate::redact::{Redactor, known_secrets};
+use log::Log;
 
 /// Something of ours broke; `keeper.log` says what.
 const BROKEN_EXIT: u8 = 70;
@@ -37,7 +38,7 @@ const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// Main of `forge __keep DIR`.
 pub fn keep(folder: &Path) -> ExitCode {
-    leaving_nobody(|| {
+    leaving_nobody(|log| {
         let folder = AttemptFolder::at(std::path::absolute(folder)?);
         // A terminal must not be able to end us. It fails only if we already lead a session.
         let _ = setsid();
@@ -47,52 +48,76 @@ pub fn keep(folder: &Path) -> ExitCode {
         let Claiming::Won(_held_for_life) = claim::claim(&folder)? else {
             return Ok(ExitCode::from(CLAIM_LOST_EXIT));
         };
-        run(&folder, signals)?;
+        run(&folder, signals, log)?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// Does `work`; if that fails or panics, says so and kills everybody below us.
 #[doc(hidden)]
-pub fn leaving_nobody(work: impl FnOnce() -> io::Result<ExitCode>) -> ExitCode {
-    // The panic's own message is already on stderr when it arrives here.
-    let trouble = match catch_unwind(AssertUnwindSafe(work)) {
+pub fn leaving_nobody(work: impl FnOnce(&mut Log) -> io::Result<ExitCode>) -> ExitCode {
+    let mut log = Log::begin();
+    // The panic's own message is already in the log when it arrives here.
+    let trouble = match catch_unwind(AssertUnwindSafe(|| work(&mut log))) {
         Ok(Ok(code)) => return code,
         Ok(Err(error)) => error.to_string(),
         Err(_) => "the keeper panicked".to_owned(),
     };
-    complain(&trouble);
-    if let Err(error) = family::kill_everybody(|| sleep(KILL_AGAIN_AFTER)) {
-        complain(&format!("cannot kill what is left: {error}"));
-    }
+    log.complain(&trouble);
+    family::kill_everybody(&log, || sleep(KILL_AGAIN_AFTER));
     ExitCode::from(BROKEN_EXIT)
 }
 
-fn run(folder: &AttemptFolder, signals: signals::Signals) -> io::Result<()> {
+fn run(folder: &AttemptFolder, signals: signals::Signals, log: &mut Log) -> io::Result<()> {
     let started_at_ms = now_ms();
     let prepared = ending::Prepared::new(folder);
-    let (call, outcome) = match (folder.spec(), &prepared) {
-        (Ok(spec), Ok(_)) => (spec.call.clone(), attempt(folder, &spec, signals)),
+    let spec = folder.spec();
+    if let Ok(spec) = &spec {
+        log.learn(&spec.secrets);
+    }
+    let (call, outcome) = match (spec, &prepared) {
+        (Ok(spec), Ok(_)) => (spec.call.clone(), attempt(folder, &spec, signals, log)),
         (Ok(spec), Err(error)) => (spec.call, watch::Outcome::not_started(error)),
         (Err(error), _) => (String::new(), watch::Outcome::not_started(error)),
     };
-    ending::sync_outbox(&folder.outbox());
+    ending::sync_outbox(&folder.outbox(), log);
     let ending = Ending {
         forge: FORMAT,
         call,
-        how: outcome.how,
+        how: sayable(outcome.how, log),
         started_at_ms,
         ended_at_ms: now_ms().max(started_at_ms),
         output_bytes: outcome.output_bytes,
         swept: outcome.swept,
-        transcript_cut: outcome.transcript_cut,
+        transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
+        left_over: outcome.left_over,
     };
-    ending::write(folder, prepared.ok(), &ending)
+    ending::write(folder, prepared.ok(), &ending, log)
+}
+
+/// A reason is redacted first and cut second: half a secret would not be known any more.
+fn sayable(how: How, log: &Log) -> How {
+    match how {
+        How::NotStarted { why } => {
+            let why = log.redact(&why).chars().take(ending::WHY_CHARACTERS_MAX).collect();
+            How::NotStarted { why }
+        }
+        How::Exited { .. }
+        | How::Signalled { .. }
+        | How::TimedOut
+        | How::Silent
+        | How::TooMuchOutput
+        | How::Interrupted => how,
+    }
 }
 
 /// Starts the child and stays with it to the end.
-fn attempt(folder: &AttemptFolder, spec: &Spec, signals: signals::Signals) -> watch::Outcome {
-    let redactor = Redactor::new(known_secrets(std::env::vars_os(), &spec.secrets));
+fn attempt(
+    folder: &AttemptFolder,
+    spec: &Spec,
+    signals: signals::Signals,
+    log: &Log,
+) -> watch::Outcome {
     let transcript = match output::open_transcript(folder) {
         Ok(transcript) => transcript,
         Err(error) => return watch::Outcome::not_started(error),
@@ -100,8 +125,8 @@ fn attempt(folder: &AttemptFolder, spec: &Spec, signals: signals::Signals) -> wa
     match child::start(folder, spec) {
         Ok(child) => {
             let limit = spec.limits.output_bytes;
-            let output = output::Output::new(child.source, redactor, transcript, limit);
-            watch::Watch::new(spec, child.pid, output, signals).until_the_end()
+            let output = output::Output::new(child.source, log.redactor(), transcript, limit);
+            watch::Watch::new(spec, child.pid, output, signals, log).until_the_end()
         }
         Err(why) => watch::Outcome::not_started(why),
     }
@@ -109,17 +134,12 @@ fn attempt(folder: &AttemptFolder, spec: &Spec, signals: signals::Signals) -> wa
 
 impl watch::Outcome {
     fn not_started(why: impl Display) -> Self {
-        let why = why.to_string().chars().take(ending::WHY_CHARACTERS_MAX).collect();
-        Self { how: How::NotStarted { why }, output_bytes: 0, swept: 0, transcript_cut: None }
+        let how = How::NotStarted { why: why.to_string() };
+        Self { how, output_bytes: 0, swept: 0, left_over: 0, transcript_cut: None }
     }
 }
 
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Into `keeper.log`. If that cannot be written there is nobody else to tell.
-fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "keeper: {message}");
 }

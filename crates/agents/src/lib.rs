@@ -14,7 +14,8 @@
 //! Invariant: one thread and a poll loop in each of the processes; no runtime.
 //! Invariant: the environment of an agent is never written to disk.
 //! Invariant: every byte an agent prints goes through a [`Redactor`] before it gets a name on disk.
-//! Invariant: exactly one keeper runs an attempt, and after its ending no descendant is alive.
+//! Invariant: exactly one keeper runs an attempt, and after its ending no descendant is alive
+//! that the ending does not count as `left_over`.
 
 pub mod claim;
 pub mod folder;

@@ -265,7 +265,8 @@ impl Key {
 }
 
 impl AgentResult {
-    /// Reads a result for this call, which must have these keys.
+    /// Reads a result for this call. Work that is done must have these keys; what is partial or
+    /// blocked is taken with what there is.
     pub fn parse(bytes: &[u8], call: &str, must: &[Key]) -> Result<Self, ResultFlaw> {
         if bytes.len() as u64 > RESULT_BYTES_MAX {
             return Err(ResultFlaw::TooLarge);
@@ -273,11 +274,14 @@ impl AgentResult {
         let keys = read_head(bytes, call)?;
         let result: Self =
             serde_json::from_slice(bytes).map_err(|error| ResultFlaw::shape(&error))?;
-        if let Some(missing) = must.iter().find(|key| !keys.contains_key(key.name())) {
-            return Err(ResultFlaw::MissingKey { key: missing.name() });
-        }
-        if result.status == Status::Blocked && result.blocker.is_none() {
-            return Err(ResultFlaw::NoBlocker);
+        match result.status {
+            Status::Done => {
+                if let Some(missing) = must.iter().find(|key| !keys.contains_key(key.name())) {
+                    return Err(ResultFlaw::MissingKey { key: missing.name() });
+                }
+            }
+            Status::Blocked if result.blocker.is_none() => return Err(ResultFlaw::NoBlocker),
+            Status::Blocked | Status::Partial => {}
         }
         texts::check(&result)?;
         Ok(result)

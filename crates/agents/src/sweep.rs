@@ -7,6 +7,7 @@
 //! Not found by [`sweep`]: an orphan which wiped its environment *and* lost every marked ancestor.
 //!
 //! Invariant: the caller and its ancestors are never signalled.
+//! Invariant: a keeper is never signalled while it holds the claim, or may still come to hold it.
 //! Invariant: nobody is signalled by pid alone, so a reused pid is safe.
 
 use std::collections::HashSet;
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
+use crate::claim::{self, Claim};
+use crate::folder::AttemptFolder;
 use crate::processes::{self, Life, Process};
 use crate::{ATTEMPT_DIR_VARIABLE, KEEP};
 
@@ -73,15 +76,36 @@ fn of_attempt(marker: &Path) -> io::Result<Vec<Process>> {
     let mut spared: HashSet<i32> = processes::ancestors(own).into_iter().collect();
     spared.insert(own);
     let table = processes::all()?;
-    let mut found: Vec<Process> = table
-        .iter()
-        .filter(|process| process.life == Life::Alive && processes::is_marked(process.pid, marker))
-        .copied()
-        .collect();
+    let mut found = marked(&table, marker);
+    if may_have_a_keeper(marker)? {
+        let keepers = found.iter().map(|process| process.pid).filter(|&pid| is_keeper(pid));
+        spared.extend(keepers);
+    }
     let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
     found.extend(processes::below(&table, &roots));
     found.retain(|process| process.life == Life::Alive && !spared.contains(&process.pid));
     Ok(found)
+}
+
+/// A claim that is void or abandoned stays so, and then a keeper that is still there has lost.
+fn may_have_a_keeper(marker: &Path) -> io::Result<bool> {
+    Ok(match claim::read(&AttemptFolder::at(marker).claim())? {
+        Claim::Nobodys | Claim::Held(_) => true,
+        Claim::Void | Claim::Abandoned => false,
+    })
+}
+
+/// Whether a keeper of this attempt is running, whatever its claim says. An agent can make itself
+/// look like one, but only while it lives.
+pub(crate) fn has_keeper(marker: &Path) -> io::Result<bool> {
+    Ok(marked(&processes::all()?, marker).iter().any(|process| is_keeper(process.pid)))
+}
+
+fn marked(table: &[Process], marker: &Path) -> Vec<Process> {
+    let is_of_attempt = |process: &&Process| {
+        process.life == Life::Alive && processes::is_marked(process.pid, marker)
+    };
+    table.iter().filter(is_of_attempt).copied().collect()
 }
 
 fn wait_for_all(handles: &[OwnedFd]) -> io::Result<()> {
@@ -106,6 +130,11 @@ pub fn inside_attempt() -> Option<String> {
     }
     let ancestors = processes::ancestors(processes::own_pid());
     ancestors.into_iter().find_map(|pid| kept_folder(pid).or_else(|| marked_folder(pid)))
+}
+
+fn is_keeper(pid: i32) -> bool {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    command.split(|&byte| byte == 0).nth(1) == Some(KEEP.as_bytes())
 }
 
 fn marked_folder(pid: i32) -> Option<String> {

@@ -455,6 +455,10 @@ pub enum Waiver {
     Advisory,
     /// It sent the work back often enough. What it found is noted.
     RoundsUsedUp,
+    /// It found no fewer serious things than before. What it found is noted.
+    NotShrinking,
+    /// It wants changes, and no stage is named that could make them. What it found is noted.
+    NothingToRedo,
     /// A person, in answer to this question.
     Person {
         /// Which question.

@@ -129,6 +129,17 @@ pub struct Shown {
     pub risk: Option<Risk>,
 }
 
+impl Severity {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Minor => "minor",
+            Self::Major => "major",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 impl Finding {
     /// Whether it can be acted on: it says where, or shows what. Others are only noted.
     pub fn is_grounded(&self) -> bool {

@@ -392,7 +392,12 @@ impl RunView {
             budget: run.budget(),
             unknown_at_most: run.ledger().unknown_at_most,
             tokens: run.ledger().tokens.total(),
-            asked: run.questions().map(|question| QuestionView::of(run, question)).collect(),
+            asked: match run.phase() {
+                Phase::Over(_) => Vec::new(),
+                Phase::Fresh | Phase::Going | Phase::Held(_) => {
+                    run.questions().map(|question| QuestionView::of(run, question)).collect()
+                }
+            },
             units,
         }
     }

@@ -631,7 +631,9 @@ impl Game {
             },
             Event::GateWaived { why, .. } => match why {
                 Waiver::Advisory => "waived as advice",
-                Waiver::RoundsUsedUp => "waived without rounds",
+                Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
+                    "waived without rounds"
+                }
                 Waiver::Person { .. } => "waived by a person",
             },
             Event::GatePassed { by: Approval::Automatic, .. } => "passed automatically",

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use forge_agents::Key;
 use forge_core::{
     Run,
+    flow::Stage,
     id::CallId,
     item::Item,
     reading::{Reading, artifact_name},
@@ -35,7 +37,11 @@ pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) ->
         },
     );
     if !unit.findings.is_empty() {
-        section(&mut text, "What was found, and is to be dealt with", &findings(&unit.findings));
+        let title = match call {
+            CallId::Attempt(_) => "What was found, and is to be dealt with",
+            CallId::Judgement(_) => "What was found at the attempt before",
+        };
+        section(&mut text, title, &findings(&unit.findings));
     }
     if !unit.words.is_empty() {
         let words: Vec<String> = unit.words.iter().map(|words| quoted(words)).collect();
@@ -54,26 +60,57 @@ pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) ->
     }
     let _ = write!(
         leave,
-        "\n- `result.json`, at most 1 MiB, written last. `forge` is 1, `attempt` is \"{call}\", \
-         `status` is \"done\", \"partial\" (then `summary` says what is left) or \"blocked\" (then \
-         `blocker` says why), `summary` has at most 500 characters."
+        "\n- `result.json`, at most 1 MiB, written last; a key that is not named here is refused.\n\n\
+         ```text\n\
+         forge    1\n\
+         attempt  \"{call}\"\n\
+         status   \"done\", or \"partial\" (summary says what is left), or \"blocked\" (blocker says why)\n\
+         summary  at most 500 characters\n\
+         blocker  {{class, what}}, only if blocked; class is context_overflow, scope_exceeded,\n\
+         \u{20}        model_refusal, tooling_failure, external_dependency or unknown\n"
     );
-    let mut must: Vec<&str> = role.must.iter().map(|key| key.name()).collect();
-    if let (CallId::Attempt(_), Some(list)) = (call, &stage.list) {
-        let _ = write!(
-            leave,
-            " The list `{list}` belongs into `lists`: \
-             items with `id` (a letter or digit, then at most 39 letters, digits, `-` or `_`), `title`, \
-             `after` (ids that come first), `writes` (paths that it may change; items with a common \
-             path never run together, and an item without paths runs alone), `tags` and `must`."
-        );
-        must.retain(|key| *key != "lists");
+    for (key, form) in keys(role, call, stage) {
+        let _ = writeln!(leave, "{key:<8} {form}");
     }
-    if !must.is_empty() {
-        let _ = write!(leave, " It must also have `{}`.", must.join("`, `"));
-    }
+    leave.push_str("```");
     section(&mut text, "What you must leave", &leave);
     text
+}
+
+/// The other keys that a result must have, and their form.
+fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)> {
+    let mut keys: Vec<Key> = role.must.clone();
+    match call {
+        CallId::Attempt(_) if stage.list.is_some() => keys.push(Key::Lists),
+        CallId::Attempt(_) => {}
+        CallId::Judgement(_) => keys.extend([Key::Verdict, Key::Findings]),
+    }
+    keys.sort();
+    keys.dedup();
+    let form = |key: Key| {
+        match key {
+        Key::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
+        Key::Findings => "[{severity, what, path?, line?, why?, proof?, was?}]; severity is \"critical\", \
+            \"major\" or \"minor\"; proof is {quote} or {command, output}; was is an earlier finding \
+            such as \"F3\"; one without path and proof sends nothing back"
+            .to_owned(),
+        Key::Lists => {
+            let list = stage.list.as_deref().unwrap_or("NAME");
+            format!(
+                "{{\"{list}\": [{{id, title, after, writes, tags, must}}]}}; id is a letter or digit, then \
+                 at most 39 letters, digits, - or _; after: ids that come first; writes: paths it may change \
+                 (items with a common path never run together, one without paths runs alone); tags: names \
+                 and texts; must: sentences that are true when it is done"
+            )
+        }
+        Key::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),
+        Key::Shown => {
+            "{approach, key_changes: [texts], risk}; risk is \"low\", \"medium\" or \"high\"".to_owned()
+        }
+        Key::Commit => "a commit message".to_owned(),
+    }
+    };
+    keys.into_iter().map(|key| (key.name(), form(key))).collect()
 }
 
 fn section(text: &mut String, title: &str, body: &str) {
@@ -97,7 +134,7 @@ fn findings(findings: &[Finding]) -> String {
         .take(FINDINGS_MAX)
         .map(|finding| {
             let mut text =
-                format!("- {} ({:?}) {}", finding.id, finding.severity, finding.in_words());
+                format!("- {} ({}) {}", finding.id, finding.severity.word(), finding.in_words());
             if !finding.why.is_empty() {
                 let _ = write!(text, "\n  Why: {}", finding.why);
             }

@@ -68,7 +68,7 @@ impl Calls {
             let is_wanted = wanted.contains(call);
             match (doing(run, call), call, is_wanted) {
                 (Doing::Artifact { name }, CallId::Judgement(judgement), true) => {
-                    reports.push(look_for_artifact(shop, run, judgement, &name));
+                    reports.push(look_for_artifact(shop, run, judgement, &name)?);
                 }
                 (Doing::Artifact { .. }, _, _) => {
                     reports.push(report_without(run, call, Without::NeverBegan));

@@ -84,6 +84,16 @@ pub struct FlowRow {
     pub calls_max: Option<u64>,
 }
 
+/// `forge flow show --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FlowShown {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: FlowRow,
+    /// Its text and those of the flows that it uses, by name.
+    pub texts: BTreeMap<String, String>,
+}
+
 /// Whom an agent plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {

@@ -2,12 +2,16 @@
 
 use std::{path::Path, process::Command};
 
-use forge_core::view::Standing;
+use forge_core::{
+    reading,
+    view::{RunRow, Standing},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Trouble,
+    blobs::{BlobId, Blobs},
     catalog::Catalog,
     doors::{Doors, RUNS_MAX},
     home::Home,
@@ -104,26 +108,52 @@ impl Doors {
         findings
     }
 
-    /// Runs that say they go on, although nobody drives them.
+    /// Runs that nobody drives although something is left to do, and blobs that are not whole.
     fn runs(&self) -> Vec<Finding> {
         let Ok((rows, _)) = self.rows(RUNS_MAX) else { return Vec::new() };
-        let left = rows.iter().filter(|row| {
-            matches!(row.standing, Standing::Going | Standing::Limited) && !self.is_driven(&row.run)
-        });
-        left.map(|row| {
+        let blobs = Blobs::open_to_read(&self.home.dir);
+        let mut findings = Vec::new();
+        for row in &rows {
+            findings.extend(self.undriven(row));
+            findings.extend(self.lost_blobs(&row.run, &blobs));
+        }
+        findings
+    }
+
+    fn undriven(&self, row: &RunRow) -> Option<Finding> {
+        let run = &row.run;
+        let goes_on = matches!(row.standing, Standing::Going | Standing::Limited);
+        if (!goes_on && row.working == 0) || self.is_driven(run) {
+            return None;
+        }
+        let calls = count(u64::from(row.working), "call");
+        Some(if goes_on {
             let what = match row.working {
-                0 => format!("{} goes on, but nobody drives it", row.run),
-                n => {
-                    let calls = count(u64::from(n), "call");
-                    format!(
-                        "{} goes on, but nobody drives it; {calls} under way when its driver went",
-                        row.run
-                    )
-                }
+                0 => format!("{run} goes on, but nobody drives it"),
+                _ => format!("{run} goes on, but nobody drives it; {calls} due or still at work"),
             };
-            note(what, format!("forge resume {}", row.run))
+            note(what, format!("forge resume {run}"))
+        } else {
+            let what =
+                format!("{run} is {}, but {calls} may still be at work", row.standing.word());
+            note(what, format!("forge stop {run}"))
         })
-        .collect()
+    }
+
+    /// Blobs that facts name and that are gone or changed.
+    fn lost_blobs(&self, id: &str, blobs: &Blobs) -> Vec<Finding> {
+        let Ok((run, _)) = self.fold(id) else { return Vec::new() };
+        let start = &run.law().start;
+        let kept = start.roles.values().chain(&start.settings).cloned();
+        let named = kept.chain(reading::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
+        let broken = named.filter_map(|blob| match blob.0.parse::<BlobId>() {
+            Ok(blob) => blobs.get(&blob).err().map(|error| error.to_string()),
+            Err(_) => Some(format!("`{}` is no blob", blob.0)),
+        });
+        let bring_back = "bring it back from a backup, or start a new run";
+        broken
+            .map(|error| bad(Trouble::surroundings(format!("{id}: {error}"), bring_back)))
+            .collect()
     }
 
     /// Exports all records that are whole into a new folder.

@@ -19,7 +19,7 @@ use forge_core::{
     flow::{Check, FORMAT, Stage, Work},
     money::Money,
     run::Phase,
-    view::{RunRow, RunView, Standing},
+    view::{RunRow, RunView},
 };
 
 use crate::{
@@ -78,12 +78,14 @@ pub enum Sent {
 }
 
 /// What was made anew from the journal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Rebuilt {
     /// How many runs were.
     pub n_made: u32,
     /// Runs that were not, because they are driven.
     pub driven: Vec<String>,
+    /// Runs that could not be, and why.
+    pub failed: Vec<String>,
 }
 
 /// How a run was left.
@@ -93,6 +95,8 @@ pub struct Left {
     pub run: String,
     /// How it was left.
     pub how: LetGo,
+    /// Why the files that show it are behind, if they are.
+    pub behind: Option<String>,
 }
 
 impl Doors {
@@ -173,7 +177,7 @@ impl Doors {
         began(&id);
         driver.tell_first(tell)?;
         let how = driver.drive(&mut signals, tell)?;
-        Ok(Left { run: id, how })
+        Ok(Left { run: id, how, behind: driver.behind().map(ToString::to_string) })
     }
 
     fn scenario(
@@ -200,12 +204,22 @@ impl Doors {
             let what = format!("there is no scenario {}", path.display());
             Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
         })?;
-        forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
+        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
             Trouble::usage(
                 format!("{}, {flaw}", path.display()),
                 "mend the scenario, then try again",
             )
         })?;
+        let plays = |role: &&str| {
+            scenario
+                .play
+                .iter()
+                .any(|play| play.role.as_deref().is_none_or(|played| played == *role))
+        };
+        if let Some(role) = found.flow.roles().into_iter().find(|role| !plays(role)) {
+            let what = format!("{}: nobody plays the role `{role}`", path.display());
+            return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+        }
         Ok(Some(text))
     }
 
@@ -222,6 +236,16 @@ impl Doors {
         let lock = match RunLock::take(&self.home.dir, &id) {
             Ok(lock) => lock,
             Err(StoreError::Held { run, pid }) => {
+                let is_held = matches!(self.fold(&id)?.0.phase(), Phase::Held(_));
+                let resume = Command::Resume { by: person(), budget };
+                if budget.is_some() {
+                    self.send_to_driver(&id, &resume)?;
+                    return Ok(Left { run: id, how: LetGo::DrivenElsewhere, behind: None });
+                }
+                // If it is refused, somebody else was faster, and the run goes on already.
+                if is_held && self.send_to_driver(&id, &resume).is_ok() {
+                    return Ok(Left { run: id, how: LetGo::DrivenElsewhere, behind: None });
+                }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Trouble::usage(
                     format!("{run} is driven already{pid}"),
@@ -233,20 +257,20 @@ impl Doors {
         let mut signals = Signals::listen()?;
         let mut driver = Driver::take_over(&self.home, &id, lock)?;
         driver.take_commands(tell)?;
-        // Whoever resumes after the last answer finds that there is nothing left to do.
-        if *driver.run().phase() == Phase::Over(End::Done) && budget.is_none() {
-            began(&id);
-            driver.show()?;
-            return Ok(Left { run: id, how: LetGo::Stopped(Standing::Done) });
+        began(&id);
+        // Calls of a run that was stopped or given up must not outlive a driver that died meanwhile.
+        if driver.is_to_be_stopped() {
+            driver.drive(&mut signals, tell)?;
         }
-        // A run that only lost its driver goes on as it is.
-        if *driver.run().phase() != Phase::Going || budget.is_some() {
+        // Whoever resumes after the last answer finds that there is nothing left to do. A run that
+        // only lost its driver goes on as it is.
+        let is_done = *driver.run().phase() == Phase::Over(End::Done) && budget.is_none();
+        if !is_done && (*driver.run().phase() != Phase::Going || budget.is_some()) {
             let input = Input::Command(Command::Resume { by: person(), budget });
             driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
         }
-        began(&id);
         let how = driver.drive(&mut signals, tell)?;
-        Ok(Left { run: id, how })
+        Ok(Left { run: id, how, behind: driver.behind().map(ToString::to_string) })
     }
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.
@@ -264,14 +288,16 @@ impl Doors {
         let tell: Tell<'_> = &mut |_| {};
         let mut driver = Driver::take_over(&self.home, id, lock)?;
         driver.take_commands(tell)?;
-        if let Some(command) = command {
-            let input = Input::Command(command.clone());
-            driver.put(&input, tell)?.map_err(|refusal| refused(id, &refusal))?;
-        }
+        let refusal = match command {
+            Some(command) => driver.put(&Input::Command(command.clone()), tell)?.err(),
+            None => None,
+        };
+        // Also where the command means nothing any more: a driver may have died before it was done.
         if driver.is_to_be_stopped() {
             driver.drive(&mut Signals::listen()?, tell)?;
         }
-        driver.show()
+        driver.show();
+        refusal.map_or(Ok(()), |refusal| Err(refused(id, &refusal)))
     }
 
     fn send_to_driver(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
@@ -335,9 +361,8 @@ impl Doors {
 
     /// All of one run. Files that show it and are behind are brought up to date on the way.
     pub fn view(&self, id: &str) -> Result<RunView, Trouble> {
-        let (run, records) = self.fold(id)?;
-        self.catch_up(id, &run, &records);
-        Ok(RunView::of(id, &run))
+        self.catch_up(id);
+        Ok(RunView::of(id, &self.fold(id)?.0))
     }
 
     /// Whether a driver holds the run now.
@@ -370,13 +395,20 @@ impl Doors {
     }
 
     /// A door that finds the files of a run behind makes them anew. If it cannot, they stay behind.
-    fn catch_up(&self, id: &str, run: &Run, records: &[Record]) {
-        if let (Ok(_lock), Ok(blobs)) = (RunLock::attempt(&self.home.dir, id), self.blobs()) {
+    fn catch_up(&self, id: &str) {
+        let Ok(_lock) = RunLock::attempt(&self.home.dir, id) else { return };
+        let catch_up = || -> Result<(), Trouble> {
+            // Read under the lock, so that nothing older is put over something newer.
+            let (run, records) = self.fold(id)?;
             let mut projector = Projector::new(&self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
-            let _stays_behind =
-                projector.add(records).and_then(|()| projector.show(run, seq, &blobs));
-        }
+            if projector.shown()? == seq && projector.state_shown() == Some(seq) {
+                return Ok(());
+            }
+            projector.add(&records)?;
+            projector.show(&run, seq, &self.blobs()?)
+        };
+        let _stays_behind = catch_up();
     }
 
     /// Makes all files and rows anew from the records, but those of runs that are driven: their
@@ -400,21 +432,28 @@ impl Doors {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let records = store.read(id, 1)?;
-            let run = fold(&records)?;
-            store.replace_row(&lock, &crate::drive::row(id, &run))?;
-            let dir = self.home.run(id);
-            for path in [dir.join("state.json"), dir.join("events.jsonl")] {
-                remove(&path, fs::remove_file(&path))?;
+            match self.rebuild_one(&mut store, &blobs, &lock) {
+                Ok(()) => rebuilt.n_made += 1,
+                Err(trouble) => rebuilt.failed.push(format!("{id}: {trouble}")),
             }
-            let artifacts = dir.join("artifacts");
-            remove(&artifacts, fs::remove_dir_all(&artifacts))?;
-            let mut projector = Projector::new(&self.home, id);
-            projector.add(&records)?;
-            projector.show(&run, records.last().map_or(0, |record| record.seq), &blobs)?;
-            rebuilt.n_made += 1;
         }
         Ok(rebuilt)
+    }
+
+    fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Trouble> {
+        let id = lock.run();
+        let records = store.read(id, 1)?;
+        let run = fold(&records)?;
+        store.replace_row(lock, &crate::drive::row(id, &run))?;
+        let dir = self.home.run(id);
+        for path in [dir.join("state.json"), dir.join("events.jsonl")] {
+            remove(&path, fs::remove_file(&path))?;
+        }
+        let artifacts = dir.join("artifacts");
+        remove(&artifacts, fs::remove_dir_all(&artifacts))?;
+        let mut projector = Projector::new(&self.home, id);
+        projector.add(&records)?;
+        projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)
     }
 }
 

@@ -59,6 +59,10 @@ pub struct Driver {
     seen: Option<u64>,
     /// When the files were last brought up to date.
     shown: Option<Instant>,
+    /// Why they no longer can be.
+    behind: Option<Trouble>,
+    /// The last moment of which the run has heard.
+    ticked: Option<u64>,
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -84,6 +88,8 @@ pub enum LetGo {
     Stopped(Standing),
     /// The terminal is gone. Calls go on under their keepers.
     TerminalGone,
+    /// Another process drives the run, and was told to go on.
+    DrivenElsewhere,
 }
 
 /// The signals of a person at the terminal.
@@ -141,7 +147,7 @@ impl Driver {
     /// Tells the record that a run began with.
     pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
         let records = self.store.read(&self.id, 1)?;
-        self.projector.add(&records)?;
+        self.behind = self.projector.add(&records).err();
         for record in &records {
             tell(&event::Record { at: record.at, facts: facts(record)? });
         }
@@ -157,7 +163,7 @@ impl Driver {
         let blobs = Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?;
         let frozen = frozen(&run, &blobs)?;
         let mut driver = Self::over(home, id, store, writer, run, frozen)?;
-        driver.projector.add(&records)?;
+        driver.behind = driver.projector.add(&records).err();
         Ok(driver)
     }
 
@@ -185,6 +191,8 @@ impl Driver {
             calls: Calls::default(),
             seen: None,
             shown: None,
+            behind: None,
+            ticked: None,
         })
     }
 
@@ -226,11 +234,13 @@ impl Driver {
         let row = row(&self.id, &next);
         self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
         self.run = next;
-        self.publish(&record, tell)?;
+        self.publish(&record, tell);
         Ok(Ok(()))
     }
 
-    fn publish(&mut self, record: &event::Record, tell: Tell<'_>) -> Result<(), Trouble> {
+    /// Tells of a record that is durable. Files that cannot follow stay behind: any door makes them
+    /// anew, and nothing that was journaled fails because of them.
+    fn publish(&mut self, record: &event::Record, tell: Tell<'_>) {
         let line = Record {
             seq: self.writer.seq(),
             at: record.at,
@@ -238,9 +248,10 @@ impl Driver {
             body: body(record),
             sum: self.writer.head().to_owned(),
         };
-        self.projector.add(&[line])?;
+        if self.behind.is_none() {
+            self.behind = self.projector.add(&[line]).err();
+        }
         tell(record);
-        Ok(())
     }
 
     /// Settles what other doors asked. They learn the outcome with the facts, or why not.
@@ -288,10 +299,10 @@ impl Driver {
             }
             let standing = Standing::of(&self.run);
             if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
-                self.show()?;
+                self.show();
                 return Ok(LetGo::Stopped(standing));
             }
-            self.show_now_and_then()?;
+            self.show_now_and_then();
             let files = [signals.interrupts.as_fd(), signals.hang_ups.as_fd()];
             self.calls.wait(&files, self.longest_wait()).map_err(|error| {
                 Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
@@ -308,7 +319,8 @@ impl Driver {
                 };
                 self.hear(&Input::Command(command), tell)?;
             }
-            if self.is_time() {
+            if let Some(at) = self.wake().filter(|at| *at <= now()) {
+                self.ticked = Some(at);
                 self.hear(&Input::Tick, tell)?;
             }
         }
@@ -321,28 +333,31 @@ impl Driver {
     }
 
     /// Between two looks of a person nothing needs to be shown twice.
-    fn show_now_and_then(&mut self) -> Result<(), Trouble> {
-        if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY) {
-            return Ok(());
+    fn show_now_and_then(&mut self) {
+        if self.shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+            self.shown = Some(Instant::now());
+            self.show();
         }
-        self.shown = Some(Instant::now());
-        self.show()
     }
 
-    /// Brings the files that show the run up to date.
-    pub fn show(&mut self) -> Result<(), Trouble> {
-        self.projector.show(&self.run, self.writer.seq(), &self.blobs)
+    /// Brings the files that show the run up to date, as far as that can be done.
+    pub fn show(&mut self) {
+        let shown = self.projector.show(&self.run, self.writer.seq(), &self.blobs);
+        self.behind = self.behind.take().or(shown.err());
     }
 
+    /// Why the files that show the run are behind, if they are.
+    pub fn behind(&self) -> Option<&Trouble> {
+        self.behind.as_ref()
+    }
+
+    /// When time is to be heard of next. What was heard already only waits for room by now.
     fn wake(&self) -> Option<u64> {
-        wanted(&self.run).into_iter().find_map(|effect| match effect {
+        let wake = wanted(&self.run).into_iter().find_map(|effect| match effect {
             Effect::Wake { at } => Some(at),
             Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
-        })
-    }
-
-    fn is_time(&self) -> bool {
-        self.wake().is_some_and(|at| at <= now())
+        });
+        wake.filter(|at| self.ticked != Some(*at))
     }
 
     fn longest_wait(&self) -> Duration {

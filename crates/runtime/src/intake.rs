@@ -66,9 +66,8 @@ pub(crate) fn report(
             let mut receipt = Receipt { took_ms, ..Receipt::of(spent(&heard)) };
             let must = must(shop, run, call, &role)?;
             let left = match agent_end(folder, ending, &heard) {
-                Ok(()) => read_result(&folder.outbox(), &call.to_string(), &must).map_err(|flaw| {
-                    Outcome::Fault { class: FaultClass::NoResult, what: flaw.to_string() }
-                }),
+                Ok(()) => clean_result(folder, call, &must)
+                    .map_err(|what| Outcome::Fault { class: FaultClass::NoResult, what }),
                 Err(outcome) => Err(outcome),
             };
             let left = match left {
@@ -76,12 +75,18 @@ pub(crate) fn report(
                 Ok(result) => {
                     receipt.summary.clone_from(&result.summary);
                     receipt.shown = result.shown.clone().map(shown);
-                    match take_artifacts(shop, run, call, folder)? {
-                        Ok(artifacts) => {
+                    match (take_artifacts(shop, run, call, folder)?, result.status) {
+                        (Ok(artifacts), _) => {
                             receipt.artifacts = artifacts;
                             Ok(result)
                         }
-                        Err(what) => Err(Outcome::Fault { class: FaultClass::NoArtifact, what }),
+                        // Whoever is not done owes nothing yet.
+                        (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
+                            Ok(result)
+                        }
+                        (Err(what), contract::Status::Done) => {
+                            Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
+                        }
                     }
                 }
             };
@@ -92,11 +97,22 @@ pub(crate) fn report(
         }
         (Doing::Command { .. }, CallId::Attempt(attempt)) => {
             let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let mut lists = Vec::new();
             let outcome = match command_end(folder, ending) {
                 CommandEnd::Success => match take_artifacts(shop, run, call, folder)? {
                     Ok(artifacts) => {
                         receipt.artifacts = artifacts;
-                        Outcome::Done
+                        // A command that reports a list does so as an agent would.
+                        let has_list = run.stage(&attempt.unit).list.is_some();
+                        let result = has_list.then(|| clean_result(folder, call, &[Key::Lists]));
+                        match result.transpose() {
+                            Ok(result) => {
+                                lists =
+                                    listed(result.map(|result| result.lists).unwrap_or_default());
+                                Outcome::Done
+                            }
+                            Err(what) => Outcome::Fault { class: FaultClass::NoResult, what },
+                        }
                     }
                     Err(what) => Outcome::Fault { class: FaultClass::NoArtifact, what },
                 },
@@ -106,7 +122,7 @@ pub(crate) fn report(
                 CommandEnd::Fault { class, what } => Outcome::Fault { class, what },
                 CommandEnd::Interrupted => Outcome::Interrupted,
             };
-            Ok(Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt })
+            Ok(Report::Worked { attempt: attempt.clone(), outcome, lists, receipt })
         }
         (Doing::Command { run: command }, CallId::Judgement(judgement)) => {
             let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
@@ -162,17 +178,13 @@ pub(crate) fn look_for_artifact(
     run: &Run,
     judgement: &JudgementId,
     name: &str,
-) -> Report {
+) -> Result<Report, Trouble> {
     let unit = run.unit(&judgement.attempt.unit);
     let name = artifact_name(name, &judgement.attempt.unit.scope);
-    let content = unit.artifacts.get(&name).map(|blob| {
-        let id = blob.0.parse().map_err(|_| "its blob has no name".to_owned())?;
-        shop.blobs.get(&id).map_err(|error| error.to_string())
-    });
-    let flaw = match content {
+    // A blob that cannot be read is no fault of the author's.
+    let flaw = match unit.artifacts.get(&name) {
         None => Some("it is not there".to_owned()),
-        Some(Err(error)) => Some(error),
-        Some(Ok(bytes)) => form_flaw(&name, &bytes),
+        Some(blob) => form_flaw(&name, &shop.blob(blob)?),
     };
     let verdict = match flaw {
         None => Verdict::Pass { findings: Vec::new() },
@@ -190,7 +202,7 @@ pub(crate) fn look_for_artifact(
         },
     };
     let (judgement, ruling) = (judgement.clone(), Ruling::Verdict(verdict));
-    Report::Judged { judgement, ruling, receipt: Receipt::of(Spent::NOTHING) }
+    Ok(Report::Judged { judgement, ruling, receipt: Receipt::of(Spent::NOTHING) })
 }
 
 fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
@@ -321,10 +333,7 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, receipt: Rece
     let (outcome, lists) = match left {
         Err(outcome) => (outcome, Vec::new()),
         Ok(result) => {
-            let lists = result
-                .lists
-                .into_iter()
-                .map(|(name, items)| (name, items.into_iter().map(item).collect::<Vec<Item>>()));
+            let lists = listed(result.lists);
             let outcome = match (result.status, result.blocker) {
                 (contract::Status::Done, _) => Outcome::Done,
                 (contract::Status::Partial, _) => Outcome::Partial { note: result.summary },
@@ -333,7 +342,7 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, receipt: Rece
                     Outcome::Blocked { class: class(blocker.class), what: blocker.what }
                 }
             };
-            (outcome, lists.collect())
+            (outcome, lists)
         }
     };
     Report::Worked { attempt, outcome, lists, receipt }
@@ -407,6 +416,19 @@ fn take_artifacts(
     Ok(Ok(artifacts))
 }
 
+/// Reads the result as it will be kept: without secrets, whoever put them there.
+fn clean_result(
+    folder: &AttemptFolder,
+    call: &CallId,
+    must: &[Key],
+) -> Result<AgentResult, String> {
+    let (outbox, call) = (folder.outbox(), &call.to_string());
+    read_result(&outbox, call, must).map_err(|flaw| flaw.to_string())?;
+    let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
+        .map_err(|flaw| flaw.to_string())?;
+    AgentResult::parse(&redacted(&bytes), call, must).map_err(|flaw| flaw.to_string())
+}
+
 fn redacted(bytes: &[u8]) -> Vec<u8> {
     let mut redactor = Redactor::new(known_secrets(std::env::vars_os(), &[]));
     let mut clean = Vec::with_capacity(bytes.len());
@@ -462,6 +484,10 @@ fn last_words(folder: &AttemptFolder) -> String {
     let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
+}
+
+fn listed(lists: BTreeMap<String, Vec<contract::Item>>) -> Vec<(String, Vec<Item>)> {
+    lists.into_iter().map(|(name, items)| (name, items.into_iter().map(item).collect())).collect()
 }
 
 fn item(item: contract::Item) -> Item {

@@ -185,7 +185,7 @@ impl Shop<'_> {
         Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))
     }
 
-    fn blob(&self, blob: &forge_core::event::Blob) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn blob(&self, blob: &forge_core::event::Blob) -> Result<Vec<u8>, Trouble> {
         let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
         self.blobs
             .get(&id)

@@ -75,6 +75,12 @@ impl Projector {
         Ok(shown)
     }
 
+    /// The last record that `state.json` shows, if it can be read.
+    pub fn state_shown(&self) -> Option<u64> {
+        let text = fs::read(self.dir.join("state.json")).ok()?;
+        serde_json::from_slice::<serde_json::Value>(&text).ok()?.get("seq")?.as_u64()
+    }
+
     /// Appends the records that are not shown yet.
     pub fn add(&mut self, records: &[Record]) -> Result<(), Trouble> {
         let shown = self.shown()?;

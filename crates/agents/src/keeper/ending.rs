@@ -3,18 +3,21 @@
 //! The room for it is taken before the child starts. At the end it is written, synced and renamed;
 //! if even that fails, again every second, because an ending that nobody can read is a lost attempt.
 //!
+//! The agent could reach the folder. What lies there under our names need not be ours: it is
+//! taken away, and everybody who could put it there again is dead by now.
+//!
 //! Invariant: `ending.json` is there whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
-use super::complain;
+use super::log::Log;
 use crate::folder::{AttemptFolder, Ending};
 
 /// The room that is taken beforehand.
@@ -57,6 +60,7 @@ pub(super) fn write(
     folder: &AttemptFolder,
     prepared: Option<Prepared>,
     ending: &Ending,
+    log: &Log,
 ) -> io::Result<()> {
     let text = serde_json::to_vec(ending)?;
     let mut file = prepared.map(|Prepared(file)| file);
@@ -66,36 +70,58 @@ pub(super) fn write(
         match write_once(folder, &mut file, &text) {
             Ok(()) => return Ok(()),
             Err(error) if tries == TRIES_MAX => return Err(error),
-            Err(error) => complain(&format!("cannot write the ending yet: {error}")),
+            Err(error) => log.complain(&format!("cannot write the ending yet: {error}")),
         }
         sleep(TRY_AGAIN_AFTER);
     }
 }
 
 fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> io::Result<()> {
-    let file = match file {
-        Some(file) => file,
-        none => none.insert(open(&temporary(folder))?),
+    let (temporary, ending) = (temporary(folder), folder.ending());
+    let ours = file.take().filter(|file| is_at(file, &temporary) || is_at(file, &ending));
+    let file = if let Some(ours) = ours {
+        file.insert(ours)
+    } else {
+        make_way(folder, &temporary)?;
+        file.insert(open(&temporary)?)
     };
     file.write_all_at(text, 0)?;
     file.set_len(text.len() as u64)?;
     file.sync_all()?;
-    match fs::rename(temporary(folder), folder.ending()) {
-        // An earlier try came this far and failed at the last step.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.ending().exists() => {}
-        other => other?,
+    // Otherwise an earlier try came this far and failed at the last step.
+    if !is_at(file, &ending) {
+        make_way(folder, &ending)?;
+        fs::rename(temporary, ending)?;
     }
     File::open(&folder.path)?.sync_all()
 }
 
+/// Whether this very file lies there.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+/// Makes sure that the name can be taken: a file goes, and a folder, which may hold more, is kept.
+fn make_way(folder: &AttemptFolder, path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => folder.put_aside(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Makes every regular file in the outbox durable. What cannot be is told, and left as it is.
-pub(super) fn sync_outbox(outbox: &Path) {
+pub(super) fn sync_outbox(outbox: &Path, log: &Log) {
     let mut left = OUTBOX_FILES_MAX;
     if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
-        return complain("the outbox is no longer a folder");
+        return log.complain("the outbox is no longer a folder");
     }
     if let Err(error) = sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left) {
-        complain(&format!("cannot sync the outbox: {error}"));
+        log.complain(&format!("cannot sync the outbox: {error}"));
     }
 }
 

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::time::Instant;
 
 use crate::folder::AttemptFolder;
 use crate::redact::Redactor;
@@ -102,6 +103,33 @@ impl Output {
         }
     }
 
+    /// Takes in all that is there, but not for longer than until then. Says what came last: if that
+    /// is bytes, there was more, and the transcript says that it is cut.
+    pub(super) fn drain(&mut self, until: Instant) -> Took {
+        loop {
+            match self.take_in() {
+                Took::Bytes if Instant::now() < until => {}
+                Took::Bytes if self.has_more() => {
+                    let why = "there was more output than could be taken in after the end";
+                    self.cut.get_or_insert_with(|| why.to_owned());
+                    return Took::Bytes;
+                }
+                Took::Bytes => return Took::Nothing,
+                last @ (Took::TooMuch | Took::Nothing | Took::End) => return last,
+            }
+        }
+    }
+
+    /// Whether more is there to be taken in, as far as one can tell.
+    fn has_more(&self) -> bool {
+        match &self.source {
+            Source::Pipe(reader) => rustix::io::ioctl_fionread(reader).is_ok_and(|left| left > 0),
+            Source::File { file, offset } => {
+                file.metadata().map_or(true, |found| found.len() > *offset)
+            }
+        }
+    }
+
     fn pass_on(&mut self, read: usize) -> Took {
         let room = if self.limit == 0 { u64::MAX } else { self.limit - self.taken };
         let taken = usize::try_from(room).unwrap_or(usize::MAX).min(read);
@@ -152,6 +180,22 @@ mod tests {
         let closed = output.close();
         assert_eq!(closed.bytes, 21);
         assert!(closed.cut.unwrap().contains("No space left"));
+    }
+
+    #[test]
+    fn a_drain_that_runs_out_of_time_cuts_the_transcript_and_one_that_does_not_is_whole() {
+        for (size, is_cut) in [(3 * CHUNK_BYTES, true), (CHUNK_BYTES, false), (0, false)] {
+            let home = tempfile::tempdir().unwrap();
+            let transcript = open_transcript(&AttemptFolder::at(home.path())).unwrap();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&vec![b'a'; size]).unwrap();
+            let source = Source::File { file, offset: 0 };
+            let mut output = Output::new(source, Redactor::new(Vec::new()), transcript, 0);
+            output.drain(Instant::now());
+            let closed = output.close();
+            assert_eq!(closed.cut.is_some(), is_cut, "{size}: {:?}", closed.cut);
+            assert_eq!(closed.bytes, CHUNK_BYTES.min(size) as u64);
+        }
     }
 
     #[test]

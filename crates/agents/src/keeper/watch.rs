@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
-use super::complain;
-use super::family::{self, Reaped};
+use super::family::{self, Killed, Reaped};
+use super::log::Log;
 use super::output::{Output, Took};
 use super::signals::{self, Signals};
 use crate::folder::{How, Spec, Stdout};
@@ -34,6 +34,7 @@ pub(super) struct Outcome {
     pub(super) how: How,
     pub(super) output_bytes: u64,
     pub(super) swept: u32,
+    pub(super) left_over: u32,
     pub(super) transcript_cut: Option<String>,
 }
 
@@ -42,6 +43,7 @@ pub(super) struct Watch<'a> {
     main: i32,
     output: Output,
     signals: Signals,
+    log: &'a Log,
     started: Instant,
     /// When the child last printed something.
     heard: Instant,
@@ -67,19 +69,26 @@ struct Stopping {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(spec: &'a Spec, main: i32, output: Output, signals: Signals) -> Self {
+    pub(super) fn new(
+        spec: &'a Spec,
+        main: i32,
+        output: Output,
+        signals: Signals,
+        log: &'a Log,
+    ) -> Self {
         let now = Instant::now();
         let (started, heard) = (now, now);
-        Self { spec, main, output, signals, started, heard, flow: Flow::Open, stopping: None }
+        let (flow, stopping) = (Flow::Open, None);
+        Self { spec, main, output, signals, log, started, heard, flow, stopping }
     }
 
     /// Stays with the child until it and everybody below it are gone.
     pub(super) fn until_the_end(mut self) -> Outcome {
         let status = self.until_main_ends().unwrap_or_else(|error| {
-            complain(&format!("cannot watch the child: {error}"));
+            self.log.complain(&format!("cannot watch the child: {error}"));
             None
         });
-        let swept = self.sweep();
+        let Killed { killed: swept, left_over } = self.sweep();
         self.drain();
         let how = match (self.stopping, status) {
             (Some(stopping), _) => stopping.why,
@@ -87,7 +96,7 @@ impl<'a> Watch<'a> {
             (None, None) => How::Interrupted,
         };
         let closed = self.output.close();
-        Outcome { how, output_bytes: closed.bytes, swept, transcript_cut: closed.cut }
+        Outcome { how, output_bytes: closed.bytes, swept, left_over, transcript_cut: closed.cut }
     }
 
     fn until_main_ends(&mut self) -> io::Result<Option<WaitStatus>> {
@@ -181,7 +190,7 @@ impl<'a> Watch<'a> {
             return Ok(Patience::Left);
         }
         if now >= stopping.leave_at {
-            complain("the child cannot be killed, and is left behind");
+            self.log.complain("the child cannot be killed, and is left behind");
             return Ok(Patience::Lost);
         }
         stopping.kill_at = now + KILL_AGAIN_AFTER;
@@ -225,36 +234,28 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn sweep(&mut self) -> u32 {
+    fn sweep(&mut self) -> Killed {
         // Whatever is in the pipe now is no reason to wake up.
         self.flow = Flow::Closed;
-        let swept = family::kill_everybody(|| {
+        family::kill_everybody(self.log, || {
             if let Err(error) = self.wait(KILL_AGAIN_AFTER) {
-                complain(&format!("cannot wait: {error}"));
+                self.log.complain(&format!("cannot wait: {error}"));
             }
             signals::came(&self.signals.child);
             signals::came(&self.signals.term);
             signals::came(&self.signals.int);
-        });
-        swept.unwrap_or_else(|error| {
-            complain(&format!("cannot kill what is left: {error}"));
-            0
         })
     }
 
     /// Takes in what the dead have left.
     fn drain(&mut self) {
         let until = Instant::now() + DRAIN_TIME_MAX;
-        while Instant::now() < until {
-            match self.output.take_in() {
-                Took::Bytes => {}
-                Took::Nothing | Took::End => break,
-                Took::TooMuch => {
-                    let (kill_at, leave_at) = (until, until);
-                    let why = How::TooMuchOutput;
-                    self.stopping.get_or_insert(Stopping { why, kill_at, leave_at });
-                    break;
-                }
+        match self.output.drain(until) {
+            Took::Bytes | Took::Nothing | Took::End => {}
+            Took::TooMuch => {
+                let (kill_at, leave_at) = (until, until);
+                let why = How::TooMuchOutput;
+                self.stopping.get_or_insert(Stopping { why, kill_at, leave_at });
             }
         }
     }

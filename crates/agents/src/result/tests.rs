@@ -84,6 +84,19 @@ fn every_flaw_has_its_sentence() {
 }
 
 #[test]
+fn only_work_that_is_done_owes_its_keys() {
+    let of = |status: &str, keys: &str| {
+        let text = with(keys).replace(r#""done""#, &format!("{status:?}"));
+        AgentResult::parse(text.as_bytes(), CALL, &[Key::Verdict, Key::Lists])
+    };
+    assert_eq!(of("done", ""), Err(ResultFlaw::MissingKey { key: "verdict" }));
+    assert_eq!(of("partial", "").unwrap().status, Status::Partial);
+    assert_eq!(of("blocked", ""), Err(ResultFlaw::NoBlocker));
+    let blocker = r#","blocker":{"class":"model_refusal","what":"no"}"#;
+    assert_eq!(of("blocked", blocker).unwrap().status, Status::Blocked);
+}
+
+#[test]
 fn a_missing_or_unknown_key_is_named() {
     let text = format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done"}}"#);
     assert!(flaw(&text, &[]).contains("missing field `summary`"));

@@ -33,16 +33,15 @@ pub struct Spent {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// Millionths of a dollar, if it said so.
+    /// Millionths of a dollar, if it said so of every part.
     pub cost_micros: Option<u64>,
 }
 
 impl Spent {
     fn plus(self, other: Self) -> Self {
-        let cost = match (self.cost_micros, other.cost_micros) {
-            (Some(one), Some(two)) => Some(one.saturating_add(two)),
-            (one, two) => one.or(two),
-        };
+        // An unknown price is unknown, never zero: a sum with an unknown part is unknown.
+        let cost =
+            self.cost_micros.zip(other.cost_micros).map(|(one, two)| one.saturating_add(two));
         Self {
             input: self.input.saturating_add(other.input),
             output: self.output.saturating_add(other.output),
@@ -70,7 +69,7 @@ pub fn signals(mut transcript: impl BufRead) -> Heard {
         match serde_json::from_str(&String::from_utf8_lossy(&line)) {
             Ok(Line::Said { text }) => heard.said_last = Some(text),
             Ok(Line::Spent(spent)) => {
-                heard.spent = Some(heard.spent.unwrap_or_default().plus(spent));
+                heard.spent = Some(heard.spent.map_or(spent, |before| before.plus(spent)));
             }
             Ok(Line::Limited { until_ms }) => heard.limited_until_ms = Some(until_ms),
             Ok(Line::Ended) => heard.ended = true,
@@ -140,10 +139,24 @@ mod tests {
             assert_eq!(heard.said_last.as_deref(), Some("half \u{fffd}"));
             let spent = heard.spent.unwrap();
             assert_eq!((spent.input, spent.output, spent.cache_read), (11, 22, 3));
-            assert_eq!(spent.cost_micros, Some(5));
+            assert_eq!(spent.cost_micros, None, "one part has no price, so the sum has none");
             assert_eq!((heard.limited_until_ms, heard.ended), (Some(77), true));
         }
         assert_eq!(signals(&b""[..]), Heard::default());
+    }
+
+    #[test]
+    fn a_cost_is_the_sum_of_known_costs_or_unknown() {
+        let cost = |parts: &[&str]| {
+            let line = |part| format!("{{\"type\":\"spent\"{part}}}\n");
+            let transcript: String = parts.iter().map(line).collect();
+            signals(transcript.as_bytes()).spent.unwrap().cost_micros
+        };
+        let (five, seven) = (",\"cost_micros\":5", ",\"cost_micros\":7");
+        assert_eq!(cost(&[five]), Some(5));
+        assert_eq!(cost(&[five, seven]), Some(12));
+        assert_eq!(cost(&["", seven]), None);
+        assert_eq!(cost(&[five, "", seven]), None);
     }
 
     #[test]

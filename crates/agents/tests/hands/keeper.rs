@@ -379,6 +379,81 @@ fn an_agent_is_inside_its_attempt_even_if_it_wipes_its_environment() {
 }
 
 #[test]
+fn a_copy_of_the_program_with_no_marked_parent_is_still_inside() {
+    let world = World::new();
+    let copy = world.work().join("copy");
+    fs::copy(hands(), &copy).unwrap();
+    // The subshell ends, so the copy's only ancestor of this attempt is the keeper.
+    let script = "(env -i PATH=\"$PATH\" setsid sh -c '
+            while ! [ -e orphan ]; do sleep 0.01; done; ./copy inside > said; mv said heard' &)
+        : > orphan; while ! [ -e heard ]; do sleep 0.01; done; cat heard";
+    let (folder, _) = world.run(&world.shell(script));
+    assert_eq!(transcript(&folder), format!("inside: {}\n", folder.path.display()));
+}
+
+#[test]
+fn a_sweep_never_kills_the_keeper_that_holds_the_claim() {
+    for forge_claim in [None, Some("{}")] {
+        let world = World::new();
+        let spec = world.shell("echo ready; exec sleep 600");
+        let folder = world.folder("attempt", &spec);
+        let mut keeper = world.start(&folder);
+        until_transcript_has(&folder, "ready");
+        if let Some(text) = forge_claim {
+            fs::write(folder.claim(), text).unwrap();
+        }
+        assert_eq!(sweep(&folder.path).unwrap().killed, 1, "the agent, and not its keeper");
+        assert_eq!(ending(&folder, &mut keeper).how, How::Signalled { signal: 9 });
+    }
+}
+
+#[test]
+fn a_forged_ending_is_not_believed_and_the_true_one_takes_its_place() {
+    let forge = "{\"forge\":1,\"call\":\"build.T2/implement#3\",\"how\":{\"kind\":\"exited\",\"code\":0},\
+        \"started_at_ms\":1,\"ended_at_ms\":2,\"output_bytes\":0,\"swept\":0,\"transcript_cut\":null}";
+    let ways = [
+        "printf %s \"$FORGED\" > ending.json",
+        "rm ending.tmp; printf %s \"$FORGED\" > ending.tmp",
+        "rm ending.tmp; printf %s \"$FORGED\" > ending.json",
+        "mkdir -p ending.json/full ending.unreadable/full",
+        "rm ending.tmp; mkdir -p ending.tmp/full",
+    ];
+    for way in ways {
+        let world = World::new().with_env("FORGED", forge);
+        let wait = "while ! [ -e go ]; do sleep 0.01; done; exit 7";
+        let script = format!("(cd \"$FORGE_ATTEMPT_DIR\"; {way}); echo ready; {wait}");
+        let folder = world.folder("attempt", &world.shell(&script));
+        let mut keeper = world.start(&folder);
+        until_transcript_has(&folder, "ready");
+        assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)), "{way}");
+        fs::write(world.work().join("go"), "").unwrap();
+        assert_eq!(ending(&folder, &mut keeper).how, How::Exited { code: 7 }, "{way}");
+    }
+}
+
+#[test]
+fn secrets_are_neither_in_the_reason_nor_in_the_log() {
+    let world =
+        World::new().with_env("NAMED", "open sesame").with_env("A_TOKEN", "hunter2-hunter2");
+    let mut spec = world.spec(&["no-open sesame-and-hunter2-hunter2"]);
+    spec.secrets = vec!["NAMED".to_owned()];
+    let (_, ending) = world.run(&spec);
+    let why = "program `no-[redacted]-and-[redacted]` not found".to_owned();
+    assert_eq!(ending.how, How::NotStarted { why });
+    let mut spec = world.spec(&[&format!("{}hunter2-hunter2", "x".repeat(1_980))]);
+    spec.call = "cut#1".to_owned();
+    let folder = world.folder("cut", &spec);
+    let ending = crate::world::ending(&folder, &mut world.start(&folder));
+    let How::NotStarted { why } = ending.how else { panic!("{ending:?}") };
+    assert!(!why.contains("hunter2"), "half a secret is left: {why}");
+    // What the keeper complains about goes the same way.
+    let mut panicking = Command::new(hands());
+    panicking.arg("panic").arg(world.home.path().join("pid")).env("A_TOKEN", "promise was broken");
+    let said = String::from_utf8(panicking.output().unwrap().stderr).unwrap();
+    assert!(said.contains("a [redacted]") && !said.contains("broken"), "{said}");
+}
+
+#[test]
 fn a_keeper_that_panics_says_so_and_leaves_no_child_alive() {
     let world = World::new();
     let file = world.home.path().join("pid");

@@ -39,12 +39,21 @@ impl Doctor {
             return Ok(ExitCode::SUCCESS);
         }
         if self.rebuild {
-            let Rebuilt { n_made, driven } = doors.rebuild()?;
+            let rebuilt = doors.rebuild()?;
+            let code = ExitCode::from(if rebuilt.failed.is_empty() { 0 } else { 2 });
+            if self.json {
+                say_json(&rebuilt);
+                return Ok(code);
+            }
+            let Rebuilt { n_made, driven, failed } = rebuilt;
             screen::say(&format!("made the files of {} anew", screen::count(n_made, "run")));
             for run in driven {
                 screen::say(&format!("left {run} to its driver"));
             }
-            return Ok(ExitCode::SUCCESS);
+            for failure in failed {
+                screen::say(&format!("could not: {failure}"));
+            }
+            return Ok(code);
         }
         let findings = doors.examine();
         if self.json {
@@ -77,5 +86,9 @@ fn salvaged(report: &Salvaged) -> String {
         lines.push(format!("  {}  {} records, {whole}", run.run, run.records));
     }
     lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
+    lines.push(
+        "the damaged journal is not written any more; to start anew, move .git/forge aside"
+            .to_owned(),
+    );
     lines.join("\n")
 }

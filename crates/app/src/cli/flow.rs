@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use forge_core::flow::{self, Check, Condition, Exhausted, Gate, Order, Stage, Weight, When, Work};
 use forge_runtime::{
     Trouble,
-    catalog::{Catalog, FlowRow, Found, Origin},
+    catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
 };
 
 use super::{doors, say_json};
@@ -34,6 +34,9 @@ enum What {
         /// Print the text of the flow as it is written
         #[arg(long)]
         text: bool,
+        /// Print JSON
+        #[arg(long, conflicts_with = "text")]
+        json: bool,
     },
     /// Check a flow, or all of them
     Check {
@@ -63,11 +66,17 @@ impl Flow {
                 }
                 Ok(ExitCode::SUCCESS)
             }
-            What::Show { name, text: true } => {
+            What::Show { name, json: true, .. } => {
+                let texts = catalog.flow(&name)?.texts;
+                let row = rows(&catalog, &[name]).remove(0);
+                say_json(&FlowShown { row, texts });
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Show { name, text: true, json: false } => {
                 screen::say(catalog.text(&name)?.0.trim_end());
                 Ok(ExitCode::SUCCESS)
             }
-            What::Show { name, text: false } => {
+            What::Show { name, text: false, json: false } => {
                 screen::say(&show(&catalog.flow(&name)?));
                 Ok(ExitCode::SUCCESS)
             }

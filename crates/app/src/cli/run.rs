@@ -1,10 +1,10 @@
 //! `forge run` and `forge resume`: drives a run in the foreground, one line for each fact.
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{cell::RefCell, collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_core::{
-    event::{Approvals, Record},
+    event::{Approvals, Event, Hold, Record},
     money::Money,
     view::{RunLine, RunView, Standing, sentence},
 };
@@ -74,11 +74,14 @@ impl Form {
         }
     }
 
-    fn tell(self, record: &Record) {
+    fn tell(self, run: &str, record: &Record) {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
                     screen::tell(&format!("{}  {}", screen::clock(record.at), sentence(fact)));
+                    if let Some(hint) = hint(run, fact) {
+                        screen::warn(&hint);
+                    }
                 }
             }
             Self::Json => {
@@ -87,6 +90,17 @@ impl Form {
             }
         }
     }
+}
+
+/// What a person at the terminal can do about a fact.
+fn hint(run: &str, fact: &Event) -> Option<String> {
+    if let Event::QuestionAsked(_) = fact {
+        return Some(format!("          how to answer: forge status {run}"));
+    }
+    if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
+        return Some("          agents have 10 s to end; Ctrl-C again kills them".to_owned());
+    }
+    None
 }
 
 impl Run {
@@ -101,8 +115,13 @@ impl Run {
         };
         let form = Form::of(self.json);
         let doors = doors()?;
+        let id = RefCell::new(String::new());
+        let mut began = |run: &str| {
+            run.clone_into(&mut id.borrow_mut());
+            form.began(run);
+        };
         let left =
-            doors.run(&request, &mut |run| form.began(run), &mut |record| form.tell(record))?;
+            doors.run(&request, &mut began, &mut |record| form.tell(&id.borrow(), record))?;
         leave(&doors, &left, form)
     }
 }
@@ -113,16 +132,25 @@ impl Resume {
         let doors = doors()?;
         let run = named_or_latest(&doors, self.run.as_deref())?;
         let budget = self.budget.as_deref().map(amount).transpose()?;
-        let left = doors
-            .resume(&run, budget, &mut |run| form.began(run), &mut |record| form.tell(record))?;
+        let mut tell = |record: &Record| form.tell(&run, record);
+        let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
         leave(&doors, &left, form)
     }
 }
 
 /// Says how the run was left, and what to do next.
 fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
-    let LetGo::Stopped(standing) = left.how else {
-        return Ok(ExitCode::from(Standing::Interrupted.exit_code()));
+    if let Some(behind) = &left.behind {
+        screen::warn(&format!("note: the files that show the run are behind: {behind}"));
+    }
+    let standing = match left.how {
+        LetGo::Stopped(standing) => standing,
+        LetGo::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
+        LetGo::DrivenElsewhere => {
+            let run = &left.run;
+            screen::tell(&format!("{run} goes on where it is driven: forge log {run} --follow"));
+            return Ok(ExitCode::SUCCESS);
+        }
     };
     let view = doors.view(&left.run)?;
     match form {

@@ -5,6 +5,7 @@ use std::{fmt::Write as _, path::Path, process::ExitCode};
 use clap::Args;
 use forge_core::{
     Time,
+    verdict::Proof,
     view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView},
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
@@ -21,6 +22,9 @@ pub(crate) struct Status {
     #[arg(long)]
     json: bool,
 }
+
+/// The last lines of a command's output that a question shows.
+const PROOF_LINES: usize = 6;
 
 /// Lines of `forge status` without `--json`, before it says how many more there are.
 const LINES_MAX: usize = 50;
@@ -107,7 +111,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         }
         (Driven::No, 0) => write!(text, "\n  driver   none"),
         (Driven::No, n) => {
-            write!(text, "\n  driver   none; {} under way when it went", screen::count(n, "call"))
+            write!(text, "\n  driver   none; {} due or still at work", screen::count(n, "call"))
         }
     };
     text.push('\n');
@@ -199,8 +203,12 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
         }
     }
     for finding in &question.findings {
-        let severity = format!("{:?}", finding.severity).to_lowercase();
+        let severity = finding.severity.word();
         add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
+        if let Some(Proof::Command { output, .. }) = &finding.proof {
+            let lines: Vec<&str> = output.lines().collect();
+            lines[lines.len().saturating_sub(PROOF_LINES)..].iter().for_each(|line| add("", line));
+        }
     }
     for name in &question.artifacts {
         add("wrote", &shown_at(&question.unit, name));

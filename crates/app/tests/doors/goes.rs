@@ -5,7 +5,8 @@ use std::{fs, process::Command};
 use serde_json::Value;
 
 use crate::world::{
-    CONTENT, DONE, ESCALATED, FAILED, FORGE, Said, WAITS, WRONG, World, finish, has, until,
+    CONTENT, DONE, ESCALATED, FAILED, FORGE, INTERRUPTED, Said, WAITS, WRONG, World, finish, has,
+    until,
 };
 
 /// A command stage that ends when a file called `go` is there.
@@ -280,7 +281,9 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
 #[test]
 fn ctrl_c_asks_agents_to_end_and_a_second_one_kills_them() {
     let world = World::new();
-    world.scenario("[[play]]\nrole = \"writer\"\nattempt = 1\nignore_term = true\nhang = true\n");
+    world.scenario(
+        "[[play]]\nrole = \"writer\"\nattempt = 1\nignore_term = true\nhang = true\n[[play]]\n",
+    );
     let mut running = world.start(&["run", "--auto", "do it"]);
     running.until_says("write#1 started");
     let run = world.latest();
@@ -322,4 +325,135 @@ fn a_gate_that_is_killed_does_not_blame_the_work() {
     let log = world.ok(&["log"]);
     has(&log, &["a#1/g#1 ended without a verdict", "a#1/g#2 passed"]);
     assert!(!log.contains("a#2"), "the work was done once: {log}");
+}
+
+#[test]
+fn an_agent_that_is_blocked_or_half_done_owes_nothing_else() {
+    let world = World::new();
+    world.roles(&["planner"]);
+    world.flow(
+        "plan",
+        "[[stage]]\nname = \"plan\"\nagent = \"planner\"\nwrites = [\"plan.md\"]\nlist = \"tasks\"\n\
+         [[stage]]\nname = \"build\"\neach = \"tasks\"\n[[stage.stage]]\nname = \"a\"\ncommand = \"true\"\n",
+    );
+    world.scenario(
+        "scenario = 1\n[[play]]\nattempt = 1\nresult = { status = \"partial\", summary = \"half of it\" }\n\
+         [[play]]\nresult = { status = \"blocked\", summary = \"no\", blocker = { class = \"external_dependency\", what = \"no licence\" } }\n",
+    );
+    let said = world.run("plan", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["plan#1 did a part", "half of it", "It says it is blocked: no licence"]);
+}
+
+#[test]
+fn a_command_reports_a_list_as_an_agent_would() {
+    let world = World::new();
+    world.write(
+        "list.sh",
+        r#"printf '{"forge":1,"attempt":"%s","status":"done","summary":"","lists":{"tasks":[{"id":"A"},{"id":"B"}]}}' "$FORGE_CALL" > "$FORGE_OUTBOX/result.json""#,
+    );
+    let script = world.repo.join("list.sh");
+    world.flow(
+        "list",
+        &format!(
+            "[[stage]]\nname = \"plan\"\nlist = \"tasks\"\ncommand = \"sh '{}'\"\n\
+             [[stage]]\nname = \"build\"\neach = \"tasks\"\n[[stage.stage]]\nname = \"a\"\ncommand = \"true\"\n",
+            script.display()
+        ),
+    );
+    let said = world.run("list", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["2 tasks: A, B", "build.B/a is good"]);
+}
+
+#[test]
+fn a_secret_in_a_result_is_kept_nowhere_but_where_its_agent_put_it() {
+    let world = World::new();
+    let secret = format!("{}-{}", "sk-ant-api03", "abcdefghijklmnopqrstuvwxyz0123456789");
+    world.scenario(&CONTENT.replace("it is good", &format!("good, {secret}")));
+    assert_eq!(world.forge(&["run", "do it"]).code, WAITS);
+    let mut left = vec![world.place()];
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            // The scenario itself is a blob.
+            if path.is_dir() && !["outbox", "blobs"].iter().any(|name| entry.file_name() == *name) {
+                left.push(path);
+            } else if path.is_file() {
+                let bytes = fs::read(&path).unwrap();
+                let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+                assert!(!found, "{} holds the secret", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_is_over_while_there_is_no_room_costs_no_processor() {
+    let world = World::new();
+    world.roles(&["limited"]);
+    world.flow(
+        "two",
+        &format!(
+            "[[stage]]\nname = \"first\"\nagent = \"limited\"\n\
+             [[stage]]\nname = \"slow\"\nafter = []\ncommand = \"{UNTIL_GO}\"\n"
+        ),
+    );
+    world.scenario(
+        "scenario = 1\n[[play]]\nattempt = 1\nlimit = { kind = \"rate\", reset_in_ms = 1 }\n[[play]]\n",
+    );
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap_or_default();
+    world.write("forge.toml", format!("{settings}\n[limits]\nat_once = 1\n"));
+    let mut running = world.start(&["run", "--flow", "two", "do it"]);
+    running.until_says("slow#1 started");
+    let pid = running.pid();
+    let ticks = || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    };
+    let (before, began) = (ticks(), std::time::Instant::now());
+    until("a second went by", || (began.elapsed().as_millis() > 1000).then_some(()));
+    assert!(ticks() - before < 30, "the driver spins: {} ticks in a second", ticks() - before);
+    world.ok(&["stop"]);
+    assert_eq!(running.end().code, INTERRUPTED);
+}
+
+#[test]
+fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
+    let world = World::new();
+    world.flow("slow", &format!("[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n"));
+    let mut running = world.start(&["run", "--flow", "slow", "do it"]);
+    running.until_says("slow#1 started");
+    let run = world.latest();
+    let keeper = until("its keeper is there", || {
+        let claim = fs::read(world.attempt(&run, "slow#1").join("claim")).ok()?;
+        let claim: Value = serde_json::from_slice(&claim).ok()?;
+        let pid = i32::try_from(claim.get("pid")?.as_i64()?).ok()?;
+        rustix::process::Pid::from_raw(pid)
+    });
+    // A keeper that does not listen: the driver journals the end, waits for it, and is killed.
+    rustix::process::kill_process(keeper, rustix::process::Signal::STOP).unwrap();
+    world.ok(&["abandon", &run]);
+    running.until_says("the run was abandoned");
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+    has(&world.ok(&["doctor"]), &["may still be at work", &format!("forge stop {run}")]);
+    has(&world.refused(&["stop", &run]), &["the run was abandoned"]);
+    assert!(!world.ok(&["doctor"]).contains("at work"), "the call was swept and settled");
+}
+
+#[test]
+fn a_paused_run_that_is_still_driven_goes_on_by_resume() {
+    let world = World::new();
+    world.flow("slow", &format!("[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n"));
+    let mut running = world.start(&["run", "--flow", "slow", "do it"]);
+    running.until_says("slow#1 started");
+    let run = world.latest();
+    world.ok(&["pause", &run]);
+    has(&world.ok(&["resume", &run]), &["goes on where it is driven"]);
+    running.until_says("resumed the run");
+    world.ok(&["stop", &run]);
+    assert_eq!(running.end().code, INTERRUPTED);
 }

@@ -78,7 +78,7 @@ fn a_stop_from_another_terminal_kills_what_runs_at_once_and_the_run_can_be_resum
 #[test]
 fn a_stop_reaches_an_agent_whose_driver_was_killed() {
     let world = World::new();
-    world.scenario("[[play]]\nrole = \"writer\"\nignore_term = true\nhang = true\ndetach = [\"setsid\", \"double-fork\"]\n");
+    world.scenario("[[play]]\nrole = \"writer\"\nignore_term = true\nhang = true\ndetach = [\"setsid\", \"double-fork\"]\n[[play]]\n");
     let mut running = world.start(&["run", "do it"]);
     running.until_says("write#1 started");
     let run = world.latest();
@@ -101,7 +101,7 @@ fn a_stop_reaches_an_agent_whose_driver_was_killed() {
 #[test]
 fn an_abandoned_run_is_over_for_good() {
     let world = World::new();
-    world.scenario("[[play]]\nrole = \"writer\"\nhang = true\n");
+    world.scenario("[[play]]\nrole = \"writer\"\nhang = true\n[[play]]\n");
     let mut running = world.start(&["run", "do it"]);
     running.until_says("write#1 started");
     let run = world.latest();

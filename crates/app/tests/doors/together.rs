@@ -104,7 +104,7 @@ fn a_second_driver_is_refused_and_told_who_drives() {
 }
 
 #[test]
-fn of_many_who_resume_at_once_one_drives_and_the_others_are_refused() {
+fn of_many_who_resume_at_once_one_drives_and_the_others_are_told() {
     let world = asks_beside_work(1);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
     running.until_says("slow#1 started");
@@ -114,7 +114,7 @@ fn of_many_who_resume_at_once_one_drives_and_the_others_are_refused() {
     let drivers: Vec<_> = (0..4).map(|_| world.start(&["resume", &run])).collect();
     until("a driver", || (world.view(&run)["standing"] == "going").then_some(()));
     let mut left: Vec<_> = drivers.into_iter().collect();
-    until("the others to be refused", || {
+    until("the others to be told", || {
         left = std::mem::take(&mut left)
             .into_iter()
             .filter_map(|mut driver| {
@@ -122,8 +122,14 @@ fn of_many_who_resume_at_once_one_drives_and_the_others_are_refused() {
                     return Some(driver);
                 }
                 let said = driver.end();
-                assert_eq!(said.code, WRONG, "{said}");
-                has(&said.err, &["driven already"]);
+                // Whoever comes while the run is still held lifts the hold; later it is too late.
+                match said.code {
+                    DONE => has(&said.out, &["goes on where it is driven"]),
+                    code => {
+                        assert_eq!(code, WRONG, "{said}");
+                        has(&said.err, &["driven already"]);
+                    }
+                }
                 None
             })
             .collect();

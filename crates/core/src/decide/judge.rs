@@ -13,6 +13,40 @@ use crate::{
 /// How often work that does not fit to what landed meanwhile may come back.
 const LANDINGS_MAX: u32 = 1;
 
+/// Why a gate does not send work back once more.
+#[derive(Clone, Copy)]
+enum NoMore {
+    RoundsUsedUp,
+    NotShrinking,
+    NothingToRedo,
+}
+
+impl NoMore {
+    fn why(self) -> Why {
+        match self {
+            Self::RoundsUsedUp => Why::RoundsUsedUp,
+            Self::NotShrinking => Why::NotShrinking,
+            Self::NothingToRedo => Why::NothingToRedo,
+        }
+    }
+
+    fn waiver(self) -> Waiver {
+        match self {
+            Self::RoundsUsedUp => Waiver::RoundsUsedUp,
+            Self::NotShrinking => Waiver::NotShrinking,
+            Self::NothingToRedo => Waiver::NothingToRedo,
+        }
+    }
+
+    fn reason(self) -> &'static str {
+        match self {
+            Self::RoundsUsedUp => "sent it back too often",
+            Self::NotShrinking => "found as much as before, so another round would not help",
+            Self::NothingToRedo => "wants changes, and no stage is named that could make them",
+        }
+    }
+}
+
 impl Draft {
     pub(super) fn judged(&mut self, judgement: &JudgementId, ruling: &Ruling, receipt: &Receipt) {
         let unit = judgement.attempt.unit.clone();
@@ -131,14 +165,14 @@ impl Draft {
             return self.ask(unit, Some(&gate.name), Why::LandedAlready);
         }
         if !self.run.stage(&target).is_called() {
-            return self.exhausted(unit, position, Why::NothingToRedo);
+            return self.exhausted(unit, position, NoMore::NothingToRedo);
         }
         let has_rounds = self.run.unit(&target).round < self.run.stage(&target).rounds;
         if !has_rounds {
-            return self.exhausted(unit, position, Why::RoundsUsedUp);
+            return self.exhausted(unit, position, NoMore::RoundsUsedUp);
         }
         if !shrinks {
-            return self.exhausted(unit, position, Why::NotShrinking);
+            return self.exhausted(unit, position, NoMore::NotShrinking);
         }
         let failure = command_failure(&gate.check, &findings);
         let by = SentBack::Gate { unit: unit.clone(), gate: gate.name };
@@ -158,16 +192,16 @@ impl Draft {
         }
     }
 
-    fn exhausted(&mut self, unit: &UnitId, position: usize, why: Why) {
+    fn exhausted(&mut self, unit: &UnitId, position: usize, no_more: NoMore) {
         let stage = self.run.stage(unit).clone();
         let gate = &stage.gates[position];
         let waive = |draft: &mut Self| {
-            let (unit, gate, why) = (unit.clone(), gate.name.clone(), Waiver::RoundsUsedUp);
+            let (unit, gate, why) = (unit.clone(), gate.name.clone(), no_more.waiver());
             draft.record(Event::GateWaived { unit, gate, why });
         };
         match stage.exhausted {
             Exhausted::Fail => {
-                let reason = format!("`{}` sent it back too often", gate.name);
+                let reason = format!("`{}` {}", gate.name, no_more.reason());
                 self.fail(unit, FailureKind::Failed, reason);
             }
             Exhausted::PassWithNotes if !gate.is_proof() => waive(self),
@@ -178,7 +212,9 @@ impl Draft {
             {
                 waive(self);
             }
-            Exhausted::Ask | Exhausted::PassWithNotes => self.ask(unit, Some(&gate.name), why),
+            Exhausted::Ask | Exhausted::PassWithNotes => {
+                self.ask(unit, Some(&gate.name), no_more.why());
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a flow must not say, although its form is right: reads before any write, lists that
-//! nobody reports, conditions that can never hold, stages to go back to that are not there.
-//! And how many agent calls a flow can make at most.
+//! nobody reports, conditions that can never hold, files that are folders elsewhere, stages to go
+//! back to that are not there. And how many agent calls a flow can make at most.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Check, Condition, Flow, FlowError, REQUEST, Stage, When, Work, firsts, followers};
 
@@ -21,12 +21,17 @@ struct Known {
     lists: BTreeSet<String>,
     /// Artifacts that may be there.
     artifacts: BTreeSet<String>,
+    /// Whether there is an item whose tags a condition can ask for.
+    is_in_each: bool,
 }
 
 pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
     let mut known = Known::default();
     known.artifacts.insert(REQUEST.to_owned());
-    table(flow, &flow.stages, &known)
+    table(flow, &flow.stages, &known)?;
+    let mut files: BTreeSet<String> = flow.stages.iter().flat_map(all_writes).collect();
+    files.insert(REQUEST.to_owned());
+    folders(flow, &flow.stages, &files)
 }
 
 fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> {
@@ -39,19 +44,36 @@ fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> 
         }
         known.stages.insert(stage.name.clone());
         row(flow, stage, &known)?;
+        known.is_in_each |= matches!(stage.work, Work::Each { .. });
         table(flow, stage.inner(), &known)?;
     }
     Ok(())
 }
 
+fn wrong_stage(flow: &Flow, stage: &Stage, problem: String) -> FlowError {
+    FlowError { flow: flow.name.clone(), line: None, stage: Some(stage.name.clone()), problem }
+}
+
+/// What is a file in one place cannot be a folder in another.
+fn folders(flow: &Flow, stages: &[Stage], files: &BTreeSet<String>) -> Result<(), FlowError> {
+    for stage in stages {
+        for name in own_writes(stage) {
+            let mut above = name.match_indices('/').map(|(end, _)| &name[..end]);
+            if let Some(file) = above.find(|folder| files.contains(*folder)) {
+                let problem = format!(
+                    "writes `{name}`, but `{file}` is a file of this flow and cannot be a folder"
+                );
+                return Err(wrong_stage(flow, stage, problem));
+            }
+        }
+        folders(flow, stage.inner(), files)?;
+    }
+    Ok(())
+}
+
 fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
-    let wrong = |problem: String| FlowError {
-        flow: flow.name.clone(),
-        line: None,
-        stage: Some(stage.name.clone()),
-        problem,
-    };
-    for name in stage.writes.iter().chain(stage.gates.iter().flat_map(|gate| &gate.writes)) {
+    let wrong = |problem: String| wrong_stage(flow, stage, problem);
+    for name in own_writes(stage) {
         if !is_artifact_name(name) || name.contains('*') {
             return Err(wrong(format!("writes `{name}`, which is not a plain relative file name")));
         }
@@ -59,7 +81,7 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             return Err(wrong(format!("writes `{REQUEST}`, which is the user's")));
         }
     }
-    // On a revision, the worker may read what the gates of its own stage left.
+    // On a revision, the worker may read what it wrote itself, and what its gates left.
     let by_own_gates: BTreeSet<String> =
         stage.gates.iter().flat_map(|gate| gate.writes.iter().cloned()).collect();
     let read = |name: &String, also: &BTreeSet<String>| {
@@ -73,7 +95,9 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             Err(wrong(format!("reads `{name}` before any stage writes it")))
         }
     };
-    stage.reads.iter().try_for_each(|name| read(name, &by_own_gates))?;
+    let at_a_revision: BTreeSet<String> =
+        by_own_gates.iter().chain(&stage.writes).cloned().collect();
+    stage.reads.iter().try_for_each(|name| read(name, &at_a_revision))?;
     if let Work::Each { list, .. } = &stage.work
         && !known.lists.contains(list)
     {
@@ -81,7 +105,14 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             "goes over the list `{list}`, but no stage before it says `list = \"{list}\"`"
         )));
     }
-    condition(flow, &stage.when).map_err(wrong)?;
+    if let Some(list) = &stage.list
+        && !matches!(stage.work, Work::Agent { .. } | Work::Command { .. })
+    {
+        return Err(wrong(format!(
+            "says `list = \"{list}\"`, but only an agent or a command reports a list"
+        )));
+    }
+    conditions(flow, known, &stage.when).map_err(wrong)?;
     let mut made: BTreeSet<String> = stage.writes.iter().cloned().collect();
     made.extend(stage.inner().iter().flat_map(all_writes));
     made.extend(by_own_gates.iter().cloned());
@@ -93,7 +124,7 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             )));
         }
         gate.reads.iter().try_for_each(|name| read(name, &made))?;
-        condition(flow, &gate.when).map_err(wrong)?;
+        conditions(flow, known, &gate.when).map_err(wrong)?;
         if let Some(redo) = &gate.redo
             && !known.stages.contains(redo)
         {
@@ -113,25 +144,56 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
     Ok(())
 }
 
-fn condition(flow: &Flow, when: &When) -> Result<(), String> {
+/// Whether conditions can hold at all, and together.
+fn conditions(flow: &Flow, known: &Known, when: &When) -> Result<(), String> {
+    let mut left: BTreeMap<(&str, &str), Vec<&String>> = BTreeMap::new();
     for condition in &when.0 {
-        let Condition::Param { name, is } = condition else { continue };
-        let Some(param) = flow.params.get(name) else {
-            return Err(format!("has a condition on `{name}`, which is no parameter of the flow"));
+        let (subject, is) = match condition {
+            Condition::Param { name, is } => {
+                param(flow, name, is)?;
+                (("parameter", name.as_str()), is)
+            }
+            Condition::Item { tag, .. } if !known.is_in_each => {
+                return Err(format!(
+                    "has a condition on the item's `{tag}`, but lies in no table with items"
+                ));
+            }
+            Condition::Item { tag, is } => (("tag", tag.as_str()), is),
         };
-        if let Some(value) = is.iter().find(|value| !param.values.contains(value)) {
-            return Err(format!("has a condition on `{name}` = `{value}`, which it can never be"));
+        let common = left.entry(subject).or_insert_with(|| is.iter().collect());
+        common.retain(|value| is.contains(value));
+        if common.is_empty() {
+            let (kind, name) = subject;
+            return Err(format!(
+                "has conditions on the {kind} `{name}` that can never hold together"
+            ));
         }
     }
     Ok(())
 }
 
+fn param(flow: &Flow, name: &str, is: &[String]) -> Result<(), String> {
+    let Some(param) = flow.params.get(name) else {
+        return Err(format!("has a condition on `{name}`, which is no parameter of the flow"));
+    };
+    match is.iter().find(|value| !param.values.contains(value)) {
+        Some(value) => {
+            Err(format!("has a condition on `{name}` = `{value}`, which it can never be"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// All that a stage, its gates and the tables inside it write.
 fn all_writes(stage: &Stage) -> Vec<String> {
-    let gates = stage.gates.iter().flat_map(|gate| &gate.writes);
-    let mut writes: Vec<String> = stage.writes.iter().chain(gates).cloned().collect();
+    let mut writes: Vec<String> = own_writes(stage).cloned().collect();
     writes.extend(stage.inner().iter().flat_map(all_writes));
     writes
+}
+
+/// All that a stage and its gates write.
+fn own_writes(stage: &Stage) -> impl Iterator<Item = &String> {
+    stage.writes.iter().chain(stage.gates.iter().flat_map(|gate| &gate.writes))
 }
 
 fn is_artifact_name(name: &str) -> bool {

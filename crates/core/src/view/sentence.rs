@@ -90,6 +90,16 @@ pub fn sentence(event: &Event) -> String {
             Waiver::RoundsUsedUp => {
                 format!("{unit}: {gate} has no rounds left, its findings are noted")
             }
+            Waiver::NotShrinking => {
+                format!(
+                    "{unit}: {gate} found as much as before, so another round would not help; its findings are noted"
+                )
+            }
+            Waiver::NothingToRedo => {
+                format!(
+                    "{unit}: {gate} names no stage that could change something; its findings are noted"
+                )
+            }
             Waiver::Person { question } => {
                 format!("{unit}: {gate} waived by the answer to {question}")
             }

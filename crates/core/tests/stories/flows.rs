@@ -145,6 +145,22 @@ fn stages_have_names_work_and_bounds() {
         ),
         ("agent = \"x\"\nwrites = [\"request.md\"]", "writes `request.md`, which is the user's"),
         (
+            "agent = \"x\"\nwrites = [\"request.md/y.md\"]",
+            "writes `request.md/y.md`, but `request.md` is a file of this flow and cannot be a folder",
+        ),
+        (
+            "agent = \"x\"\nwrites = [\"y/z/a.md\", \"y\"]",
+            "writes `y/z/a.md`, but `y` is a file of this flow and cannot be a folder",
+        ),
+        (
+            "deliver = \"x\"\nlist = \"l\"",
+            "says `list = \"l\"`, but only an agent or a command reports a list",
+        ),
+        (
+            "gates = [{ human = \"?\" }]\nlist = \"l\"",
+            "says `list = \"l\"`, but only an agent or a command reports a list",
+        ),
+        (
             "each = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\"",
             "goes over the list `l`, but no stage before it says `list = \"l\"`",
         ),
@@ -164,6 +180,86 @@ fn stages_have_names_work_and_bounds() {
             "[params]\np = { values = [\"a\"], default = \"a\" }\n[[stage]]\nname = \"s\"\nagent = \"x\"\nwhen = { param = \"p\", is = [\"b\"] }"
         ),
         after_s("has a condition on `p` = `b`, which it can never be")
+    );
+}
+
+#[test]
+fn a_condition_on_a_tag_needs_an_item() {
+    let tag = "when = { item = \"risk\", is = [\"high\"] }";
+    let problem = "has a condition on the item's `risk`, but lies in no table with items";
+    assert_eq!(stage(&format!("agent = \"x\"\n{tag}")), format!("flow `f`: stage `s` {problem}"));
+    let gate = format!("gates = [{{ review = \"y\", {tag} }}]");
+    assert_eq!(stage(&format!("agent = \"x\"\n{gate}")), format!("flow `f`: stage `s` {problem}"));
+    // A stage that goes over items is not itself in their table.
+    let plan = "[[stage]]\nname = \"plan\"\nagent = \"x\"\nlist = \"l\"\n";
+    let inner = "[[stage.stage]]\nname = \"t\"\nagent = \"x\"\n";
+    let each = |outer: &str, inner_tag: &str| {
+        format!("{plan}[[stage]]\nname = \"s\"\neach = \"l\"\n{outer}\n{inner}{inner_tag}")
+    };
+    assert_eq!(refused(&each(tag, "")), format!("flow `f`: stage `s` {problem}"));
+    assert_eq!(refused(&each(&gate, "")), format!("flow `f`: stage `s` {problem}"));
+    let read = |text: &str, other: &str| {
+        let texts = [
+            ("f".to_owned(), format!("name = \"f\"\n{text}")),
+            ("g".to_owned(), format!("name = \"g\"\n{other}")),
+        ];
+        Flow::parse("f", &texts.into()).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&each("", tag), ""), Ok(()));
+    // A flow that is used as a stage has the items of the place where it is used.
+    let used = format!("[[stage]]\nname = \"t\"\nagent = \"x\"\n{tag}");
+    let in_each = format!(
+        "{plan}[[stage]]\nname = \"s\"\neach = \"l\"\n[[stage.stage]]\nname = \"u\"\nflow = \"g\""
+    );
+    assert_eq!(read(&in_each, &used), Ok(()));
+    assert_eq!(
+        read("[[stage]]\nname = \"u\"\nflow = \"g\"", &used),
+        Err(format!("flow `f`: stage `t` {problem}"))
+    );
+}
+
+#[test]
+fn conditions_of_one_row_must_be_able_to_hold_together() {
+    let text = |when: &str| {
+        let params = "[params]\np = { values = [\"a\", \"b\", \"c\"], default = \"a\" }";
+        format!("{params}\n[[stage]]\nname = \"s\"\nagent = \"x\"\nwhen = [{when}]")
+    };
+    let problem = "has conditions on the parameter `p` that can never hold together";
+    for when in [
+        "{ param = \"p\", is = [\"a\"] }, { param = \"p\", is = [\"b\", \"c\"] }",
+        // Any two have a value in common, but not all three.
+        "{ param = \"p\", is = [\"a\", \"b\"] }, { param = \"p\", is = [\"b\", \"c\"] }, { param = \"p\", is = [\"a\", \"c\"] }",
+    ] {
+        assert_eq!(refused(&text(when)), format!("flow `f`: stage `s` {problem}"));
+    }
+    let overlap = "{ param = \"p\", is = [\"a\", \"b\"] }, { param = \"p\", is = [\"b\", \"c\"] }";
+    let texts = [("f".to_owned(), format!("name = \"f\"\n{}", text(overlap)))];
+    assert!(Flow::parse("f", &texts.into()).is_ok());
+    let tags = "{ item = \"risk\", is = [\"low\"] }, { item = \"risk\", is = [\"high\"] }";
+    assert_eq!(
+        refused(&format!(
+            "[[stage]]\nname = \"plan\"\nagent = \"x\"\nlist = \"l\"\n[[stage]]\nname = \"s\"\neach = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\"\nwhen = [{tags}]"
+        )),
+        "flow `f`: stage `t` has conditions on the tag `risk` that can never hold together"
+    );
+}
+
+#[test]
+fn a_file_of_one_stage_is_no_folder_of_another() {
+    let flow = r#"
+[[stage]]
+name = "a"
+agent = "x"
+writes = ["notes/one.md"]
+[[stage]]
+name = "b"
+after = []
+agent = "y"
+gates = [{ review = "critic", writes = ["notes"] }]
+"#;
+    assert_eq!(
+        refused(flow),
+        "flow `f`: stage `a` writes `notes/one.md`, but `notes` is a file of this flow and cannot be a folder"
     );
 }
 

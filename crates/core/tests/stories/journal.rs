@@ -243,6 +243,8 @@ fn every_fact_can_be_written_and_read_back() {
         Event::GatePassed { unit: unit.clone(), gate: "g".into(), by: Approval::Automatic },
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::Advisory },
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::RoundsUsedUp },
+        Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::NotShrinking },
+        Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::NothingToRedo },
         Event::Answered { question, answer: Answer::Retry, words: String::new(), by },
         Event::UnitFailed { unit, kind: FailureKind::Blocked, reason: "x".into() },
         Event::CallSettled { call: CallId::Judgement(judgement), spent: Spent::UNKNOWN },

@@ -67,9 +67,10 @@ fn every_standing_has_its_word_and_exit_code() {
 fn a_question_shows_what_each_answer_does() {
     let flow = ASKED.replace(
         "{ human = \"Good?\" }",
-        "{ human = \"Good?\", when = { item = \"x\", is = [\"y\"] } }",
+        "{ human = \"Good?\", when = { param = \"x\", is = [\"y\"] } }",
     );
-    let mut world = World::small(&flow).begin();
+    let params = "[params]\nx = { values = [\"y\", \"n\"], default = \"n\" }\n";
+    let mut world = World::small(&format!("{params}{flow}")).begin();
     world.end("write#1");
     world.rules("write#1/critic#1", revises(1));
     let question = world.run.questions().next().unwrap();
