@@ -32,7 +32,7 @@ use crate::{cargo, root, say};
 const RUNS: usize = 10_000;
 const FACTS: u64 = 100_000;
 /// So many items make about that many facts in the long run.
-const ITEMS: usize = 2_040;
+const ITEMS: usize = 2_857;
 const STAGES: usize = 100;
 const AGENTS: usize = 200;
 

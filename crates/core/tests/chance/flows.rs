@@ -65,8 +65,11 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
             };
             let may_advise = check.starts_with("review") || check.starts_with("command");
             let advisory = if may_advise && chance.one_in(4) { ", advisory = true" } else { "" };
-            let when =
-                if chance.one_in(5) { ", when = { item = \"risk\", is = [\"high\"] }" } else { "" };
+            let when = match (chance.one_in(5), depth) {
+                (true, 1) => ", when = { param = \"p\", is = [\"b\"] }",
+                (true, _) => ", when = { item = \"risk\", is = [\"high\"] }",
+                (false, _) => "",
+            };
             gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
         }
         if is_called && chance.one_in(3) {
