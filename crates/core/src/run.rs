@@ -207,7 +207,7 @@ impl Run {
     }
 
     fn start(&mut self, start: &Start) {
-        let flow = Flow::parse(&start.flow, &start.texts)
+        let flow = Flow::read_frozen(&start.flow, &start.texts)
             .expect("the flow in a journal was checked when its run started");
         self.phase = Phase::Going;
         self.started_at = self.now;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use forge_core::{
-    Report, Run,
+    Command, Input, Report, Run, decide,
     event::{
         Answer, Approval, End, Event, FailureKind, Hold, Outcome, Question, Record, Ruling,
         SentBack, Waiver, Why,
@@ -272,4 +272,16 @@ fn names_can_be_read_back_from_what_they_print() {
     assert!("7".parse::<QuestionId>().is_err());
     let wrong = "x#0".parse::<CallId>().unwrap_err().to_string();
     assert_eq!(wrong, "`x#0` is not the name of an attempt, such as `build.T2/implement#3`");
+}
+
+#[test]
+fn a_flow_that_would_be_refused_today_still_goes_on_where_it_was_let_in() {
+    let text =
+        "name = \"old\"\n[[stage]]\nname = \"a\"\nagent = \"x\"\nreads = [\"never-written.md\"]\n";
+    let start = start_of("old", &[("old", text)], &[]);
+    let input = Input::Command(Command::Start(Box::new(start.clone())));
+    assert!(decide(&Run::new(), 1, &input).is_err(), "nobody starts it any more");
+    let mut run = Run::new();
+    run.take(&Record { at: 1, facts: vec![Event::RunStarted(Box::new(start))] });
+    assert!(!decide(&run, 2, &Input::Tick).unwrap().facts.is_empty(), "but it can go on");
 }
