@@ -95,8 +95,21 @@ pub struct Left {
     pub run: String,
     /// How it was left.
     pub how: LetGo,
+    /// Where it stood then, unless somebody else drives it.
+    pub view: Option<RunView>,
     /// Why the files that show it are behind, if they are.
     pub behind: Option<String>,
+}
+
+impl Left {
+    fn by(driver: &Driver, run: String, how: LetGo) -> Self {
+        let view = Some(RunView::of(&run, driver.run()));
+        Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
+    }
+
+    fn elsewhere(run: String) -> Self {
+        Self { run, how: LetGo::DrivenElsewhere, view: None, behind: None }
+    }
 }
 
 impl Doors {
@@ -177,7 +190,7 @@ impl Doors {
         began(&id);
         driver.tell_first(tell)?;
         let how = driver.drive(&mut signals, tell)?;
-        Ok(Left { run: id, how, behind: driver.behind().map(ToString::to_string) })
+        Ok(Left::by(&driver, id, how))
     }
 
     fn scenario(
@@ -240,11 +253,11 @@ impl Doors {
                 let resume = Command::Resume { by: person(), budget };
                 if budget.is_some() {
                     self.send_to_driver(&id, &resume)?;
-                    return Ok(Left { run: id, how: LetGo::DrivenElsewhere, behind: None });
+                    return Ok(Left::elsewhere(id));
                 }
                 // If it is refused, somebody else was faster, and the run goes on already.
                 if is_held && self.send_to_driver(&id, &resume).is_ok() {
-                    return Ok(Left { run: id, how: LetGo::DrivenElsewhere, behind: None });
+                    return Ok(Left::elsewhere(id));
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Trouble::usage(
@@ -270,7 +283,7 @@ impl Doors {
             driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
         }
         let how = driver.drive(&mut signals, tell)?;
-        Ok(Left { run: id, how, behind: driver.behind().map(ToString::to_string) })
+        Ok(Left::by(&driver, id, how))
     }
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.
@@ -361,8 +374,11 @@ impl Doors {
 
     /// All of one run. Files that show it and are behind are brought up to date on the way.
     pub fn view(&self, id: &str) -> Result<RunView, Trouble> {
-        self.catch_up(id);
-        Ok(RunView::of(id, &self.fold(id)?.0))
+        let run = match self.catch_up(id) {
+            Some(run) => run,
+            None => self.fold(id)?.0,
+        };
+        Ok(RunView::of(id, &run))
     }
 
     /// Whether a driver holds the run now.
@@ -395,11 +411,12 @@ impl Doors {
     }
 
     /// A door that finds the files of a run behind makes them anew. If it cannot, they stay behind.
-    fn catch_up(&self, id: &str) {
-        let Ok(_lock) = RunLock::attempt(&self.home.dir, id) else { return };
+    /// Gives the run, if it could be looked at under its lock.
+    fn catch_up(&self, id: &str) -> Option<Run> {
+        let _lock = RunLock::attempt(&self.home.dir, id).ok()?;
+        // Read under the lock, so that nothing older is put over something newer.
+        let (run, records) = self.fold(id).ok()?;
         let catch_up = || -> Result<(), Trouble> {
-            // Read under the lock, so that nothing older is put over something newer.
-            let (run, records) = self.fold(id)?;
             let mut projector = Projector::new(&self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
             if projector.shown()? == seq && projector.state_shown() == Some(seq) {
@@ -409,6 +426,7 @@ impl Doors {
             projector.show(&run, seq, &self.blobs()?)
         };
         let _stays_behind = catch_up();
+        Some(run)
     }
 
     /// Makes all files and rows anew from the records, but those of runs that are driven: their

@@ -122,7 +122,7 @@ impl Run {
         };
         let left =
             doors.run(&request, &mut began, &mut |record| form.tell(&id.borrow(), record))?;
-        leave(&doors, &left, form)
+        leave(&doors, left, form)
     }
 }
 
@@ -134,12 +134,12 @@ impl Resume {
         let budget = self.budget.as_deref().map(amount).transpose()?;
         let mut tell = |record: &Record| form.tell(&run, record);
         let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
-        leave(&doors, &left, form)
+        leave(&doors, left, form)
     }
 }
 
 /// Says how the run was left, and what to do next.
-fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
+fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
     if let Some(behind) = &left.behind {
         screen::warn(&format!("note: the files that show the run are behind: {behind}"));
     }
@@ -152,7 +152,10 @@ fn leave(doors: &Doors, left: &Left, form: Form) -> Result<ExitCode, Trouble> {
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let view = doors.view(&left.run)?;
+    let view = match left.view {
+        Some(view) => view,
+        None => doors.view(&left.run)?,
+    };
     match form {
         Form::Json => {
             let (run, asked) = (left.run.clone(), view.asked);
