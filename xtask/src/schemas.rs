@@ -7,6 +7,7 @@ use forge_runtime::{
     catalog::FlowRow,
     doctor::{Finding, Salvaged},
     projection::StateFile,
+    settings::{Explained, SettingRow},
 };
 
 use crate::{root, say};
@@ -20,6 +21,8 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<Finding>)));
     schemas.push(("doctor-salvage.schema.json", schemars::schema_for!(Salvaged)));
     schemas.push(("flow.schema.json", schemars::schema_for!(Vec<FlowRow>)));
+    schemas.push(("config.schema.json", schemars::schema_for!(Vec<SettingRow>)));
+    schemas.push(("config-explain.schema.json", schemars::schema_for!(Explained)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     let text = |schema: &schemars::Schema| {

@@ -1,11 +1,17 @@
 //! The command line: one file for each command.
 
 mod answer;
+mod config;
+mod demo;
 mod doctor;
+mod edit;
 mod flow;
 mod hold;
+mod init;
 mod log;
+mod rewind;
 mod run;
+mod show;
 mod status;
 
 use std::{env, ffi::OsString, process::ExitCode};
@@ -31,15 +37,21 @@ A RUN can be shortened to any unique beginning.";
 
 #[derive(Subcommand)]
 enum Cmd {
+    Demo(demo::Demo),
+    Init(init::Init),
     Run(run::Run),
     Resume(run::Resume),
     Status(status::Status),
+    Show(show::Show),
     Log(log::Log),
     Answer(answer::Answer),
     Pause(hold::Pause),
     Stop(hold::Stop),
     Abandon(hold::Abandon),
+    Edit(edit::Edit),
+    Rewind(rewind::Rewind),
     Flow(flow::Flow),
+    Config(config::Config),
     Doctor(doctor::Doctor),
 }
 
@@ -53,6 +65,11 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         }
     };
     let done = match cli.command {
+        Cmd::Demo(command) => command.main(),
+        Cmd::Init(command) => command.main(),
+        Cmd::Show(command) => command.main(),
+        Cmd::Edit(command) => command.main(),
+        Cmd::Rewind(command) => command.main(),
         Cmd::Run(command) => command.main(),
         Cmd::Resume(command) => command.main(),
         Cmd::Status(command) => command.main(),
@@ -62,6 +79,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Stop(command) => command.main(),
         Cmd::Abandon(command) => command.main(),
         Cmd::Flow(command) => command.main(),
+        Cmd::Config(command) => command.main(),
         Cmd::Doctor(command) => command.main(),
     };
     done.unwrap_or_else(|trouble| {

@@ -14,9 +14,31 @@ pub(crate) fn say(text: &str) {
     say_as_it_is(&harmless(text));
 }
 
+/// Writes text that matters less than what is beside it.
+pub(crate) fn say_in_grey(text: &str) {
+    let grey = if colours(&io::stdout()) { ("\x1b[90m", "\x1b[0m") } else { ("", "") };
+    say_as_it_is(&format!("{}{}{}", grey.0, harmless(text), grey.1));
+}
+
 /// Writes data for programs, which is not changed for anybody.
 pub(crate) fn say_as_it_is(text: &str) {
     match write(text) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            warn(&format!("error: the output cannot be written: {error}"));
+            std::process::exit(2);
+        }
+    }
+}
+
+/// Writes the content of something, as it is for programs and harmless on a terminal.
+pub(crate) fn say_bytes(bytes: &[u8]) {
+    if io::stdout().is_terminal() {
+        return say(String::from_utf8_lossy(bytes).trim_end());
+    }
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => {
@@ -37,7 +59,7 @@ pub(crate) fn tell_as_it_is(text: &str) {
 }
 
 /// A text that cannot steer the terminal, whoever wrote it: agents say much of what is shown.
-fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     let steers = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

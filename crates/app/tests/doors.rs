@@ -3,7 +3,7 @@
 //!
 //! `goes`: a run from its start to each of its ends. `holds`: pause, stop, limits, money.
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
-//! at. `shapes`: what a flow can say. `looks`: how it all looks, as snapshots.
+//! at. `shapes`: what a flow can say. `settings`: what is set, and by whom. `looks`: how it all looks, as snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -17,6 +17,8 @@ mod holds;
 mod looks;
 #[path = "doors/reads.rs"]
 mod reads;
+#[path = "doors/settings.rs"]
+mod settings;
 #[path = "doors/shapes.rs"]
 mod shapes;
 #[path = "doors/together.rs"]

@@ -85,6 +85,8 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         roles: BTreeMap::new(),
         instructions: None,
         base: None,
+        base_branch: None,
+        branch: None,
         version: "0".to_owned(),
         by: Person { who: "ada".to_owned(), door: "cli".to_owned() },
     };

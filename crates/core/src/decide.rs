@@ -3,6 +3,7 @@
 //! - `decide.rs`: what can come in, and what is believed.
 //! - `decide/judge.rs`: what follows from a verdict: pass, go back, ask, fail.
 //! - `decide/answer.rs`: questions to people, and what their answers do.
+//! - `decide/edit.rs`: what a person changes by hand.
 //! - `decide/settle.rs`: what starts and closes by itself, until nothing more follows.
 //! - `decide/budget.rs`: what a call may cost.
 //!
@@ -11,6 +12,7 @@
 
 mod answer;
 mod budget;
+mod edit;
 mod judge;
 mod settle;
 
@@ -19,8 +21,8 @@ use std::{collections::BTreeMap, fmt};
 use crate::{
     Time,
     event::{
-        Answer, Choice, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record, Ruling,
-        SentBack, Start, Why,
+        Answer, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record,
+        Ruling, SentBack, Start, Why,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX},
     flow::{Flow, FlowError, Stage, Work},
@@ -86,6 +88,17 @@ pub enum Command {
         /// Who says it.
         by: Person,
     },
+    /// Take what a person changed by hand for an attempt of its own.
+    Edit {
+        /// Of which unit.
+        unit: UnitId,
+        /// What.
+        edit: Edit,
+        /// Why.
+        why: String,
+        /// Who did it.
+        by: Person,
+    },
 }
 
 /// What a worker can tell.
@@ -110,6 +123,13 @@ pub enum Report {
         ruling: Ruling,
         /// What it left behind.
         receipt: Receipt,
+    },
+    /// Something that a person should know.
+    Noticed {
+        /// About which unit.
+        unit: UnitId,
+        /// What.
+        what: String,
     },
     /// Something that must happen once is about to.
     Intends {
@@ -169,6 +189,18 @@ pub enum Refusal {
         /// Its name.
         gate: String,
     },
+    /// There is no such unit.
+    NoSuchUnit(UnitId),
+    /// Somebody works on it.
+    UnderWay(UnitId),
+    /// No agent left anything there that could be changed by hand.
+    NothingToEdit(UnitId),
+    /// What comes before it is not over.
+    NotItsTurn(UnitId),
+    /// What followed from it has landed, and landed work is never reopened.
+    Landed(UnitId),
+    /// Changing by hand needs a reason.
+    WhyMissing,
     /// Sending back needs words.
     WordsMissing,
     /// The new cap is not above what is spent or held back.
@@ -185,6 +217,9 @@ pub enum Refusal {
 
 /// Lost, interrupted or limited calls in a row before a person is asked.
 pub const SETBACKS_MAX: u32 = 5;
+
+/// Work that makes way for other work waits at least this long, in milliseconds.
+pub const DEFERRED_MS_MIN: Time = 1_000;
 
 /// Says which facts follow from an input. The same run and input always give the same facts.
 ///
@@ -227,6 +262,9 @@ impl Draft {
             ) => {
                 self.record(Event::RunEnded { end: End::Abandoned });
                 Ok(())
+            }
+            (Command::Edit { unit, edit, why, by }, phase) => {
+                self.edit(&phase, unit, edit, why, by)
             }
             (_, Phase::Over(end)) => Err(Refusal::Over(end)),
             (Command::Answer { question, answer, words, by }, Phase::Going | Phase::Held(_)) => {
@@ -352,6 +390,12 @@ impl Draft {
                     self.record(Event::CallSettled { call, spent: receipt.spent });
                 }
             }
+            Report::Noticed { unit, what } => {
+                if self.run.has(unit) {
+                    let (unit, what) = (unit.clone(), what.clone());
+                    self.record(Event::Noticed { unit, what });
+                }
+            }
             Report::Intends { attempt, mark } => {
                 if self.is_worked_on(attempt) && self.run.mark(mark).is_none() {
                     let (attempt, mark) = (attempt.clone(), mark.clone());
@@ -413,11 +457,12 @@ impl Draft {
             | Outcome::Blocked { .. }
             | Outcome::Fault { .. }
             | Outcome::Limited { .. }
+            | Outcome::Deferred { .. }
             | Outcome::Lost
             | Outcome::Interrupted => Ok(None),
         };
         let (outcome, listed) = match listed {
-            Ok(listed) => (outcome.clone(), listed),
+            Ok(listed) => (self.not_at_once(outcome), listed),
             Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
         };
         let receipt = Some(receipt.clone());
@@ -430,13 +475,31 @@ impl Draft {
             self.record(Event::ItemsListed { scope: unit.scope.clone(), list, items });
         }
         match outcome {
-            Outcome::Done => {}
+            // Whoever waits for other work may wait as long as that needs.
+            Outcome::Done | Outcome::Deferred { .. } => {}
             Outcome::Fault { class, what } => self.missed(&unit, class, &what),
             Outcome::Partial { note } => self.partly_done(&unit, note),
             Outcome::Blocked { class, what } => self.ask(&unit, None, Why::Blocked { class, what }),
             Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
                 self.set_back(&unit, None);
             }
+        }
+    }
+
+    /// Nobody is asked about work that makes way, so it must not come back at once.
+    fn not_at_once(&self, outcome: &Outcome) -> Outcome {
+        match outcome {
+            Outcome::Deferred { until, what } => {
+                let until = (*until).max(self.run.now().saturating_add(DEFERRED_MS_MIN));
+                Outcome::Deferred { until, what: what.clone() }
+            }
+            Outcome::Done
+            | Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Fault { .. }
+            | Outcome::Limited { .. }
+            | Outcome::Lost
+            | Outcome::Interrupted => outcome.clone(),
         }
     }
 
@@ -593,6 +656,20 @@ impl fmt::Display for Refusal {
             Self::WrongGate { said, gate } => {
                 write!(f, "only `{gate}` can be waived here, by that name, not `{said}`")
             }
+            Self::NoSuchUnit(unit) => write!(f, "there is no unit `{unit}` in this run"),
+            Self::UnderWay(unit) => {
+                write!(f, "somebody works on `{unit}`; pause or stop the run first")
+            }
+            Self::NothingToEdit(unit) => {
+                write!(f, "no agent left anything at `{unit}` that could be changed by hand")
+            }
+            Self::NotItsTurn(unit) => {
+                write!(f, "what comes before `{unit}` is not over; wait for it, then change it")
+            }
+            Self::Landed(unit) => {
+                write!(f, "what followed from `{unit}` has landed, and that is never reopened")
+            }
+            Self::WhyMissing => f.write_str("changing something by hand needs a reason"),
             Self::WordsMissing => {
                 f.write_str("sending work back needs words: say what should change")
             }

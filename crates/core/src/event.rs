@@ -176,8 +176,42 @@ pub enum Event {
         unit: UnitId,
         /// The commit that landed: the one that was judged.
         commit: String,
-        /// Its code tree.
+        /// The code tree of the run's result with it.
         tree: String,
+        /// The run's result with it: that commit itself, or the one that merged it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<String>,
+    },
+    /// Something that a person should know, and that stops nothing.
+    Noticed {
+        /// About which unit.
+        unit: UnitId,
+        /// What.
+        what: String,
+    },
+    /// A person mended something by hand. It counts as an attempt of its own: its gates look at
+    /// it, and what read it before is done again.
+    Edited {
+        /// The attempt that it counts as.
+        attempt: AttemptId,
+        /// What was changed.
+        edit: Edit,
+        /// Who.
+        by: Person,
+        /// Why, in their words.
+        why: String,
+    },
+    /// The facts before this one are shared with another run, which went another way from here.
+    RunRewound {
+        /// The run that they come from.
+        from: String,
+        /// The unit that is done anew.
+        unit: UnitId,
+        /// The branch that the result lands on from here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        /// Who wanted it.
+        by: Person,
     },
     /// Something that must happen once is about to.
     EffectIntended {
@@ -232,6 +266,12 @@ pub struct Start {
     /// The commit that the run starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// The branch of the user's that this commit was the tip of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
+    /// The branch that the run's result lands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The Forge that started it.
     pub version: String,
     /// Who started it.
@@ -310,6 +350,65 @@ pub struct Receipt {
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
+    /// The run's result with it, where it landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// What Forge itself ran on the code, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// Paths that it changed. A long list is cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What a person should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What Forge saw when it made the commit, and what the gate `changes` objects to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<String>,
+}
+
+/// The result of a command that Forge itself ran, bound to the code tree that it ran on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The command line.
+    pub command: String,
+    /// The code tree.
+    pub tree: String,
+    /// Whether it succeeded.
+    pub colour: Colour,
+    /// How long it took, in milliseconds. Nothing, if it was known already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+}
+
+/// Whether a command succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Colour {
+    /// It did.
+    Green,
+    /// It did not.
+    Red,
+}
+
+/// What a person changed by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// An artifact of the unit.
+    Artifact {
+        /// Its name.
+        name: String,
+        /// Its new content.
+        content: Blob,
+    },
+    /// The code in the workspace of the unit.
+    Code {
+        /// The commit that Forge made of it.
+        commit: String,
+        /// Its code tree.
+        tree: String,
+    },
 }
 
 /// How one attempt at the work ended.
@@ -342,6 +441,13 @@ pub enum Outcome {
         /// When it can go on.
         until: Time,
     },
+    /// Something else works on the same paths. It costs no attempt.
+    Deferred {
+        /// When it is looked at again.
+        until: Time,
+        /// What works on them.
+        what: String,
+    },
     /// Nobody can say what became of it.
     Lost,
     /// We stopped it. It is nobody's fault.
@@ -359,6 +465,11 @@ pub enum Ruling {
         /// What kind of fault.
         class: FaultClass,
         /// The last lines.
+        what: String,
+    },
+    /// There is nothing that could prove it, so it is not proved. Never a pass.
+    Unverified {
+        /// Why.
         what: String,
     },
     /// A rate or usage limit.
@@ -547,6 +658,13 @@ pub enum Why {
     LandedAlready,
     /// The gate wants changes, and no stage is named that could make them.
     NothingToRedo,
+    /// There is nothing that could prove it.
+    Unverified {
+        /// Why.
+        what: String,
+    },
+    /// It changes files that guard the project, and a person has to agree.
+    Guarded,
 }
 
 /// One way to answer.
@@ -624,6 +742,11 @@ impl Receipt {
             artifacts: BTreeMap::new(),
             session: None,
             took_ms: 0,
+            head: None,
+            evidence: Vec::new(),
+            changed: Vec::new(),
+            notes: Vec::new(),
+            flaws: Vec::new(),
         }
     }
 }

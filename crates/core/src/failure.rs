@@ -32,6 +32,8 @@ pub enum FaultClass {
     CommandFailed,
     /// A review sent the work back without one finding that can be acted on.
     NoFindings,
+    /// The checkout that it works in could not be made ready, or its work not be taken from it.
+    NoWorkspace,
 }
 
 /// How many identical failures a run takes before it stops and calls for a person.

@@ -209,9 +209,41 @@ pub enum Check {
     Land,
     /// A check that Forge brings along.
     BuiltIn {
-        /// Its name.
-        name: String,
+        /// Which.
+        check: BuiltIn,
     },
+}
+
+/// The checks that Forge brings along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// The change stays within what was declared, leaves Forge's settings alone, and the
+    /// repository's commit hooks take it.
+    Changes,
+    /// Files that guard the project (tests, CI, lint, lock files, settings) are as they were, or
+    /// a person agrees to how they changed.
+    Guarded,
+    /// New tests fail without the change and pass with it.
+    NewTests,
+}
+
+impl BuiltIn {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Changes, Self::Guarded, Self::NewTests];
+
+    /// The word in a flow.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Changes => "changes",
+            Self::Guarded => "guarded",
+            Self::NewTests => "new-tests",
+        }
+    }
+
+    /// The check of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|check| check.word() == word)
+    }
 }
 
 /// Whether a human gate may pass by itself.
@@ -371,6 +403,12 @@ pub fn followers(table: &[Stage], from: usize) -> Vec<usize> {
         }
     }
     found
+}
+
+/// Whether the work of a row becomes part of the run's result: it, or a row after it, lands.
+pub fn lands(table: &[Stage], row: usize) -> bool {
+    let mut rows = followers(table, row).into_iter();
+    rows.any(|row| table[row].gates.iter().any(|gate| gate.check == Check::Land))
 }
 
 /// The rows that are surely over before `row` starts.

@@ -3,7 +3,10 @@
 //! Invariant: overlap is sound. It may see a conflict where there is none, never the reverse:
 //! paths are normalised and compared without regard to case, a directory contains what is in
 //! it, a glob stands for everything below its first fixed part, and an item that names no
-//! paths conflicts with everything.
+//! paths conflicts with everything. Names beyond ASCII stand for everything beside them, because
+//! file systems disagree on when two of them are the same.
+//!
+//! The law has no disk: who lists items first says with [`resolved`] where their paths lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +41,10 @@ pub struct Item {
     pub must: Vec<String>,
 }
 
-/// A path as overlap sees it: plain lower-case components, cut before the first glob.
+/// The most places that one path may lead to. A path that leads to more leads everywhere.
+pub const PLACES_MAX: usize = 64;
+
+/// A path as overlap sees it: plain lower-case components, cut before the first that is not plain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place(Vec<String>);
 
@@ -52,20 +58,118 @@ impl Place {
         if path.split(['/', '\\']).any(|part| part == "..") {
             return None;
         }
-        let mut parts: Vec<String> = Vec::new();
-        for part in path.split(['/', '\\']) {
-            match part {
-                "" | "." => {}
-                glob if glob.contains(['*', '?', '[', '{']) => break,
-                plain => parts.push(plain.to_lowercase()),
-            }
-        }
-        Some(Self(parts))
+        Some(Self(fixed(path).iter().map(|part| part.to_ascii_lowercase()).collect()))
+    }
+
+    /// A path of a file that is there: what looks like a glob is a part of its name.
+    fn parse_plain(path: &str) -> Option<Self> {
+        let parts = path.split('/').filter(|part| !part.is_empty()).map(str::to_lowercase);
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then_some(Self(parts))
     }
 
     fn touches(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a == b)
     }
+}
+
+/// The components of a path before the first that is not plain.
+fn fixed(path: &str) -> Vec<&str> {
+    let parts = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
+    parts.take_while(|part| is_plain(part)).collect()
+}
+
+/// Whether a component means exactly the name that it is, wherever the tree lies.
+fn is_plain(part: &str) -> bool {
+    let is_glob = part.contains(['*', '?', '[', ']', '{', '}', '(', ')', '|', '\\']);
+    let is_other = part.starts_with(['!', ':']) || part.trim() != part;
+    let is_ascii = part.chars().all(|c| c.is_ascii() && !c.is_ascii_control());
+    is_ascii && !is_glob && !is_other
+}
+
+/// All paths that lead to the places that `path` leads to, in a tree with these symbolic links:
+/// the path itself, what it means when the links on its way are followed, and the targets of
+/// links below it.
+///
+/// `links` maps the path of each link to its target, as the link says it. More than
+/// [`PLACES_MAX`] places, and a link that leads out of the tree, mean the whole tree: `.`.
+pub fn resolved(path: &str, links: &BTreeMap<String, String>) -> Vec<String> {
+    if Place::parse(path).is_none() {
+        return vec![path.to_owned()];
+    }
+    let everywhere = || vec![path.to_owned(), ".".to_owned()];
+    let is_within = |outer: &[String], inner: &[String]| {
+        outer.len() <= inner.len()
+            && outer.iter().zip(inner).all(|(a, b)| a.eq_ignore_ascii_case(b))
+    };
+    let mut places: Vec<Vec<String>> = vec![fixed(path).into_iter().map(str::to_owned).collect()];
+    let mut next = 0;
+    while let Some(place) = places.get(next).cloned() {
+        next += 1;
+        for (link, target) in links {
+            let from: Vec<String> = fixed(link).into_iter().map(str::to_owned).collect();
+            let on_its_way = is_within(&from, &place);
+            if !on_its_way && !is_within(&place, &from) {
+                continue;
+            }
+            let Some(mut to) = target_of(link, target) else { return everywhere() };
+            // A link that is not plain may or may not be the one on the way.
+            if on_its_way && is_exact(link) && is_exact_target(target) {
+                to.extend_from_slice(&place[from.len()..]);
+            }
+            if !places.contains(&to) {
+                places.push(to);
+            }
+            if places.len() > PLACES_MAX {
+                return everywhere();
+            }
+        }
+    }
+    let named = |place: &Vec<String>| match place.as_slice() {
+        [] => ".".to_owned(),
+        parts => parts.join("/"),
+    };
+    let mut found = vec![path.to_owned()];
+    found.extend(places.iter().skip(1).map(named));
+    found
+}
+
+/// Whether all components of a link's path are plain.
+fn is_exact(link: &str) -> bool {
+    link.split('/').filter(|part| !matches!(*part, "" | ".")).all(is_plain)
+}
+
+/// Whether all components of a link's target are plain.
+fn is_exact_target(target: &str) -> bool {
+    target.split('/').filter(|part| !matches!(*part, "" | "." | "..")).all(is_plain)
+}
+
+/// Where a link leads, cut before the first component that is not plain. Nothing, if that may be
+/// outside of the tree, or depends on other links.
+fn target_of(link: &str, target: &str) -> Option<Vec<String>> {
+    if target.is_empty() || target.starts_with('/') {
+        return None;
+    }
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        parts.map(str::to_owned).collect()
+    };
+    // In a commit, the folder of a link is no link itself.
+    let mut place = parts(link);
+    place.pop()?;
+    let down = parts(target);
+    let ups = down.iter().take_while(|part| *part == "..").count();
+    for _ in 0..ups {
+        place.pop()?;
+    }
+    let down = &down[ups..];
+    if down.iter().any(|part| part == "..") {
+        return None;
+    }
+    place.extend_from_slice(down);
+    let plain = place.iter().take_while(|part| is_plain(part)).count();
+    place.truncate(plain);
+    Some(place)
 }
 
 /// Whether two items may write the same place.
@@ -80,6 +184,16 @@ pub fn overlap(a: &Item, b: &Item) -> bool {
         (Some(a), Some(b)) => a.iter().any(|a| b.iter().any(|b| a.touches(b))),
         (None, _) | (_, None) => true,
     }
+}
+
+/// Whether a path that was changed lies within the paths that were declared, as overlap sees them.
+pub fn writes_reach(writes: &[String], path: &str) -> bool {
+    let Some(changed) = Place::parse_plain(path) else { return false };
+    let reaches = |declared: &String| {
+        Place::parse(declared)
+            .is_some_and(|place| place.0.len() <= changed.0.len() && place.touches(&changed))
+    };
+    writes.iter().any(reaches)
 }
 
 /// Why nobody could ever get to the end of these items, if that is so.

@@ -18,6 +18,7 @@
 //! same to every later version.
 //! Invariant: no floats. Money is micro-dollars, time is milliseconds, both `u64`.
 
+pub mod claim;
 pub mod event;
 pub mod failure;
 pub mod flow;
@@ -29,6 +30,7 @@ pub mod verdict;
 
 pub mod decide;
 pub mod reading;
+pub mod rewind;
 pub mod view;
 pub mod wanted;
 

@@ -6,6 +6,7 @@
 //! Invariant: a run is never serialised, and nothing but [`Run::take`] and [`Run::apply`]
 //! changes it.
 
+mod code;
 mod table;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -13,7 +14,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Call, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling, SentBack, Start,
+        Answer, Call, Colour, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling,
+        SentBack, Start,
     },
     failure::{FaultClass, fingerprint},
     flow::{Check, Condition, Flow, Stage, When, Work, followers},
@@ -23,7 +25,7 @@ use crate::{
     verdict::{Finding, Proof, Severity, Verdict},
 };
 
-pub use table::{Confidence, Due, Inner, Look, Opened, Standing, State, Table, Unit};
+pub use table::{Code, Confidence, Due, Files, Inner, Look, Opened, Standing, State, Table, Unit};
 
 /// A flow under way.
 #[derive(Clone, Debug)]
@@ -56,6 +58,12 @@ pub struct Run {
     failures: Arc<BTreeMap<Failure, u32>>,
     /// Marks of effects that must happen once, and whether they are done.
     marks: BTreeMap<String, Mark>,
+    /// The commit that is the run's result so far, once something has landed.
+    head: Option<String>,
+    /// The branch that the result lands on.
+    branch: Option<String>,
+    /// What Forge itself ran: code tree and command, and what came of it last.
+    evidence: Arc<BTreeMap<(String, String), Colour>>,
     /// Facts taken in: the order of arrival.
     n_facts: u64,
 }
@@ -118,6 +126,9 @@ impl Run {
             budget: None,
             failures: Arc::default(),
             marks: BTreeMap::new(),
+            head: None,
+            branch: None,
+            evidence: Arc::default(),
             n_facts: 0,
         }
     }
@@ -170,6 +181,7 @@ impl Run {
             Event::Judged { judgement, ruling, receipt } => {
                 self.settle(&CallId::Judgement(judgement.clone()), receipt);
                 let artifacts = receipt.artifacts.clone();
+                self.keep_code(&judgement.attempt.unit, receipt);
                 self.judged(&judgement.attempt.unit, &judgement.gate, ruling);
                 self.unit_mut(&judgement.attempt.unit).1.artifacts.extend(artifacts);
             }
@@ -194,9 +206,13 @@ impl Run {
             }
             Event::UnitAccepted { unit } => self.close(unit, State::Accepted),
             Event::UnitFailed { unit, kind, .. } => self.close(unit, State::Failed { kind: *kind }),
-            Event::Landed { unit, commit, .. } => {
+            Event::Landed { unit, commit, head, .. } => {
                 self.unit_mut(unit).1.landed = Some(commit.clone());
+                self.head = Some(head.as_ref().unwrap_or(commit).clone());
             }
+            Event::Noticed { .. } => {}
+            Event::RunRewound { branch, .. } => self.branch.clone_from(branch),
+            Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
             Event::EffectIntended { mark, .. } => {
                 self.marks.entry(mark.clone()).or_insert(Mark::Intended);
             }
@@ -213,6 +229,7 @@ impl Run {
         self.started_at = self.now;
         self.root = Arc::new(Table::fresh(&flow.stages));
         self.budget = start.limits.budget;
+        self.branch.clone_from(&start.branch);
         self.law = Some(Arc::new(Law { flow, start: start.clone() }));
     }
 
@@ -251,10 +268,14 @@ impl Run {
             self.count_failure(&attempt.unit, *class, what);
         }
         let (now, arrived) = (self.now, self.n_facts);
+        if let Some(receipt) = receipt {
+            self.keep_code(&attempt.unit, receipt);
+        }
         let (stage, unit) = self.unit_mut(&attempt.unit);
         unit.since = now;
         if let Some(receipt) = receipt {
             unit.artifacts.extend(receipt.artifacts.clone());
+            unit.keep_files(outcome, receipt);
         }
         match outcome {
             Outcome::Done => {
@@ -276,6 +297,10 @@ impl Run {
             Outcome::Limited { until } => {
                 unit.state = State::Waiting;
                 unit.setbacks += 1;
+                unit.not_before = *until;
+            }
+            Outcome::Deferred { until, .. } => {
+                unit.state = State::Waiting;
                 unit.not_before = *until;
             }
             Outcome::Lost | Outcome::Interrupted => {
@@ -325,6 +350,11 @@ impl Run {
             Ruling::Fault { .. } => {
                 unit.faults += 1;
                 unit.setbacks = 0;
+            }
+            Ruling::Unverified { .. } => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+                unit.confidence = Confidence::Doubted;
             }
             Ruling::Limited { until } => {
                 unit.setbacks += 1;
@@ -404,10 +434,14 @@ impl Run {
         if *by == SentBack::Resumed {
             self.queue_again(&reopened.scope);
         }
-        let open = &self.root;
-        let flow = &law.flow;
+        self.forget_questions();
+    }
+
+    /// Questions about units that no longer wait for an answer are gone.
+    fn forget_questions(&mut self) {
+        let (open, law) = (&self.root, self.law.as_ref().expect("a run that started has a law"));
         let still_asked = |question: &Question| {
-            let (_, unit) = locate(flow, open, &question.unit);
+            let (_, unit) = locate(&law.flow, open, &question.unit);
             unit.state == State::Asking { question: question.id }
         };
         self.questions.retain(|_, question| still_asked(question));
@@ -430,12 +464,17 @@ impl Run {
         let mut scope = Some(scope.clone());
         while let Some(here) = scope.filter(|here| !here.is_root()) {
             let parent = here.parent();
-            let (outer, group) = here.origin().expect("a scope that is not the root is an item's");
-            let (_, each) = self.unit_beside(&outer.unit(&group));
-            let table = each.inner.table_mut(here.item().unwrap_or_default());
-            table.expect("a fact names an item of its list").opened = Opened::NotYet;
+            self.wait_for_its_turn(&here);
             scope = parent;
         }
+    }
+
+    /// An item opens again when the items that are open leave room for it.
+    fn wait_for_its_turn(&mut self, scope: &Scope) {
+        let (outer, group) = scope.origin().expect("a scope that is not the root is an item's");
+        let (_, each) = self.unit_beside(&outer.unit(&group));
+        let table = each.inner.table_mut(scope.item().unwrap_or_default());
+        table.expect("a fact names an item of its list").opened = Opened::NotYet;
     }
 
     fn call_started(&mut self, id: CallId, call: &Call) {

@@ -3,6 +3,7 @@
 //! These types are promises: `--json` prints them, and their schemas are published. Add optional
 //! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.
 
+mod result;
 mod sentence;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Effect, Time,
+    claim::{Claim, claims},
     event::{Choice, End, FailureKind, Hold, Question, Record, Why},
     flow::{Check, Gate, Work},
     id::CallId,
@@ -19,6 +21,7 @@ use crate::{
     wanted,
 };
 
+pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::sentence;
 
 /// The most characters of a request that a list shows.
@@ -80,6 +83,9 @@ pub struct RunRow {
     pub started_at: Time,
     /// The time of the last record.
     pub changed_at: Time,
+    /// Paths that its open work may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
 }
 
 /// All of one run: `forge status RUN`.
@@ -97,6 +103,15 @@ pub struct RunView {
     pub unknown_at_most: Money,
     /// Tokens, all together.
     pub tokens: u64,
+    /// The commit that it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The commit that is its result so far, once something has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that its result lands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// What a person has to choose.
     pub asked: Vec<QuestionView>,
     /// The stages, from the top, those of items inside their `each`.
@@ -137,6 +152,9 @@ pub struct UnitView {
     /// Findings that are open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The commit that landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<String>,
     /// Its items: closed and all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<(u32, u32)>,
@@ -316,6 +334,7 @@ impl RunRow {
             unknown_costs: run.ledger().n_unknown,
             started_at,
             changed_at: run.now(),
+            claims: claims(run),
         }
     }
 }
@@ -375,6 +394,7 @@ impl RunView {
                 tokens: unit.tokens.total(),
                 summary: summary(unit),
                 findings: unit.findings.clone(),
+                landed: unit.landed.clone(),
                 items: matches!(stage.work, Work::Each { .. }).then(|| {
                     let closed = unit
                         .inner
@@ -386,12 +406,16 @@ impl RunView {
             }
         });
         let units = units.collect();
+        let start = run.is_started().then(|| &run.law().start);
         Self {
             row: RunRow::of(id, run),
-            request: if run.is_started() { run.law().start.request.clone() } else { String::new() },
+            request: start.map(|start| start.request.clone()).unwrap_or_default(),
             budget: run.budget(),
             unknown_at_most: run.ledger().unknown_at_most,
             tokens: run.ledger().tokens.total(),
+            base: start.and_then(|start| start.base.clone()),
+            head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
+            branch: run.branch().map(str::to_owned),
             asked: match run.phase() {
                 Phase::Over(_) => Vec::new(),
                 Phase::Fresh | Phase::Going | Phase::Held(_) => {
@@ -464,7 +488,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
         Choice::Approve => match question.why {
-            Why::Checkpoint { .. } => format!("it passes, and {then}"),
+            Why::Checkpoint { .. } | Why::Guarded => format!("it passes, and {then}"),
             Why::RoundsUsedUp
             | Why::NotShrinking
             | Why::NoResult { .. }
@@ -473,6 +497,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             | Why::Blocked { .. }
             | Why::DoesNotLand
             | Why::LandedAlready
+            | Why::Unverified { .. }
             | Why::NothingToRedo => {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
@@ -507,7 +532,7 @@ pub fn call_in_words(run: &Run, call: &CallId) -> String {
                 Some(Check::Review { role }) => format!("review as {role}"),
                 Some(Check::Command { run }) => format!("command {run}"),
                 Some(Check::Artifact { name }) => format!("looks for {name}"),
-                Some(Check::BuiltIn { name }) => format!("checks {name}"),
+                Some(Check::BuiltIn { check }) => format!("checks {}", check.word()),
                 Some(Check::Verify) => "verifies".to_owned(),
                 Some(Check::Land) => "lands".to_owned(),
                 Some(Check::Human { .. }) | None => "asks".to_owned(),

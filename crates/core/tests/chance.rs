@@ -14,8 +14,12 @@
 
 #[path = "chance/flows.rs"]
 mod flows;
+#[path = "chance/hands.rs"]
+mod hands;
 #[path = "stories/law.rs"]
 mod law;
+#[path = "chance/sometimes.rs"]
+mod sometimes;
 
 use std::{
     collections::BTreeMap,
@@ -24,10 +28,10 @@ use std::{
 
 use flows::flow_by_chance;
 use forge_core::{
-    Command, Input, Refusal, Report, Run, Time, decide,
+    Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approval, Approvals, Choice, End, Event, Hold, Limits, Outcome, Person, Receipt,
-        Record, Ruling, SentBack, Start, Waiver, Why,
+        Answer, Approvals, Blob, Choice, Colour, End, Evidence, Limits, Outcome, Person, Receipt,
+        Record, Ruling, Start,
     },
     failure::FaultClass,
     flow::{Check, Flow},
@@ -39,6 +43,7 @@ use forge_core::{
     view, wanted,
 };
 use law::Watch;
+use sometimes::SOMETIMES;
 
 const STEPS_DEFAULT: u64 = 50_000;
 const SEED_DEFAULT: u64 = 20_261_115;
@@ -60,61 +65,6 @@ const FLOWS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("odd", &[("odd", include_str!("flows/odd.toml"))]),
     ("odd", &[("odd", include_str!("flows/odd.toml"))]),
-];
-
-/// What has to happen sometimes, or chance plays without half of the cards.
-const SOMETIMES: &[&str] = &[
-    "end done",
-    "end failed",
-    "end blocked",
-    "end abandoned",
-    "hold paused",
-    "hold interrupted",
-    "hold stopped",
-    "hold out of budget",
-    "hold unfinished",
-    "hold escalated",
-    "why checkpoint",
-    "why rounds used up",
-    "why not shrinking",
-    "why no result",
-    "why setbacks",
-    "why no verdict",
-    "why blocked",
-    "why does not land",
-    "why landed already",
-    "why nothing to redo",
-    "sent back by a gate",
-    "sent back by landing",
-    "sent back by itself",
-    "sent back by a person",
-    "sent back by resuming",
-    "waived as advice",
-    "waived without rounds",
-    "waived by a person",
-    "passed automatically",
-    "landed",
-    "skipped a unit",
-    "skipped a gate",
-    "listed again with a change",
-    "a flawed list",
-    "a straggler",
-    "a report twice",
-    "a replay",
-    "a limit that ended",
-    "an unknown cost",
-    "refused: already going",
-    "refused: already held",
-    "refused: over",
-    "refused: already started",
-    "refused: no such question",
-    "refused: answered already",
-    "refused: not an option",
-    "refused: wrong gate",
-    "refused: words missing",
-    "refused: budget too low",
-    "refused: budget needed",
-    "a flow by chance",
 ];
 
 struct Chance(u64);
@@ -208,6 +158,8 @@ impl Game {
             roles: BTreeMap::new(),
             instructions: None,
             base: None,
+            base_branch: None,
+            branch: None,
             version: "0.1.0".to_owned(),
             by: somebody(),
         }
@@ -307,9 +259,26 @@ impl Game {
         Spent { cost, tokens: Tokens { input: self.chance.below(9) as u64, ..Tokens::default() } }
     }
 
+    fn receipt(&mut self, call: &CallId) -> Receipt {
+        let mut receipt = Receipt::of(self.spent(call));
+        if self.chance.one_in(2) {
+            receipt.artifacts = [("a.md".to_owned(), Blob(call.to_string()))].into();
+        }
+        if self.chance.one_in(3) {
+            let n = self.chance.below(1_000);
+            receipt.commit = Some(format!("commit{n}"));
+            receipt.tree = Some(format!("tree{n}"));
+            receipt.head = self.chance.one_in(2).then(|| format!("head{n}"));
+            let colour = *self.chance.of(&[Colour::Green, Colour::Red]);
+            let (command, tree) = ("test".to_owned(), format!("tree{n}"));
+            receipt.evidence = vec![Evidence { command, tree, colour, took_ms: None }];
+        }
+        receipt
+    }
+
     /// What a call says when it ends.
     fn ending(&mut self, call: &CallId) -> Report {
-        let receipt = Receipt::of(self.spent(call));
+        let receipt = self.receipt(call);
         let is_wanted = wanted(&self.run).iter().any(|effect| match (effect, call) {
             (forge_core::Effect::Work { attempt, .. }, CallId::Attempt(a)) => attempt == a,
             (forge_core::Effect::Judge { judgement, .. }, CallId::Judgement(j)) => judgement == j,
@@ -384,9 +353,9 @@ impl Game {
             return Outcome::Done;
         }
         let n = match self.mood {
-            Mood::Losing => 4 + self.chance.below(3),
+            Mood::Losing => 4 + self.chance.below(4),
             Mood::Faulty => 0,
-            Mood::Calm | Mood::Critical | Mood::Conflicting | Mood::Wild => self.chance.below(7),
+            Mood::Calm | Mood::Critical | Mood::Conflicting | Mood::Wild => self.chance.below(8),
         };
         match n {
             0 | 1 => {
@@ -400,6 +369,7 @@ impl Game {
             }
             4 => Outcome::Limited { until: self.until() },
             5 => Outcome::Lost,
+            6 => Outcome::Deferred { until: self.until(), what: "another run".to_owned() },
             _ => Outcome::Interrupted,
         }
     }
@@ -422,8 +392,8 @@ impl Game {
         let n = match self.mood {
             Mood::Losing => 8 + self.chance.below(3),
             Mood::Faulty => 6 + self.chance.below(2),
-            Mood::Critical | Mood::Conflicting => self.chance.below(6),
-            Mood::Calm | Mood::Wild => self.chance.below(11),
+            Mood::Critical | Mood::Conflicting => [0, 1, 2, 3, 4, 5, 11][self.chance.below(7)],
+            Mood::Calm | Mood::Wild => self.chance.below(12),
         };
         match n {
             0..=4 => Ruling::Verdict(Verdict::Revise { findings: self.findings() }),
@@ -436,7 +406,8 @@ impl Game {
             }
             8 => Ruling::Limited { until: self.until() },
             9 => Ruling::Lost,
-            _ => Ruling::Interrupted,
+            10 => Ruling::Interrupted,
+            _ => Ruling::Unverified { what: "no checks".to_owned() },
         }
     }
 
@@ -525,6 +496,8 @@ impl Game {
                     return Input::Command(answer);
                 }
             }
+            9 => return Input::Command(self.edit()),
+            10 if self.chance.one_in(4) => return Input::Report(self.notice()),
             _ => {}
         }
         let calls: Vec<CallId> = self.run.calls().keys().cloned().collect();
@@ -565,111 +538,17 @@ impl Game {
                 record.facts.iter().for_each(|fact| println!("    {}", view::sentence(fact)));
             }
             self.watch.saw(&before, &record, &self.run);
+            self.went_back(&before, &record);
             record.facts.iter().for_each(|fact| self.happened(fact));
             self.now = self.now.max(record.at);
             self.journal.push(record);
         }
-        if let Input::Report(_) = input {
+        // What is noticed twice is noted twice.
+        if matches!(input, Input::Report(report) if !matches!(report, Report::Noticed { .. })) {
             let again = decide(&self.run, self.now, input).unwrap();
             assert_eq!(again.facts, [], "a report counted twice");
             self.told.push(input.clone());
         }
-    }
-
-    fn refused(&mut self, refusal: &Refusal) {
-        self.count(match refusal {
-            Refusal::AlreadyStarted => "refused: already started",
-            Refusal::Over(_) => "refused: over",
-            Refusal::AlreadyGoing => "refused: already going",
-            Refusal::AlreadyHeld => "refused: already held",
-            Refusal::NoSuchQuestion { .. } => "refused: no such question",
-            Refusal::AnsweredAlready(_) => "refused: answered already",
-            Refusal::NotAnOption { .. } => "refused: not an option",
-            Refusal::WrongGate { .. } => "refused: wrong gate",
-            Refusal::WordsMissing => "refused: words missing",
-            Refusal::BudgetTooLow { .. } => "refused: budget too low",
-            Refusal::BudgetNeeded { .. } => "refused: budget needed",
-            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) => panic!("{refusal}"),
-        });
-        assert!(!self.is_kind, "a kind world is refused: {refusal}");
-    }
-
-    fn happened(&mut self, fact: &Event) {
-        let what = match fact {
-            Event::RunEnded { end } => match end {
-                End::Done => "end done",
-                End::Failed => "end failed",
-                End::Blocked => "end blocked",
-                End::Abandoned => "end abandoned",
-            },
-            Event::RunHeld { hold } => match hold {
-                Hold::Paused { .. } => "hold paused",
-                Hold::Interrupted { .. } => "hold interrupted",
-                Hold::Stopped { .. } => "hold stopped",
-                Hold::OutOfBudget { .. } => "hold out of budget",
-                Hold::Unfinished { .. } => "hold unfinished",
-                Hold::Escalated { .. } => "hold escalated",
-            },
-            Event::QuestionAsked(question) => match question.why {
-                Why::Checkpoint { .. } => "why checkpoint",
-                Why::RoundsUsedUp => "why rounds used up",
-                Why::NotShrinking => "why not shrinking",
-                Why::NoResult { .. } => "why no result",
-                Why::Setbacks { .. } => "why setbacks",
-                Why::NoVerdict { .. } => "why no verdict",
-                Why::Blocked { .. } => "why blocked",
-                Why::DoesNotLand => "why does not land",
-                Why::LandedAlready => "why landed already",
-                Why::NothingToRedo => "why nothing to redo",
-            },
-            Event::UnitReopened { by, .. } => match by {
-                SentBack::Gate { .. } => "sent back by a gate",
-                SentBack::Landing => "sent back by landing",
-                SentBack::Partial => "sent back by itself",
-                SentBack::Person { .. } => "sent back by a person",
-                SentBack::Resumed => "sent back by resuming",
-            },
-            Event::GateWaived { why, .. } => match why {
-                Waiver::Advisory => "waived as advice",
-                Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
-                    "waived without rounds"
-                }
-                Waiver::Person { .. } => "waived by a person",
-            },
-            Event::GatePassed { by: Approval::Automatic, .. } => "passed automatically",
-            Event::Landed { .. } => "landed",
-            Event::UnitSkipped { .. } => "skipped a unit",
-            Event::GateSkipped { .. } => "skipped a gate",
-            Event::CallSettled { .. } => "a straggler",
-            Event::AttemptEnded {
-                outcome: Outcome::Fault { class: FaultClass::FlawedList, .. },
-                ..
-            } => "a flawed list",
-            Event::ItemsListed { list, items, scope } => {
-                let before = self.journal.iter().flat_map(|record| &record.facts).any(|fact| {
-                    matches!(fact, Event::ItemsListed { list: l, items: i, scope: s }
-                        if l == list && s == scope && i != items)
-                });
-                if !before {
-                    return;
-                }
-                "listed again with a change"
-            }
-            Event::RunStarted(_)
-            | Event::RunResumed { .. }
-            | Event::BudgetRaised { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptEnded { .. }
-            | Event::JudgementStarted { .. }
-            | Event::Judged { .. }
-            | Event::GatePassed { .. }
-            | Event::Answered { .. }
-            | Event::UnitAccepted { .. }
-            | Event::UnitFailed { .. }
-            | Event::EffectIntended { .. }
-            | Event::EffectDone { .. } => return,
-        };
-        self.count(what);
     }
 
     /// A driver that starts anew sees the same run.
@@ -712,6 +591,9 @@ impl Game {
             // Reading the flow again is what takes its time.
             if self.chance.one_in(100) {
                 self.replay();
+            }
+            if !self.is_kind && self.chance.one_in(400) {
+                self.rewind();
             }
             if !self.told.is_empty() && self.chance.one_in(8) {
                 let n = self.chance.below(self.told.len());

@@ -1,10 +1,24 @@
-//! Overlap is sound: held against brute force over all small paths.
+//! Overlap is sound: held against brute force over all small paths, and over the files of a real
+//! folder with symbolic links.
 //!
 //! The truth is taken from the outside: every pattern stands for a set of files in a small tree,
 //! found by matching and not by comparing prefixes. Two items touch if a file of the one is a
-//! file of the other, or lies below or above it, without regard to case.
+//! file of the other, or lies below or above it, without regard to case. In a real folder, a file
+//! is what all links on the way to it lead to.
 
-use forge_core::item::{Item, flaw, overlap};
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![expect(clippy::disallowed_methods, reason = "real links lie in real folders")]
+
+#[path = "overlap/folder.rs"]
+mod folder;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use folder::{Folder, real_files};
+use forge_core::item::{Item, PLACES_MAX, flaw, overlap, resolved};
 
 /// All files and folders of a small tree, three levels of two names.
 fn tree() -> Vec<Vec<&'static str>> {
@@ -134,4 +148,120 @@ fn case_and_slashes_do_not_count() {
     assert!(overlap(&item(&["SRC/Main.rs"]), &item(&["src/main.RS"])));
     assert!(overlap(&item(&["src\\main.rs"]), &item(&["src/main.rs"])));
     assert!(overlap(&item(&["./src//a/"]), &item(&["src/a/b"])));
+}
+
+/// How case folds beyond ASCII depends on the file system, so such names are never apart.
+#[test]
+fn names_that_some_file_system_takes_for_the_same_overlap() {
+    for (a, b) in [
+        ("straße", "STRASSE"),
+        ("straße", "strasse"),
+        ("İ", "i"),
+        ("İ", "i\u{307}"),
+        ("ı", "I"),
+        ("\u{212a}", "k"),
+        ("ſ", "s"),
+        ("ﬁle", "file"),
+        ("Σ", "ς"),
+        ("é", "e\u{301}"),
+        ("é", "É"),
+        ("Å", "\u{212b}"),
+        ("각", "\u{1100}\u{1161}\u{11a8}"),
+        ("a\u{200c}", "a"),
+    ] {
+        for (a, b) in [(a, b), (b, a)] {
+            let paths = |name: &str| [name.to_owned(), format!("src/{name}"), format!("{name}/x")];
+            for (a, b) in paths(a).iter().zip(&paths(b)) {
+                assert!(overlap(&item(&[a]), &item(&[b])), "`{a}` and `{b}`");
+            }
+        }
+    }
+    assert!(!overlap(&item(&["src/é"]), &item(&["lib/é"])), "what comes before them still counts");
+}
+
+#[test]
+fn what_is_not_a_plain_name_stands_for_everything_beside_it() {
+    for path in ["src/@(a|b)", "src/+(a)", "src/{a,b}", "src/[ab]", "src/!a", "src/ a", "src/a\tb"]
+    {
+        assert!(overlap(&item(&[path]), &item(&["src/z"])), "{path:?}");
+        assert!(!overlap(&item(&[path]), &item(&["lib"])), "{path:?}");
+        assert_eq!(flaw(&[item(&[path])], 9), None, "{path:?}");
+    }
+    for path in ["!src/a", ":(glob)src/a", ":/src"] {
+        assert!(overlap(&item(&[path]), &item(&["lib"])), "{path:?}");
+    }
+}
+
+fn links(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(link, target)| ((*link).to_owned(), (*target).to_owned())).collect()
+}
+
+#[test]
+fn a_path_is_followed_through_the_links_on_its_way() {
+    let tree = links(&[("lib", "src"), ("src/up", "../docs"), ("a/b/c", "../../x/y")]);
+    assert_eq!(resolved("docs/a.md", &tree), ["docs/a.md"]);
+    assert_eq!(resolved("lib/a.rs", &tree), ["lib/a.rs", "src/a.rs"]);
+    assert_eq!(resolved("a/b/c/d.rs", &tree), ["a/b/c/d.rs", "x/y/d.rs"]);
+    assert_eq!(resolved("lib/up/a.md", &tree), ["lib/up/a.md", "src/up/a.md", "docs/a.md"]);
+    assert_eq!(resolved("LIB/*.rs", &tree), ["LIB/*.rs", "src", "docs"], "and what lies below");
+    assert_eq!(resolved("a", &tree), ["a", "x/y"], "a folder holds the links in it");
+    assert_eq!(resolved("../a", &tree), ["../a"], "which is a flaw, and stays one");
+}
+
+#[test]
+fn links_that_lead_out_or_go_round_lead_everywhere() {
+    for tree in [
+        links(&[("out", "/etc")]),
+        links(&[("out", "../elsewhere")]),
+        links(&[("out", "a/../b")]),
+        links(&[("out", "out/more")]),
+        links(&[("out", "")]),
+    ] {
+        assert_eq!(resolved("out/a", &tree), ["out/a", "."], "{tree:?}");
+        assert_eq!(resolved("in/a", &tree), ["in/a"], "{tree:?}");
+    }
+    let round = links(&[("a", "b"), ("b", "c"), ("c", "a")]);
+    assert_eq!(resolved("a", &round), ["a", "b", "c"]);
+    let many: Vec<(String, String)> =
+        (0..=PLACES_MAX).map(|n| (format!("l{n}"), format!("l{}", n + 1))).collect();
+    let many: BTreeMap<String, String> = many.into_iter().collect();
+    assert_eq!(resolved("l0", &many), ["l0", "."]);
+}
+
+#[test]
+fn what_touches_in_a_real_folder_overlaps_after_its_links_are_followed() {
+    let (mut touching, mut apart, mut only_by_links) = (0, 0, 0);
+    for seed in 0..24 {
+        let folder = Folder::by_chance(seed);
+        let links = folder.links();
+        let paths = folder.paths();
+        let files: Vec<_> = paths.iter().map(|path| real_files(&folder, path)).collect();
+        let all: BTreeSet<PathBuf> = files.iter().flatten().cloned().collect();
+        let all: Vec<PathBuf> = all.into_iter().collect();
+        let bit = |file: &PathBuf| 1_u128 << all.binary_search(file).unwrap();
+        let files: Vec<u128> = files.iter().map(|files| files.iter().map(bit).sum()).collect();
+        let items: Vec<Item> = paths
+            .iter()
+            .map(|path| Item { writes: resolved(path, &links), ..Item::default() })
+            .collect();
+        for n in 0..paths.len() {
+            for m in n..paths.len() {
+                let truth = files[n] & files[m];
+                let said = overlap(&items[n], &items[m]);
+                assert!(
+                    said || truth == 0,
+                    "folder {seed}: `{}` and `{}` are both {:?}, and nobody says so: {links:?}",
+                    paths[n],
+                    paths[m],
+                    all[truth.trailing_zeros() as usize],
+                );
+                let plain = overlap(&item(&[&paths[n]]), &item(&[&paths[m]]));
+                touching += usize::from(truth != 0);
+                only_by_links += usize::from(truth != 0 && !plain);
+                apart += usize::from(!said);
+            }
+        }
+    }
+    assert!(touching > 1_000 && apart > 1_000, "{touching} touch, {apart} are apart");
+    assert!(only_by_links > 100, "only {only_by_links} touch by way of links alone");
 }

@@ -12,13 +12,39 @@ use forge_core::{
     verdict::Finding,
 };
 
-use crate::catalog::Role;
+use crate::{catalog::Role, place::Hand};
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
 
+/// The change under review, in the inbox of a reviewer.
+pub(crate) const CHANGE: &str = "change.diff";
+
+/// The most changed files that a brief names.
+const FILES_MAX: usize = 100;
+
+/// What a brief says about the code.
+pub(crate) struct CodeBrief<'a> {
+    /// Whether the agent may change it.
+    pub hand: Hand,
+    /// Whether it works in a checkout at all.
+    pub has_checkout: bool,
+    /// Files with conflict markers.
+    pub conflicts: &'a [String],
+    /// The project's own rules for agents.
+    pub instructions: Option<&'a str>,
+    /// Files of the change under review, if its diff is in the inbox.
+    pub change: Option<Vec<String>>,
+}
+
 /// The brief of a call.
-pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) -> String {
+pub(crate) fn brief(
+    run: &Run,
+    call: &CallId,
+    role: &Role,
+    inbox: &[Reading],
+    code: &CodeBrief<'_>,
+) -> String {
     let unit = run.unit(call.unit());
     let stage = run.stage(call.unit());
     let mut text = format!("{}\n", role.prompt);
@@ -27,7 +53,16 @@ pub(crate) fn brief(run: &Run, call: &CallId, role: &Role, inbox: &[Reading]) ->
     if let Some(item) = run.item(&call.unit().scope) {
         section(&mut text, "Your part of it", &item_in_words(item));
     }
-    let names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
+    if let Some(instructions) = code.instructions {
+        section(&mut text, "The project's rules", instructions);
+    }
+    if code.has_checkout {
+        section(&mut text, "The code", &code_in_words(code));
+    }
+    let mut names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
+    if code.change.is_some() {
+        names.push(CHANGE);
+    }
     section(
         &mut text,
         "What you may read",
@@ -111,6 +146,40 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
     }
     };
     keys.into_iter().map(|key| (key.name(), form(key))).collect()
+}
+
+fn code_in_words(code: &CodeBrief<'_>) -> String {
+    let mut text = match code.hand {
+        Hand::Writes => {
+            "Your working directory is a private checkout of the project: change files there. \
+            Forge makes the commits; do not push, and leave `forge.toml` and `.forge/` alone. \
+            The project's own checks are run on your change when you are done, in another checkout."
+                .to_owned()
+        }
+        Hand::Reads => "Your working directory is a private checkout of the project, to read. \
+            What you change in it is discarded."
+            .to_owned(),
+    };
+    if !code.conflicts.is_empty() {
+        let _ = write!(
+            text,
+            "\n\nWhat landed meanwhile is merged into it. These files have conflict markers, which you \
+             must resolve:\n\n- `{}`",
+            code.conflicts.join("`\n- `")
+        );
+    }
+    if let Some(files) = &code.change {
+        let shown: Vec<&str> = files.iter().take(FILES_MAX).map(String::as_str).collect();
+        let _ = write!(
+            text,
+            "\n\nThe change under review is `$FORGE_INBOX/{CHANGE}`. Its files:\n\n- `{}`",
+            shown.join("`\n- `")
+        );
+        if files.len() > FILES_MAX {
+            let _ = write!(text, "\n- and {} more", files.len() - FILES_MAX);
+        }
+    }
+    text
 }
 
 fn section(text: &mut String, title: &str, body: &str) {

@@ -1,10 +1,12 @@
 //! Makes what is under way equal to what is wanted, through keepers.
 //!
-//! A call that was started and has no ending is either wanted (then it is found, followed, or
+//! A call goes through steps, each under a keeper of its own; its plan (`work.rs`) says which one is
+//! next. A call that was started and has no ending is either wanted (then it is found, followed, or
 //! started) or not (then it is stopped). Calling this twice changes nothing, and a driver that
 //! died is no loss: the next one finds the keepers by their claims.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -13,7 +15,7 @@ use std::{
 };
 
 use forge_agents::{AttemptFolder, Keeper, Standing, give_up, look, start_keeper, sweep};
-use forge_core::{Effect, Report, Run, event::Call, id::CallId, wanted, wanted::stop};
+use forge_core::{Effect, Report, Run, event::Call, id::CallId, run::Phase, wanted, wanted::stop};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -23,6 +25,8 @@ use crate::{
     Trouble,
     intake::{Without, look_for_artifact, report, report_without},
     prepare::{Doing, Shop, doing},
+    steps::{Duty, Halt, Plan, Step, has_begun},
+    work,
 };
 
 /// Keepers that end before they claim their folder: more than this is no accident.
@@ -39,8 +43,9 @@ pub(crate) struct Calls {
 /// One call that is followed.
 struct Followed {
     folder: AttemptFolder,
+    duty: Duty,
     hand: Hand,
-    /// Keepers started by us for this call.
+    /// Keepers started by us for this step.
     starts: u32,
     /// How it was told to stop.
     stopped: Option<forge_agents::Stop>,
@@ -65,17 +70,23 @@ impl Calls {
         let wanted: BTreeSet<CallId> = wanted(run).into_iter().filter_map(call_of).collect();
         let mut reports = Vec::new();
         for (call, Call { ordinal, .. }) in run.calls() {
-            let is_wanted = wanted.contains(call);
-            match (doing(run, call), call, is_wanted) {
-                (Doing::Artifact { name }, CallId::Judgement(judgement), true) => {
+            let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
+            match (doing(run, call), call, want) {
+                (Doing::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
                     reports.push(look_for_artifact(shop, run, judgement, &name)?);
                 }
                 (Doing::Artifact { .. }, _, _) => {
                     reports.push(report_without(run, call, Without::NeverBegan));
                 }
-                (Doing::Agent { .. } | Doing::Command { .. }, _, _) => {
-                    reports.extend(self.follow(shop, run, call, *ordinal, is_wanted)?);
-                }
+                (
+                    Doing::Agent { .. }
+                    | Doing::Command { .. }
+                    | Doing::Verify
+                    | Doing::Land
+                    | Doing::BuiltIn { .. },
+                    _,
+                    _,
+                ) => reports.extend(self.follow(shop, run, call, *ordinal, want)?),
             }
         }
         Ok(reports)
@@ -88,57 +99,68 @@ impl Calls {
         run: &Run,
         call: &CallId,
         ordinal: u32,
-        is_wanted: bool,
-    ) -> Result<Option<Report>, Trouble> {
+        want: Want,
+    ) -> Result<Vec<Report>, Trouble> {
         if let Some(followed) = self.under_way.get_mut(call) {
-            if !is_wanted {
+            if !goes_on(run, want, followed.duty) {
                 followed.stop(run)?;
             }
             if !followed.has_ended() {
-                return Ok(None);
+                return Ok(Vec::new());
             }
         }
-        let folder = AttemptFolder::at(shop.home.attempt(shop.id, ordinal));
-        let trouble = |error: io::Error| Trouble::file(&folder.path, &error);
-        let starts = self.under_way.remove(call).map_or(0, |followed| followed.starts);
-        match look(&folder).map_err(trouble)? {
-            Standing::Ended(ending) => report(shop, run, call, &folder, &ending).map(Some),
-            Standing::Void => Ok(Some(report_without(run, call, Without::NeverBegan))),
-            Standing::Dead => {
-                sweep(&folder.path).map_err(trouble)?;
-                Ok(Some(report_without(run, call, Without::Lost)))
+        let plan = Plan { shop, run, call, ordinal, notices: RefCell::default() };
+        if !plan.has_begun() {
+            if want == Want::Stops {
+                return Ok(vec![report_without(run, call, Without::NeverBegan)]);
             }
-            Standing::Alive(keeper) => {
+            if doing(run, call).proves() && somebody_proves(shop, run) {
+                return Ok(Vec::new());
+            }
+        }
+        let before = self.under_way.remove(call);
+        let next = work::plan(&plan);
+        let unit = call.unit();
+        let noticed = |what: String| Report::Noticed { unit: unit.clone(), what };
+        let mut reports: Vec<Report> = plan.notices.take().into_iter().map(noticed).collect();
+        match next {
+            Ok(report) => reports.push(report),
+            Err(Halt::Report(report)) => reports.push(*report),
+            Err(Halt::Trouble(trouble)) => return Err(trouble),
+            Err(Halt::Void) => reports.push(report_without(run, call, Without::NeverBegan)),
+            Err(Halt::Dead(folder)) => {
+                sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
+                reports.push(report_without(run, call, Without::Lost));
+            }
+            Err(Halt::Alive(folder, duty, keeper)) => {
+                let starts = before.map_or(0, |before| before.starts_of(&folder));
                 let hand = Hand::Keeper(keeper);
-                let mut followed = Followed { folder, hand, starts, stopped: None };
-                if !is_wanted {
+                let mut followed = Followed { folder, duty, hand, starts, stopped: None };
+                if !goes_on(run, want, duty) {
                     followed.stop(run)?;
                 }
                 self.under_way.insert(call.clone(), followed);
-                Ok(None)
             }
-            Standing::Unclaimed if !is_wanted || starts >= STARTS_MAX => {
+            Err(Halt::Due(step)) => {
+                let folder = AttemptFolder::at(&step.folder);
+                let starts = before.map_or(0, |before| before.starts_of(&folder));
+                let goes_on = goes_on(run, want, step.duty);
+                if goes_on && starts < STARTS_MAX {
+                    let followed = start(shop, run, call, &step, starts + 1)?;
+                    self.under_way.insert(call.clone(), followed);
+                    return Ok(reports);
+                }
                 let why = std::fs::read_to_string(folder.keeper_log()).unwrap_or_default();
                 let without =
-                    if is_wanted { Without::NotStarted { why } } else { Without::NeverBegan };
-                match voided(&folder).map_err(trouble)? {
-                    Voided::ByUs => Ok(Some(report_without(run, call, without))),
+                    if goes_on { Without::NotStarted { why } } else { Without::NeverBegan };
+                match voided(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+                    Voided::ByUs => reports.push(given_up(&plan, without)?),
                     // A keeper was faster: it is followed, or was heard of, at the next step.
-                    Voided::No => Ok(None),
+                    Voided::No => {}
                 }
             }
-            Standing::Unclaimed => {
-                let (folder, env) = shop.prepare(run, call, ordinal)?;
-                let child = start_keeper(shop.program, &folder, &env)
-                    .map_err(|error| Trouble::file(shop.program, &error))?;
-                let handle = watch(&child).map_err(|error| Trouble::file(shop.program, &error))?;
-                let hand = Hand::Child(child, handle);
-                let starts = starts + 1;
-                self.under_way
-                    .insert(call.clone(), Followed { folder, hand, starts, stopped: None });
-                Ok(None)
-            }
         }
+        Ok(reports)
     }
 
     /// Waits until a keeper ends, one of the other files is readable, or the time is over.
@@ -160,6 +182,60 @@ impl Calls {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Whether a call is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Want {
+    GoesOn,
+    Stops,
+}
+
+/// Whether a step of a call goes on. Taking in finished work does, unless the run is over.
+fn goes_on(run: &Run, want: Want, duty: Duty) -> bool {
+    match (want, duty) {
+        (Want::GoesOn, _) => true,
+        (Want::Stops, Duty::WhileWanted) => false,
+        (Want::Stops, Duty::ToTheEnd) => !matches!(run.phase(), Phase::Over(_)),
+    }
+}
+
+/// Whether the one checkout for proofs is in use. Who has begun goes on with it.
+fn somebody_proves(shop: &Shop<'_>, run: &Run) -> bool {
+    run.calls().iter().any(|(call, Call { ordinal, .. })| {
+        doing(run, call).proves() && has_begun(&shop.home.attempt(shop.id, *ordinal))
+    })
+}
+
+/// Starts a step.
+fn start(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    step: &Step,
+    starts: u32,
+) -> Result<Followed, Trouble> {
+    let trouble = |error: io::Error| Trouble::file(shop.program, &error);
+    let (folder, env) = shop.prepare(run, call, step)?;
+    let child = start_keeper(shop.program, &folder, &env).map_err(trouble)?;
+    let handle = watch(&child).map_err(trouble)?;
+    let hand = Hand::Child(child, handle);
+    Ok(Followed { folder, duty: step.duty, hand, starts, stopped: None })
+}
+
+/// What a call comes to that does not go on. What it did before that still has its price.
+fn given_up(plan: &Plan<'_>, without: Without) -> Result<Report, Trouble> {
+    let Plan { shop, run, call, .. } = *plan;
+    let folder = plan.folder();
+    let is_called = matches!(doing(run, call), Doing::Agent { .. } | Doing::Command { .. });
+    match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+        Standing::Ended(ending) if is_called => report(shop, run, call, &folder, &ending),
+        Standing::Ended(_)
+        | Standing::Alive(_)
+        | Standing::Dead
+        | Standing::Void
+        | Standing::Unclaimed => Ok(report_without(run, call, without)),
     }
 }
 
@@ -190,6 +266,11 @@ fn watch(child: &Child) -> io::Result<OwnedFd> {
 }
 
 impl Followed {
+    /// Keepers started by us for the step in this folder.
+    fn starts_of(&self, folder: &AttemptFolder) -> u32 {
+        if self.folder == *folder { self.starts } else { 0 }
+    }
+
     fn watched(&self) -> Option<BorrowedFd<'_>> {
         match &self.hand {
             Hand::Child(_, handle) => Some(handle.as_fd()),

@@ -3,14 +3,17 @@
 //! A flow is `.forge/flows/NAME.toml` or `.forge/flows/NAME/flow.toml`; its roles lie in
 //! `.forge/flows/NAME/roles/` or, for all flows, in `.forge/roles/`.
 
+mod rules;
+
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
 use forge_agents::Key;
 use forge_core::flow::Flow;
+use forge_workspace::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,14 +32,28 @@ struct Shipped {
 }
 
 /// The flows that come with Forge.
-const SHIPPED: &[Shipped] = &[Shipped {
-    name: "draft",
-    text: include_str!("../../../flows/draft/flow.toml"),
-    roles: &[
-        ("writer", include_str!("../../../flows/draft/roles/writer.md")),
-        ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
-    ],
-}];
+const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "change",
+        text: include_str!("../../../flows/change/flow.toml"),
+        roles: &[
+            ("planner", include_str!("../../../flows/change/roles/planner.md")),
+            ("implementer", include_str!("../../../flows/change/roles/implementer.md")),
+            ("reviewer", include_str!("../../../flows/change/roles/reviewer.md")),
+        ],
+    },
+    Shipped {
+        name: "draft",
+        text: include_str!("../../../flows/draft/flow.toml"),
+        roles: &[
+            ("writer", include_str!("../../../flows/draft/roles/writer.md")),
+            ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
+        ],
+    },
+];
+
+/// Where the flows of a project lie.
+const FLOWS: &str = ".forge/flows";
 
 /// The most bytes of a flow or role file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -44,7 +61,85 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Where flows and roles are looked for.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    dir: Option<PathBuf>,
+    source: Source,
+}
+
+/// Where the project's own ones lie.
+#[derive(Clone, Debug)]
+enum Source {
+    /// There is no project.
+    Nothing,
+    /// In a checkout, as somebody writes them.
+    Folder(PathBuf),
+    /// In a commit, as a run uses them.
+    Commit(Repository, String),
+}
+
+impl Source {
+    /// The text of a file, by its path from the top.
+    fn read(&self, path: &str) -> Result<Option<String>, Trouble> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Folder(top) => read_text(&top.join(path), FILE_BYTES_MAX),
+            Self::Commit(repository, commit) => text_at(repository, commit, path, FILE_BYTES_MAX),
+        }
+    }
+
+    /// The paths of all files below a folder, from the top.
+    fn list(&self, folder: &str) -> Result<Vec<String>, Trouble> {
+        match self {
+            Self::Nothing => Ok(Vec::new()),
+            Self::Folder(top) => {
+                let mut found = Vec::new();
+                list_folder(top, folder, LIST_DEPTH_MAX, &mut found)?;
+                Ok(found)
+            }
+            Self::Commit(repository, commit) => Ok(repository.files_at(commit, folder)?),
+        }
+    }
+}
+
+/// How deep flows may lie.
+const LIST_DEPTH_MAX: u32 = 4;
+
+fn list_folder(
+    top: &Path,
+    folder: &str,
+    depth: u32,
+    found: &mut Vec<String>,
+) -> Result<(), Trouble> {
+    let path = top.join(folder);
+    let entries = match fs::read_dir(&path) {
+        Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    for entry in entries.map_err(|error| Trouble::file(&path, &error))? {
+        let below = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            if depth > 0 {
+                list_folder(top, &below, depth - 1, found)?;
+            }
+        } else {
+            found.push(below);
+        }
+    }
+    Ok(())
+}
+
+/// The text of a file in a commit, or nothing if it has none there.
+pub(crate) fn text_at(
+    repository: &Repository,
+    commit: &str,
+    path: &str,
+    bytes_max: u64,
+) -> Result<Option<String>, Trouble> {
+    let Some(bytes) = repository.file_at(commit, path, bytes_max)? else { return Ok(None) };
+    String::from_utf8(bytes).map(Some).map_err(|_| {
+        let short = commit.get(..12).unwrap_or(commit);
+        let what = format!("{path} in the commit {short} is not UTF-8 text");
+        Trouble::usage(what, "save it as UTF-8, commit it, then run the same command again")
+    })
 }
 
 /// A flow that was found and is right, with the texts of all flows that it uses.
@@ -101,33 +196,56 @@ pub struct Role {
     pub must: Vec<Key>,
     /// How strong an agent it wants.
     pub tier: Option<String>,
+    /// Whether it changes the code.
+    pub code: Code,
     /// What it is told.
     pub prompt: String,
 }
 
+/// Whether a role changes the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// It only reads: what it changes is discarded.
+    #[default]
+    Reads,
+    /// What it changes becomes a commit.
+    Writes,
+}
+
+impl Found {
+    /// Whether all of it comes with Forge, with no word of the project's.
+    pub fn is_shipped(&self) -> bool {
+        self.texts.iter().all(|(name, text)| {
+            SHIPPED.iter().any(|shipped| shipped.name == name && shipped.text == text)
+        })
+    }
+}
+
 impl Catalog {
-    /// The catalog of a checkout.
+    /// The catalog of a checkout, as it lies there.
     pub fn of(top: Option<&Path>) -> Self {
-        Self { dir: top.map(|top| top.join(".forge")) }
+        Self { source: top.map_or(Source::Nothing, |top| Source::Folder(top.to_owned())) }
+    }
+
+    /// The catalog of a commit.
+    pub fn at(repository: &Repository, commit: Option<&str>) -> Self {
+        let source = commit.map_or(Source::Nothing, |commit| {
+            Source::Commit(repository.clone(), commit.to_owned())
+        });
+        Self { source }
     }
 
     /// The names of all flows, sorted.
     pub fn names(&self) -> Result<Vec<String>, Trouble> {
         let mut names: Vec<String> =
             SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
-        if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
-            let entries = match fs::read_dir(&dir) {
-                Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-                Err(error) => Err(error),
-            };
-            for entry in entries.map_err(|error| Trouble::file(&dir, &error))? {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if entry.path().join("flow.toml").is_file() {
-                    names.push(name);
-                } else if let Some(name) = name.strip_suffix(".toml") {
-                    names.push(name.to_owned());
-                }
+        for path in self.source.list(FLOWS)? {
+            let below = path.strip_prefix(FLOWS).unwrap_or(&path).trim_start_matches('/');
+            match below.split_once('/') {
+                Some((name, "flow.toml")) => names.push(name.to_owned()),
+                Some(_) => {}
+                None => names.extend(below.strip_suffix(".toml").map(str::to_owned)),
             }
         }
         names.sort();
@@ -147,9 +265,16 @@ impl Catalog {
         };
         let flow = Flow::parse(name, &texts).map_err(wrong)?;
         let found = Found { flow, texts, origin };
+        let mut writers = BTreeSet::new();
         for role in found.flow.roles() {
-            self.role(&found, role)?;
+            if self.role(&found, role)?.code == Code::Writes {
+                writers.insert(role.to_owned());
+            }
         }
+        rules::check(&found.flow, &writers).map_err(|problem| {
+            let what = format!("flow `{name}`: {problem}");
+            Trouble::usage(what, format!("mend the flow, then `forge flow check {name}`"))
+        })?;
         Ok(found)
     }
 
@@ -173,11 +298,9 @@ impl Catalog {
     /// The text of a flow.
     pub fn text(&self, name: &str) -> Result<(String, Origin), Trouble> {
         if forge_core::id::is_plain_name(name) {
-            if let Some(dir) = self.dir.as_ref().map(|dir| dir.join("flows")) {
-                for path in [dir.join(format!("{name}.toml")), dir.join(name).join("flow.toml")] {
-                    if let Some(text) = read_text(&path, FILE_BYTES_MAX)? {
-                        return Ok((text, Origin::Project(path)));
-                    }
+            for path in [format!("{FLOWS}/{name}.toml"), format!("{FLOWS}/{name}/flow.toml")] {
+                if let Some(text) = self.source.read(&path)? {
+                    return Ok((text, Origin::Project(PathBuf::from(path))));
                 }
             }
             if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
@@ -194,15 +317,9 @@ impl Catalog {
     pub fn role_text(&self, found: &Found, role: &str) -> Result<(String, Role), Trouble> {
         let name = &found.flow.name;
         let mut text = None;
-        if let Some(dir) = &self.dir {
-            let file = format!("{role}.md");
-            for path in [
-                dir.join("flows").join(name).join("roles").join(&file),
-                dir.join("roles").join(&file),
-            ] {
-                if text.is_none() {
-                    text = read_text(&path, FILE_BYTES_MAX)?;
-                }
+        for path in [format!("{FLOWS}/{name}/roles/{role}.md"), format!(".forge/roles/{role}.md")] {
+            if text.is_none() {
+                text = self.source.read(&path)?;
             }
         }
         let shipped = SHIPPED.iter().filter(|flow| found.texts.contains_key(flow.name));
@@ -231,6 +348,8 @@ struct RawRole {
     #[serde(default)]
     must: Vec<String>,
     tier: Option<String>,
+    #[serde(default)]
+    code: Code,
 }
 
 impl Role {
@@ -259,6 +378,6 @@ impl Role {
         if prompt.trim().is_empty() {
             return Err(wrong("it says nothing".to_owned()));
         }
-        Ok(Self { must, tier: raw.tier, prompt: prompt.trim().to_owned() })
+        Ok(Self { must, tier: raw.tier, code: raw.code, prompt: prompt.trim().to_owned() })
     }
 }

@@ -1,4 +1,5 @@
-//! What the ways in can do: start a run, drive it, send it a command, read it.
+//! What the ways in can do: drive a run, send it a command, read it. How one is started is in
+//! `start.rs`.
 //!
 //! Doors decide nothing. A command goes to the run's driver if there is one; if not, the door
 //! takes the lock, lets the law decide, journals, starts nothing, and lets go.
@@ -7,16 +8,14 @@
 //! its own gate.
 
 use std::{
-    collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
 use forge_core::{
     Command, Input, Run,
-    event::{self, Approvals, Blob, End, Limits, Person, Start},
-    flow::{Check, FORMAT, Stage, Work},
+    event::{self, Blob, End, Person},
     money::Money,
     run::Phase,
     view::{RunRow, RunView},
@@ -25,22 +24,18 @@ use forge_core::{
 use crate::{
     Trouble,
     blobs::Blobs,
-    catalog::{Catalog, Found},
-    drive::{CommandOutcome, Driver, LetGo, Signals, Tell, facts, fold, refused},
-    home::{Home, new_run_id, now},
+    catalog::Catalog,
+    drive::{CommandOutcome, Driver, LetGo, Signals, Tell, facts, fold, frozen, refused},
+    home::{Home, now},
     journal::{CommandId, Record, RunLock, Store, StoreError},
     projection::Projector,
-    settings::{Agent, Settings},
-    text::read_text,
+    settings::{Frozen, Settings},
 };
 
 /// How long a door waits for a driver to take its command.
 const ANSWER_WAIT: Duration = Duration::from_secs(15);
 /// How often a door looks whether its command was taken.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
-
-/// The most bytes of a scenario.
-const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// More runs than this are never listed.
 pub const RUNS_MAX: usize = 1_000_000;
@@ -49,23 +44,6 @@ pub const RUNS_MAX: usize = 1_000_000;
 pub struct Doors {
     /// Where things lie.
     pub home: Home,
-}
-
-/// What a person wants to be run.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// In their words.
-    pub text: String,
-    /// Which flow.
-    pub flow: String,
-    /// Choices, by parameter.
-    pub params: BTreeMap<String, String>,
-    /// Whether human gates marked `auto` may pass by themselves.
-    pub approvals: Approvals,
-    /// What the run may cost.
-    pub budget: Option<Money>,
-    /// What the scripted agent plays from.
-    pub scenario: Option<PathBuf>,
 }
 
 /// What became of a command.
@@ -102,7 +80,7 @@ pub struct Left {
 }
 
 impl Left {
-    fn by(driver: &Driver, run: String, how: LetGo) -> Self {
+    pub(crate) fn by(driver: &Driver, run: String, how: LetGo) -> Self {
         let view = Some(RunView::of(&run, driver.run()));
         Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
     }
@@ -123,117 +101,20 @@ impl Doors {
         Catalog::of(self.home.repository.top.as_deref())
     }
 
-    /// Starts a run and drives it until it stops.
-    pub fn run(
-        &self,
-        request: &Request,
-        began: &mut dyn FnMut(&str),
-        tell: Tell<'_>,
-    ) -> Result<Left, Trouble> {
-        refuse_agents()?;
-        if request.text.trim().is_empty() {
-            let next = "forge run \"what you want, in plain words\"";
-            return Err(Trouble::usage("the request is empty", next));
-        }
-        let settings = Settings::read(self.home.repository.top.as_deref())?;
-        let found = self.catalog().flow(&request.flow)?;
-        refuse_unsupported(&found)?;
-        for (name, value) in &request.params {
-            found.flow.accepts(name, value).map_err(|problem| {
-                Trouble::usage(problem, format!("forge flow show {}", request.flow))
-            })?;
-        }
-        let scenario = self.scenario(request, &settings, &found)?;
-        // Everything that could be wrong was looked at: from here on, things are written. First the
-        // journal: where that cannot be written, nothing else is.
-        let store = Store::open(&self.home.dir)?;
-        let blobs = self.blobs()?;
-        let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
-            let blob = blobs.put(bytes);
-            let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
-            Ok(Blob(blob.as_str().to_owned()))
-        };
-        let agent = match scenario {
-            Some(text) => Agent::Scripted { scenario: put(text.as_bytes())? },
-            None => Agent::Nobody,
-        };
-        let frozen = settings.freeze(agent);
-        let mut roles = BTreeMap::new();
-        for role in found.flow.roles() {
-            let (text, _) = self.catalog().role_text(&found, role)?;
-            roles.insert(role.to_owned(), put(text.as_bytes())?);
-        }
-        let text = serde_json::to_vec(&frozen).expect("settings can be written");
-        let amount = |text: &Option<String>| text.as_deref().and_then(Money::parse);
-        let start = Start {
-            request: request.text.clone(),
-            flow: request.flow.clone(),
-            texts: found.texts,
-            format: FORMAT,
-            params: request.params.clone(),
-            approvals: request.approvals,
-            limits: Limits {
-                budget: request.budget.or(amount(&settings.limits.budget)),
-                call_budget: amount(&settings.limits.call_budget),
-                at_once: settings.at_once(),
-            },
-            settings: Some(put(&text)?),
-            roles,
-            instructions: None,
-            base: self.home.repository.head(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            by: person(),
-        };
-        let mut signals = Signals::listen()?;
-        let id = new_run_id(&request.text);
-        let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
-        began(&id);
-        driver.tell_first(tell)?;
-        let how = driver.drive(&mut signals, tell)?;
-        Ok(Left::by(&driver, id, how))
+    /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
+    /// a run is `settings_at` its base.
+    pub fn settings(&self) -> Result<Settings, Trouble> {
+        Settings::read(self.home.repository.top.as_deref())
     }
 
-    fn scenario(
-        &self,
-        request: &Request,
-        settings: &Settings,
-        found: &Found,
-    ) -> Result<Option<String>, Trouble> {
-        if found.flow.roles().is_empty() {
-            return Ok(None);
-        }
-        let set = settings.agents.scripted.scenario.as_ref();
-        let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
-        let Some(path) = request.scenario.clone().or(set) else {
-            return Err(Trouble::usage(
-                format!(
-                    "the flow `{}` has roles, and no agent is set up to play them",
-                    request.flow
-                ),
-                "this version has the scripted agent: `--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
-            ));
-        };
-        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
-            let what = format!("there is no scenario {}", path.display());
-            Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
-        })?;
-        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
-            Trouble::usage(
-                format!("{}, {flaw}", path.display()),
-                "mend the scenario, then try again",
-            )
-        })?;
-        let plays = |role: &&str| {
-            scenario
-                .play
-                .iter()
-                .any(|play| play.role.as_deref().is_none_or(|played| played == *role))
-        };
-        if let Some(role) = found.flow.roles().into_iter().find(|role| !plays(role)) {
-            let what = format!("{}: nobody plays the role `{role}`", path.display());
-            return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
-        }
-        Ok(Some(text))
+    /// What was frozen when a run started.
+    pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Trouble> {
+        frozen(run, &self.blobs()?)
+    }
+
+    /// The content of a blob.
+    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+        crate::prepare::read_blob(&self.blobs()?, blob)
     }
 
     /// Takes a run up again and drives it until it stops.
@@ -406,7 +287,7 @@ impl Doors {
         Ok(Store::open_to_read(&self.home.dir)?)
     }
 
-    fn blobs(&self) -> Result<Blobs, Trouble> {
+    pub(crate) fn blobs(&self) -> Result<Blobs, Trouble> {
         Blobs::open(&self.home.dir).map_err(|error| Trouble::file(&self.home.dir, &error))
     }
 
@@ -524,42 +405,6 @@ pub fn refuse_agents() -> Result<(), Trouble> {
         Some(attempt) => Err(Trouble::usage(
             format!("this is inside an attempt ({attempt}), and agents do not change runs"),
             "leave what you have to say in result.json",
-        )),
-    }
-}
-
-/// Flows may say more than this version can do. That is found out before anything is created.
-fn refuse_unsupported(found: &Found) -> Result<(), Trouble> {
-    fn find(stages: &[Stage]) -> Option<(&Stage, &'static str)> {
-        for stage in stages {
-            if matches!(stage.work, Work::Deliver { .. }) {
-                return Some((stage, "deliver"));
-            }
-            for gate in &stage.gates {
-                match gate.check {
-                    Check::Verify => return Some((stage, "verify")),
-                    Check::Land => return Some((stage, "land")),
-                    Check::BuiltIn { .. } => return Some((stage, "check")),
-                    Check::Artifact { .. }
-                    | Check::Command { .. }
-                    | Check::Review { .. }
-                    | Check::Human { .. } => {}
-                }
-            }
-            if let Some(inner) = find(stage.inner()) {
-                return Some(inner);
-            }
-        }
-        None
-    }
-    match find(&found.flow.stages) {
-        None => Ok(()),
-        Some((stage, what)) => Err(Trouble::usage(
-            format!(
-                "the flow `{}` is right, but its stage `{}` uses `{what}`, which this version cannot do: runs work in a folder of their own, without a git workspace",
-                found.flow.name, stage.name
-            ),
-            "use a flow without verify, land, check and deliver",
         )),
     }
 }

@@ -18,8 +18,9 @@ use std::{
 };
 
 use forge_core::{
-    Command, Effect, Input, Refusal, Run, decide,
+    Command, Effect, Input, Refusal, Report, Run, decide,
     event::{self, Event},
+    id::UnitId,
     view::{RunRow, Standing},
     wanted,
 };
@@ -34,6 +35,7 @@ use crate::{
     journal::{CommandId, Record, RunLock, Store, Writer},
     prepare::Shop,
     projection::Projector,
+    refs,
     settings::{Agent, Frozen},
 };
 
@@ -63,6 +65,10 @@ pub struct Driver {
     behind: Option<Trouble>,
     /// The last moment of which the run has heard.
     ticked: Option<u64>,
+    /// Where the checkouts of the run lie.
+    checkouts: PathBuf,
+    /// What a person should know, and what is not a fact yet.
+    notices: Vec<(UnitId, String)>,
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -167,7 +173,7 @@ impl Driver {
         Ok(driver)
     }
 
-    fn over(
+    pub(crate) fn over(
         home: &Home,
         id: &str,
         store: Store,
@@ -178,7 +184,13 @@ impl Driver {
         let program = std::env::current_exe().map_err(|error| {
             Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
         })?;
+        refs::pin_base(home, id, &run)?;
+        let first = run.units().first().map(|(unit, _, _)| unit.clone());
+        let first = first.expect("a run that started has units");
+        let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
         Ok(Self {
+            checkouts: home.checkouts(id, &frozen)?,
+            notices: notices.into_iter().collect(),
             blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
             projector: Projector::new(home, id),
             home: home.clone(),
@@ -234,6 +246,12 @@ impl Driver {
         let row = row(&self.id, &next);
         self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
         self.run = next;
+        for fact in &record.facts {
+            if let Event::Landed { unit, .. } = fact {
+                let what = refs::follow(&self.home, &self.id, &self.run)?;
+                self.notices.extend(what.map(|what| (unit.clone(), what)));
+            }
+        }
         self.publish(&record, tell);
         Ok(Ok(()))
     }
@@ -283,12 +301,17 @@ impl Driver {
     pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<LetGo, Trouble> {
         loop {
             self.take_commands(tell)?;
+            for (unit, what) in std::mem::take(&mut self.notices) {
+                self.hear(&Input::Report(Report::Noticed { unit, what }), tell)?;
+            }
             let shop = Shop {
                 home: &self.home,
                 id: &self.id,
                 blobs: &self.blobs,
                 frozen: &self.frozen,
                 program: &self.program,
+                checkouts: self.checkouts.clone(),
+                store: &self.store,
             };
             let reports = self.calls.reconcile(&shop, &self.run)?;
             if !reports.is_empty() {
@@ -324,6 +347,11 @@ impl Driver {
                 self.hear(&Input::Tick, tell)?;
             }
         }
+    }
+
+    /// Lets the run hear that time went by: what is ready starts.
+    pub(crate) fn hear_time(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        self.hear(&Input::Tick, tell)
     }
 
     /// Puts an input that nobody waits for. A refusal means that it no longer matters.
@@ -393,6 +421,8 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
         }
         Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
+        Refusal::UnderWay(_) => format!("forge stop {id}"),
+        Refusal::WhyMissing => "say why with --why".to_owned(),
         Refusal::AlreadyStarted
         | Refusal::NotStarted
         | Refusal::Over(event::End::Done | event::End::Abandoned)
@@ -402,9 +432,20 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
         | Refusal::AnsweredAlready(_)
         | Refusal::NotAnOption { .. }
         | Refusal::WrongGate { .. }
+        | Refusal::NoSuchUnit(_)
+        | Refusal::NothingToEdit(_)
+        | Refusal::Landed(_)
+        | Refusal::NotItsTurn(_)
         | Refusal::WordsMissing => format!("forge status {id}"),
     };
     Trouble::usage(refusal.to_string(), next)
+}
+
+/// Folds records that are read already.
+pub(crate) fn fold_facts(records: &[event::Record]) -> Run {
+    let mut run = Run::new();
+    records.iter().for_each(|record| run.take(record));
+    run
 }
 
 /// Folds records into a run.
@@ -427,7 +468,7 @@ pub fn facts(record: &Record) -> Result<Vec<Event>, Trouble> {
 }
 
 /// What was frozen when the run started.
-fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
+pub(crate) fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     let missing = |what: String| Trouble::surroundings(what, "forge doctor");
     let Some(blob) = &run.law().start.settings else {
         return Ok(crate::settings::Settings::default().freeze(Agent::Nobody));
@@ -437,7 +478,7 @@ fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     serde_json::from_slice(&bytes).map_err(|error| missing(format!("frozen settings: {error}")))
 }
 
-fn body(record: &event::Record) -> String {
+pub(crate) fn body(record: &event::Record) -> String {
     serde_json::to_string(&record.facts).expect("facts can be written")
 }
 

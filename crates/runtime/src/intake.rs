@@ -136,7 +136,9 @@ pub(crate) fn report(
             };
             Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
         }
-        (Doing::Artifact { .. }, _) => unreachable!("no keeper looks for artifacts"),
+        (Doing::Artifact { .. } | Doing::Verify | Doing::Land | Doing::BuiltIn { .. }, _) => {
+            unreachable!("our own gates have plans of their own")
+        }
     }
 }
 
@@ -267,7 +269,7 @@ fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(
 }
 
 /// How a command ended.
-enum CommandEnd {
+pub(crate) enum CommandEnd {
     Success,
     /// It says no.
     Failure {
@@ -282,7 +284,7 @@ enum CommandEnd {
     Interrupted,
 }
 
-fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
+pub(crate) fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
         How::Exited { code: 0 } => CommandEnd::Success,
         How::Exited { code } => {
@@ -356,7 +358,9 @@ fn reviewed(
     let ruling = match left {
         Ok(result) => verdict_of(result),
         Err(Outcome::Fault { class, what }) => Ruling::Fault { class, what },
-        Err(Outcome::Limited { until }) => Ruling::Limited { until },
+        Err(Outcome::Limited { until } | Outcome::Deferred { until, .. }) => {
+            Ruling::Limited { until }
+        }
         Err(Outcome::Interrupted) => Ruling::Interrupted,
         Err(Outcome::Lost) => Ruling::Lost,
         Err(Outcome::Done | Outcome::Partial { .. } | Outcome::Blocked { .. }) => {
@@ -429,7 +433,7 @@ fn clean_result(
     AgentResult::parse(&redacted(&bytes), call, must).map_err(|flaw| flaw.to_string())
 }
 
-fn redacted(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn redacted(bytes: &[u8]) -> Vec<u8> {
     let mut redactor = Redactor::new(known_secrets(std::env::vars_os(), &[]));
     let mut clean = Vec::with_capacity(bytes.len());
     redactor.push(bytes, &mut clean);
@@ -471,17 +475,19 @@ fn ended(folder: &AttemptFolder, how: &str) -> String {
     }
 }
 
+/// The last bytes of a transcript.
+pub(crate) fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String> {
+    let mut file = File::open(folder.transcript())?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The last lines of a transcript.
 fn last_words(folder: &AttemptFolder) -> String {
-    let read = || {
-        let mut file = File::open(folder.transcript())?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(LAST_WORDS_BYTES).read_to_end(&mut bytes)?;
-        std::io::Result::Ok(bytes)
-    };
-    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
 }

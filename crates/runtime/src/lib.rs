@@ -3,12 +3,15 @@
 //! Read in this order:
 //!
 //! 1. [`drive`]: the loop. Everything else serves it.
-//! 2. [`doors`]: what the ways in can do: start, send a command, read.
+//! 2. [`start`] and [`doors`]: what the ways in can do: start, send a command, read.
 //! 3. [`journal`] and [`blobs`]: what is kept, and how it is known to be whole.
 //! 4. `calls`: makes what is under way equal to what is wanted, through keepers.
-//! 5. `prepare`, `brief` and `intake`: what a call is given, and what becomes of what it left.
-//! 6. [`catalog`], [`settings`], [`home`]: flows and roles, the project's word, and the places.
-//! 7. [`projection`]: files that show the journal, and can be thrown away.
+//! 5. `work`, `gates` and `steps`: what a call goes through, step by step, each under a keeper.
+//! 6. `place`, `prepare`, `brief` and `intake`: where it works, what it is given, and what becomes
+//!    of what it left.
+//! 7. [`catalog`], [`settings`], [`trust`], [`home`]: flows and roles, what is set and by whom, what
+//!    a person lets a repository run, and the places.
+//! 8. [`projection`] and `refs`: files and refs that show the journal.
 //!
 //! Invariant: nothing is published or acted on before its fact is durable.
 //! Invariant: one writer per run, by a lock of the operating system and an epoch.
@@ -19,17 +22,31 @@ pub mod blobs;
 mod brief;
 mod calls;
 pub mod catalog;
+mod claims;
+mod committed;
+pub mod demo;
 pub mod doctor;
 pub mod doors;
 pub mod drive;
+mod gates;
 pub mod home;
+pub mod init;
 mod intake;
 pub mod journal;
+pub mod mend;
+mod place;
 mod prepare;
+pub mod project;
 pub mod projection;
+mod refs;
 pub mod settings;
+mod show;
+pub mod start;
+mod steps;
 mod text;
 mod trouble;
+pub mod trust;
+mod work;
 
 pub use trouble::{Kind, Trouble};
 
@@ -41,6 +58,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
     match args.get(1)?.to_str()? {
         forge_agents::KEEP => Some(forge_agents::keep(std::path::Path::new(args.get(2)?))),
         forge_agents::LAUNCH => Some(forge_agents::launch(rest())),
+        steps::BENCH => Some(steps::bench(args.get(2..).unwrap_or_default())),
         forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),
         _ => None,
     }
@@ -51,5 +69,6 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     vec![
         ("result.schema.json", schemars::schema_for!(forge_agents::AgentResult)),
         ("scenario.schema.json", schemars::schema_for!(forge_agents::scripted::Scenario)),
+        ("settings.schema.json", settings::schema()),
     ]
 }

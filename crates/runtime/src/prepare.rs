@@ -9,7 +9,8 @@ use std::{
 use forge_agents::{AttemptFolder, Limits, SCRIPTED, Spec, Stdout};
 use forge_core::{
     Run,
-    flow::{Check, Work},
+    event::Blob,
+    flow::{BuiltIn, Check, Work},
     id::CallId,
     reading::{self, Source},
 };
@@ -17,11 +18,18 @@ use forge_core::{
 use crate::{
     Trouble,
     blobs::{BlobId, Blobs},
-    brief::brief,
+    brief::{CHANGE, CodeBrief, brief},
     catalog::Role,
+    gates::span,
     home::Home,
+    intake::redacted,
+    journal::Store,
     settings::{Agent, Frozen},
+    steps::{Step, What, bench_argv, write_order},
 };
+
+/// The most bytes of a diff that a reviewer is given.
+const DIFF_BYTES_MAX: usize = 1024 * 1024;
 
 /// What an agent needs of the user's environment. Nothing else of it is passed on.
 const AGENT_VARIABLES: &[&str] =
@@ -45,6 +53,28 @@ pub(crate) enum Doing {
         /// Its name.
         name: String,
     },
+    /// We run the project's checks.
+    Verify,
+    /// We make it part of the run's result.
+    Land,
+    /// We look at what was changed.
+    BuiltIn {
+        /// In which way.
+        check: BuiltIn,
+    },
+}
+
+impl Doing {
+    /// Whether it needs the checkout in which proofs are made, of which there is one.
+    pub(crate) fn proves(&self) -> bool {
+        match self {
+            Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests } => true,
+            Self::Agent { .. }
+            | Self::Command { .. }
+            | Self::Artifact { .. }
+            | Self::BuiltIn { check: BuiltIn::Changes | BuiltIn::Guarded } => false,
+        }
+    }
 }
 
 /// How a call of a run is carried out. Flows with anything else are refused at the start.
@@ -55,7 +85,7 @@ pub(crate) fn doing(run: &Run, call: &CallId) -> Doing {
             Work::Agent { role } => Doing::Agent { role: role.clone() },
             Work::Command { run } => Doing::Command { run: run.clone() },
             Work::Deliver { .. } | Work::Each { .. } | Work::Flow { .. } | Work::Nothing => {
-                unreachable!("only agents and commands are called in a flow that was let in")
+                unreachable!("only agents and commands work in a flow that was let in")
             }
         },
         CallId::Judgement(judgement) => {
@@ -64,9 +94,10 @@ pub(crate) fn doing(run: &Run, call: &CallId) -> Doing {
                 Check::Review { role } => Doing::Agent { role: role.clone() },
                 Check::Command { run } => Doing::Command { run: run.clone() },
                 Check::Artifact { name } => Doing::Artifact { name: name.clone() },
-                Check::Human { .. } | Check::Verify | Check::Land | Check::BuiltIn { .. } => {
-                    unreachable!("people are asked, and other gates were not let in")
-                }
+                Check::Verify => Doing::Verify,
+                Check::Land => Doing::Land,
+                Check::BuiltIn { check } => Doing::BuiltIn { check: *check },
+                Check::Human { .. } => unreachable!("people are asked, not called"),
             }
         }
     }
@@ -84,50 +115,99 @@ pub(crate) struct Shop<'a> {
     pub frozen: &'a Frozen,
     /// Our own program.
     pub program: &'a Path,
+    /// Where the checkouts of the run lie.
+    pub checkouts: PathBuf,
+    /// The journal, for what other runs say.
+    pub store: &'a Store,
 }
 
 impl Shop<'_> {
-    /// The folder of a call, ready for a keeper, and the environment to start it with.
+    /// The folder of a step, ready for a keeper, and the environment to start it with.
     pub(crate) fn prepare(
         &self,
         run: &Run,
         call: &CallId,
-        ordinal: u32,
+        step: &Step,
     ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Trouble> {
-        let path = self.home.attempt(self.id, ordinal);
-        let work = self.home.work(self.id);
-        fs::create_dir_all(&work).map_err(|error| Trouble::file(&work, &error))?;
-        let (argv, stdin, env) = match doing(run, call) {
-            Doing::Command { run } => {
-                let shell = vec!["/bin/sh".to_owned(), "-c".to_owned(), run];
-                (shell, None, std::env::vars_os().collect())
-            }
-            Doing::Agent { role } => {
-                let mut env = agent_environment();
+        let path = &step.folder;
+        let own = self.own_program()?;
+        let (argv, dir, limits, stdin, env) = match (&step.what, doing(run, call)) {
+            (What::Main { dir, .. }, Doing::Agent { role }) => {
+                let mut env = self.agent_environment()?;
                 env.push(("FORGE_ROLE".into(), role.into()));
-                (self.agent_program()?, Some(path.join("brief.md")), env)
+                let brief = Some(path.join("brief.md"));
+                (self.agent_program()?, dir.clone(), self.limits(), brief, env)
             }
-            Doing::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+            (What::Main { dir, .. }, Doing::Command { run }) => {
+                (shell(run), dir.clone(), self.limits(), None, command_environment())
+            }
+            (What::Main { .. }, doing) => unreachable!("{doing:?} has no main step"),
+            (What::Shell { line, dir, limits }, _) => {
+                (shell(line.clone()), dir.clone(), *limits, None, command_environment())
+            }
+            (What::Bench(_), _) => {
+                let argv = bench_argv(&own, &AttemptFolder::at(path.clone()));
+                let limits = Limits { silence_ms: 0, ..self.limits() };
+                (argv, path.clone(), limits, None, command_environment())
+            }
         };
         let spec = Spec {
             forge: forge_agents::folder::FORMAT,
             call: call.to_string(),
             argv,
-            dir: work,
+            dir,
             stdin: stdin.clone(),
             stdout: Stdout::Pipe,
-            limits: Limits {
-                wall_ms: self.frozen.wall_ms,
-                silence_ms: self.frozen.silence_ms,
-                output_bytes: self.frozen.output_bytes,
-            },
+            limits,
             secrets: Vec::new(),
             grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
         };
         let folder =
-            AttemptFolder::create(&path, &spec).map_err(|error| Trouble::file(&path, &error))?;
-        self.fill_inbox(run, call, &folder, stdin.as_deref())?;
+            AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
+        match &step.what {
+            What::Main { conflicts, .. } => {
+                self.fill_inbox(run, call, &folder, stdin.as_deref(), conflicts)?;
+            }
+            What::Bench(order) => {
+                write_order(&folder, order).map_err(|error| Trouble::file(path, &error))?;
+            }
+            What::Shell { .. } => {}
+        }
         Ok((folder, env))
+    }
+
+    /// How much one call may take.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            wall_ms: self.frozen.wall_ms,
+            silence_ms: self.frozen.silence_ms,
+            output_bytes: self.frozen.output_bytes,
+        }
+    }
+
+    /// The ref that keeps what a call made, whatever becomes of it.
+    pub(crate) fn pin(&self, ordinal: u32) -> String {
+        format!("refs/forge/{}/calls/{ordinal:04}", self.id)
+    }
+
+    fn own_program(&self) -> Result<String, Trouble> {
+        text(self.program.to_owned())
+    }
+
+    /// Only what an agent needs. What it sets in git for good stays in a file of its own.
+    fn agent_environment(&self) -> Result<Vec<(OsString, OsString)>, Trouble> {
+        let known = |name: &OsString| AGENT_VARIABLES.iter().any(|known| name == known);
+        let mut env: Vec<(OsString, OsString)> =
+            std::env::vars_os().filter(|(name, _)| known(name)).collect();
+        env.push(("TERM".into(), "dumb".into()));
+        if self.checkouts.is_dir() {
+            let path = self.checkouts.join("gitconfig");
+            let text = agent_git_config();
+            write(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+            env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
+            env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+        }
+        Ok(env)
     }
 
     fn fill_inbox(
@@ -136,6 +216,7 @@ impl Shop<'_> {
         call: &CallId,
         folder: &AttemptFolder,
         stdin: Option<&Path>,
+        conflicts: &[String],
     ) -> Result<(), Trouble> {
         let gate = match call {
             CallId::Attempt(_) => None,
@@ -150,20 +231,51 @@ impl Shop<'_> {
             };
             write(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
         }
+        let change = match call {
+            CallId::Attempt(_) => None,
+            CallId::Judgement(_) => self.change(run, call, folder)?,
+        };
         if let (Some(path), Doing::Agent { role }) = (stdin, doing(run, call)) {
-            let text = brief(run, call, &self.role(run, &role)?, &readings);
+            let instructions = match &run.law().start.instructions {
+                Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
+                None => None,
+            };
+            let code = CodeBrief {
+                instructions: instructions.as_deref(),
+                hand: self.hand(run, call)?,
+                has_checkout: run.law().start.base.is_some(),
+                conflicts,
+                change,
+            };
+            let text = brief(run, call, &self.role(run, &role)?, &readings, &code);
             write(path, text.as_bytes()).map_err(|error| Trouble::file(path, &error))?;
         }
         Ok(())
     }
 
+    /// The change under review, beside what the reviewer may read.
+    fn change(
+        &self,
+        run: &Run,
+        call: &CallId,
+        folder: &AttemptFolder,
+    ) -> Result<Option<Vec<String>>, Trouble> {
+        if run.law().start.base.is_none() {
+            return Ok(None);
+        }
+        let repository = &self.home.repository;
+        let span = span(repository, run, &call.unit().scope)?;
+        let changes = repository.changes(&span.from, &span.to)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
+        let path = folder.inbox().join(CHANGE);
+        write(&path, &redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
+        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+    }
+
     fn agent_program(&self) -> Result<Vec<String>, Trouble> {
-        let text = |path: PathBuf| {
-            path.into_os_string().into_string().map_err(|path| {
-                let what = format!("{} is not UTF-8", path.to_string_lossy());
-                Trouble::surroundings(what, "move the repository to a path that is")
-            })
-        };
         match &self.frozen.agent {
             Agent::Scripted { scenario } => {
                 let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
@@ -185,30 +297,67 @@ impl Shop<'_> {
         Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))
     }
 
-    pub(crate) fn blob(&self, blob: &forge_core::event::Blob) -> Result<Vec<u8>, Trouble> {
-        let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
-        self.blobs
-            .get(&id)
-            .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))
+    pub(crate) fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+        read_blob(self.blobs, blob)
     }
+}
+
+/// The content of a blob.
+pub(crate) fn read_blob(blobs: &Blobs, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+    let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
+    blobs.get(&id).map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))
 }
 
 fn damaged(blob: &str) -> Trouble {
     Trouble::surroundings(format!("`{blob}` is not the name of a blob"), "forge doctor")
 }
 
-/// Only what an agent needs.
-fn agent_environment() -> Vec<(OsString, OsString)> {
-    let known = |name: &OsString| AGENT_VARIABLES.iter().any(|known| name == known);
-    let mut env: Vec<(OsString, OsString)> =
-        std::env::vars_os().filter(|(name, _)| known(name)).collect();
-    env.push(("TERM".into(), "dumb".into()));
-    env
+pub(crate) fn shell(line: String) -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), line]
+}
+
+fn text(path: PathBuf) -> Result<String, Trouble> {
+    path.into_os_string().into_string().map_err(|path| {
+        let what = format!("{} is not UTF-8", path.to_string_lossy());
+        Trouble::surroundings(what, "move the repository to a path that is")
+    })
+}
+
+/// What commands of the project get: all that the user has, but what says which repository is
+/// meant. We may have been called from a hook.
+pub(crate) fn command_environment() -> Vec<(OsString, OsString)> {
+    let is_ours = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+    std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect()
+}
+
+/// The user's own git settings, without the right to use their passwords. `git config --global`
+/// of an agent writes here, and not into the user's file.
+fn agent_git_config() -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let user = user.or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let set = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+    let files = match set {
+        Some(set) => vec![set],
+        None => {
+            [user.map(|user| user.join("git/config")), home.map(|home| home.join(".gitconfig"))]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+    };
+    let mut text = String::new();
+    for file in files {
+        let path = file.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+        text.push_str(&format!("[include]\n\tpath = \"{path}\"\n"));
+    }
+    text.push_str("[credential]\n\thelper =\n");
+    text
 }
 
 /// Writes a file, making its folder where it is missing. By rename, because a keeper of a driver
 /// that was killed may come late, and its agent may be reading just now.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("what a call is given lies in its folder");
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

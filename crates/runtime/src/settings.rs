@@ -1,255 +1,346 @@
-//! What a project says in `forge.toml`, and what is frozen of it when a run starts.
+//! What is set, by whom, and what of it is frozen when a run starts.
 //!
-//! An unknown key is an error that names the line and the nearest right key.
+//! Layers, lowest first: shipped < user < repo < local < environment < flags. Start with
+//! [`Sources`], which gathers their texts, and [`Settings::of`], which reads them. Then:
+//!
+//! - `settings/key.rs`: every key. A new setting begins there.
+//! - `settings/value.rs`: what a value may be.
+//! - `settings/source.rs`: where the layers come from.
+//! - `settings/sheet.rs`: who says what, and who wins.
+//! - `settings/frozen.rs`: what a run keeps.
+//! - `settings/shown.rs`, `settings/edit.rs`, `settings/schema.rs`: what `forge config` shows,
+//!   changes and publishes.
+//!
+//! Not here: whether the commands of a repository may be run at all; that is `trust.rs`.
+//!
+//! Invariant: every value here is the one that `forge config explain` says has won.
+//! Invariant: an unknown key or a value that cannot be is an error that names its place.
+
+pub mod edit;
+mod frozen;
+mod key;
+mod near;
+mod schema;
+mod sheet;
+mod shown;
+mod source;
+mod value;
 
 use std::path::Path;
 
-use forge_core::{event::Blob, money::Money};
+use forge_core::money::Money;
 use serde::{Deserialize, Serialize};
 
-use crate::{Trouble, text::read_text};
+use crate::Trouble;
 
-/// Calls under way at the same time, unless the settings say otherwise.
-const AT_ONCE_DEFAULT: u32 = 8;
-/// More calls than this are never under way at the same time.
-const AT_ONCE_MAX: u32 = 256;
-const WALL_MINUTES_DEFAULT: u64 = 45;
-const SILENCE_MINUTES_DEFAULT: u64 = 15;
-const OUTPUT_MIB_DEFAULT: u64 = 64;
-/// A day. Nobody waits longer for one call.
-const MINUTES_MAX: u64 = 24 * 60;
-const OUTPUT_MIB_MAX: u64 = 4096;
+pub use frozen::{Agent, Frozen, Verify, VerifyFrom};
+pub use key::Key;
+pub(crate) use near::{explain, nearest};
+pub use schema::schema;
+use sheet::Sheet;
+pub use sheet::{Layer, Place, Said};
+pub use shown::{Explained, SaidRow, SettingRow};
+pub use source::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
+pub use value::Value;
 
-/// The most bytes of a settings file.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
-
-/// The name of the settings file.
-pub const FILE: &str = "forge.toml";
-
-/// What a project says.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is set.
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Who plays the roles.
-    pub agent: Option<String>,
+    pub agent: Option<AgentName>,
     /// How much a run may do.
-    #[serde(default)]
     pub limits: LimitSettings,
     /// How agents are set up.
-    #[serde(default)]
     pub agents: AgentSettings,
+    /// How checkouts are made ready.
+    pub workspace: WorkspaceSettings,
+    /// The project's checks.
+    pub verify: VerifySettings,
+    /// Where work lands.
+    pub land: LandSettings,
+    sheet: Sheet,
+    local_is: LocalFile,
+}
+
+/// Who can play the roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentName {
+    /// The scripted agent.
+    Scripted,
 }
 
 /// How much a run may do.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitSettings {
     /// Calls under way at the same time.
-    pub at_once: Option<u32>,
-    /// Dollars for a whole run, such as "20".
-    pub budget: Option<String>,
-    /// Dollars for one call, such as "2.50".
-    pub call_budget: Option<String>,
+    pub at_once: u32,
+    /// What a whole run may cost.
+    pub budget: Option<Money>,
+    /// What one call may cost.
+    pub call_budget: Option<Money>,
     /// How long one call may take.
-    pub wall_minutes: Option<u64>,
+    pub wall_minutes: u64,
     /// How long one call may say nothing.
-    pub silence_minutes: Option<u64>,
+    pub silence_minutes: u64,
     /// How much one call may print.
-    pub output_mib: Option<u64>,
+    pub output_mib: u64,
 }
 
 /// How agents are set up.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSettings {
     /// The scripted agent.
-    #[serde(default)]
     pub scripted: ScriptedSettings,
 }
 
 /// The scripted agent.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedSettings {
-    /// The file that it plays from, relative to the settings file.
+    /// The file that it plays from, relative to the top of the checkout.
     pub scenario: Option<String>,
 }
 
-/// What is frozen for one run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frozen {
-    /// Who plays the roles.
-    pub agent: Agent,
-    /// How long one call may take.
-    pub wall_ms: u64,
-    /// How long one call may say nothing.
-    pub silence_ms: u64,
-    /// How much one call may print.
-    pub output_bytes: u64,
+/// How checkouts are made ready. All paths are relative to the checkout, and stay in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceSettings {
+    /// Commands that make a new checkout ready.
+    pub setup: Vec<String>,
+    /// Files whose change makes the setup run again.
+    pub setup_inputs: Vec<String>,
+    /// Files outside git that a new checkout gets.
+    pub copy: Vec<String>,
+    /// Folders that checkouts keep between calls.
+    pub cache: Vec<String>,
+    /// What happens if two runs write the same paths.
+    pub claims: Claims,
+    /// Where checkouts lie, if not where they lie by default.
+    pub root: Option<String>,
 }
 
-/// Who plays the roles of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The project's checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifySettings {
+    /// Nothing if nobody said; an empty list if somebody said that there are none.
+    pub commands: Option<Vec<String>>,
+    /// How long one check may take.
+    pub timeout_minutes: u64,
+    /// How much one check may print.
+    pub output_mib: u64,
+    /// In what kind of checkout the last verification runs.
+    pub r#final: FinalCheckout,
+}
+
+/// Where work lands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LandSettings {
+    /// The name of the run's branch, with `{run}` for its id.
+    pub branch: String,
+}
+
+/// What happens if two runs write the same paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Agent {
-    /// Nobody: the flow has only commands and people.
-    Nobody,
-    /// The scripted agent, from this scenario.
-    Scripted {
-        /// The scenario, as a blob.
-        scenario: Blob,
-    },
+pub enum Claims {
+    /// It is said, and both go on.
+    #[default]
+    Warn,
+    /// The second one waits for the first.
+    Defer,
+    /// The second one is held until a person decides.
+    Block,
+}
+
+/// In what kind of checkout the last verification runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinalCheckout {
+    /// A new one, set up from nothing.
+    #[default]
+    Pristine,
+    /// One that kept its caches.
+    Cached,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::of_sheet(Sheet::shipped(), LocalFile::Personal)
+    }
 }
 
 impl Settings {
-    /// Reads the settings of a project; none is as good as an empty file.
+    /// Reads all layers.
+    pub fn of(sources: &Sources) -> Result<Self, Trouble> {
+        let settings = Self::of_sheet(Sheet::of(sources)?, sources.local_is);
+        match settings.sheet.winner(Key::Root) {
+            Some(said) if said.layer == Layer::Repo => Err(Trouble::usage(
+                format!(
+                    "{}: {} is for one person to say, not for a repository",
+                    said.place,
+                    Key::Root.name()
+                ),
+                format!("take it out there, and put it into {LOCAL_FILE}"),
+            )),
+            Some(_) | None => Ok(settings),
+        }
+    }
+
+    /// Reads all layers of a checkout, with `forge.toml` as it lies there.
     pub fn read(top: Option<&Path>) -> Result<Self, Trouble> {
-        let Some(path) = top.map(|top| top.join(FILE)) else { return Ok(Self::default()) };
-        let Some(text) = read_text(&path, FILE_BYTES_MAX)? else { return Ok(Self::default()) };
-        let settings: Self = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(&text, span.start));
-            let what = format!("{}, line {line}: {}", path.display(), explain(error.message()));
-            Trouble::usage(
-                what,
-                format!("mend line {line} of {FILE}, then run the same command again"),
+        let mut sources = Sources::personal(top)?;
+        if let Some(top) = top {
+            sources.repo = SourceFile::read(&top.join(FILE))?;
+        }
+        Self::of(&sources)
+    }
+
+    fn of_sheet(sheet: Sheet, local_is: LocalFile) -> Self {
+        let all = Winners(&sheet);
+        Self {
+            agent: all.text(Key::Agent).map(|word| match word {
+                "scripted" => AgentName::Scripted,
+                other => unreachable!("`{other}` is an agent, and nobody knows which"),
+            }),
+            limits: LimitSettings {
+                at_once: u32::try_from(all.count(Key::AtOnce)).expect("it has a small limit"),
+                budget: all.amount(Key::Budget),
+                call_budget: all.amount(Key::CallBudget),
+                wall_minutes: all.count(Key::WallMinutes),
+                silence_minutes: all.count(Key::SilenceMinutes),
+                output_mib: all.count(Key::OutputMib),
+            },
+            agents: AgentSettings {
+                scripted: ScriptedSettings { scenario: all.text(Key::Scenario).map(str::to_owned) },
+            },
+            workspace: WorkspaceSettings {
+                setup: all.list(Key::Setup).unwrap_or_default(),
+                setup_inputs: all.list(Key::SetupInputs).unwrap_or_default(),
+                copy: all.list(Key::Copy).unwrap_or_default(),
+                cache: all.list(Key::Cache).unwrap_or_default(),
+                claims: match all.text(Key::Claims).expect("it is shipped") {
+                    "warn" => Claims::Warn,
+                    "defer" => Claims::Defer,
+                    "block" => Claims::Block,
+                    other => unreachable!("`{other}` was taken for a way to treat claims"),
+                },
+                root: all.text(Key::Root).map(str::to_owned),
+            },
+            verify: VerifySettings {
+                commands: all.list(Key::VerifyCommands),
+                timeout_minutes: all.count(Key::VerifyTimeoutMinutes),
+                output_mib: all.count(Key::VerifyOutputMib),
+                r#final: match all.text(Key::VerifyFinal).expect("it is shipped") {
+                    "pristine" => FinalCheckout::Pristine,
+                    "cached" => FinalCheckout::Cached,
+                    other => unreachable!("`{other}` was taken for a kind of checkout"),
+                },
+            },
+            land: LandSettings { branch: all.text(Key::Branch).expect("it is shipped").to_owned() },
+            sheet,
+            local_is,
+        }
+    }
+
+    /// What a person should know before a run starts, in whole sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.local_is == LocalFile::InGit {
+            notes.push(format!(
+                "{LOCAL_FILE} is in git, so that it speaks for everybody and is treated like {FILE}: `git rm --cached {LOCAL_FILE}`"
+            ));
+        }
+        notes.extend(self.checks_left_out());
+        if self.verify.commands.as_ref().is_some_and(Vec::is_empty) {
+            let place = self.sheet.winner(Key::VerifyCommands).map(|said| said.place.to_string());
+            notes.push(format!(
+                "verify.commands is empty ({}): nothing is checked, and what is made is unverified, never passed",
+                place.unwrap_or_default()
+            ));
+        }
+        if !self.land.branch.contains(value::RUN_MARK) {
+            notes.push(format!(
+                "land.branch is \"{}\" for every run; with {} in it, each run has its own",
+                self.land.branch,
+                value::RUN_MARK
+            ));
+        }
+        notes
+    }
+
+    /// Checks of the repository that a personal layer takes away.
+    fn checks_left_out(&self) -> Option<String> {
+        let said = self.sheet.said(Key::VerifyCommands);
+        let repo = said.iter().rfind(|said| said.layer == Layer::Repo)?;
+        let winner = said.last().filter(|winner| winner.layer > Layer::Repo)?;
+        let (Value::List(asked), Value::List(kept)) = (&repo.value, &winner.value) else {
+            unreachable!("commands are a list");
+        };
+        let left_out: Vec<String> = asked
+            .iter()
+            .filter(|command| !kept.contains(command))
+            .map(|command| format!("`{command}`"))
+            .collect();
+        (!left_out.is_empty()).then(|| {
+            format!(
+                "{} leaves out {} of verify.commands, which {} asks for",
+                winner.place,
+                left_out.join(", "),
+                repo.place
             )
-        })?;
-        settings.check(&path)?;
-        Ok(settings)
+        })
     }
 
-    fn check(&self, path: &Path) -> Result<(), Trouble> {
-        let wrong = |what: String| {
-            let what = format!("{}: {what}", path.display());
-            Trouble::usage(what, format!("mend {FILE}, then run the same command again"))
+    /// The command lines that the repository makes us run, and not the person: those of
+    /// `forge.toml`, and of a local file that git has.
+    pub fn commands_of_repository(&self) -> Vec<String> {
+        let is_the_repositorys = |layer: Layer| match layer {
+            Layer::Repo => true,
+            Layer::Local => self.local_is == LocalFile::InGit,
+            Layer::Shipped | Layer::User | Layer::Environment | Layer::Flags => false,
         };
-        let bounded = |name: &str, value: Option<u64>, most: u64| match value {
-            Some(value) if value == 0 || value > most => {
-                Err(wrong(format!("limits.{name} is {value}, which is not between 1 and {most}")))
-            }
-            Some(_) | None => Ok(()),
-        };
-        bounded("at_once", self.limits.at_once.map(u64::from), u64::from(AT_ONCE_MAX))?;
-        bounded("wall_minutes", self.limits.wall_minutes, MINUTES_MAX)?;
-        bounded("silence_minutes", self.limits.silence_minutes, MINUTES_MAX)?;
-        bounded("output_mib", self.limits.output_mib, OUTPUT_MIB_MAX)?;
-        for (name, value) in
-            [("budget", &self.limits.budget), ("call_budget", &self.limits.call_budget)]
-        {
-            if let Some(value) = value
-                && Money::parse(value).is_none()
+        let mut commands = Vec::new();
+        for key in [Key::Setup, Key::VerifyCommands] {
+            if let Some(Said { layer, value: Value::List(list), .. }) = self.sheet.winner(key)
+                && is_the_repositorys(*layer)
             {
-                return Err(wrong(format!(
-                    "limits.{name} is \"{value}\", which is no amount such as \"2.50\""
-                )));
+                commands.extend(list.iter().cloned());
             }
         }
-        match self.agent.as_deref() {
-            None | Some("scripted") => Ok(()),
-            Some(other) => {
-                Err(wrong(format!("there is no agent `{other}`; this version has `scripted`")))
+        commands
+    }
+}
+
+/// The values that count, by the kind that the table of keys promises.
+struct Winners<'a>(&'a Sheet);
+
+impl Winners<'_> {
+    fn text(&self, key: Key) -> Option<&str> {
+        match &self.0.winner(key)?.value {
+            Value::Text(text) => Some(text),
+            Value::Count(_) | Value::List(_) => unreachable!("{key:?} was read as a text"),
+        }
+    }
+
+    fn amount(&self, key: Key) -> Option<Money> {
+        let text = self.text(key)?;
+        Some(Money::parse(text).expect("an amount was read as one"))
+    }
+
+    fn count(&self, key: Key) -> u64 {
+        match self.0.winner(key).map(|said| &said.value) {
+            Some(Value::Count(count)) => *count,
+            Some(Value::Text(_) | Value::List(_)) | None => {
+                unreachable!("{key:?} is a number, and one is shipped")
             }
         }
     }
 
-    /// Calls under way at the same time.
-    pub fn at_once(&self) -> u32 {
-        self.limits.at_once.unwrap_or(AT_ONCE_DEFAULT)
-    }
-
-    /// What is frozen for one run in which this agent plays.
-    pub fn freeze(&self, agent: Agent) -> Frozen {
-        let minutes = |value: Option<u64>, default: u64| value.unwrap_or(default) * 60_000;
-        Frozen {
-            agent,
-            wall_ms: minutes(self.limits.wall_minutes, WALL_MINUTES_DEFAULT),
-            silence_ms: minutes(self.limits.silence_minutes, SILENCE_MINUTES_DEFAULT),
-            output_bytes: self.limits.output_mib.unwrap_or(OUTPUT_MIB_DEFAULT) * 1024 * 1024,
+    fn list(&self, key: Key) -> Option<Vec<String>> {
+        match &self.0.winner(key)?.value {
+            Value::List(list) => Some(list.clone()),
+            Value::Text(_) | Value::Count(_) => unreachable!("{key:?} was read as a list"),
         }
     }
-}
-
-/// The line that a byte lies in, counted from one.
-pub(crate) fn line_of(text: &str, byte: usize) -> usize {
-    text.get(..byte).unwrap_or(text).matches('\n').count() + 1
-}
-
-/// A message of the TOML reader, with the nearest right key where a key is unknown.
-pub(crate) fn explain(message: &str) -> String {
-    let message = message.trim();
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let (Some(unknown), true) = (quoted.next(), message.starts_with("unknown field")) else {
-        return message.to_owned();
-    };
-    match nearest(unknown, quoted) {
-        Some(near) => format!("unknown key `{unknown}`; did you mean `{near}`?"),
-        None => message.replacen("unknown field", "unknown key", 1),
-    }
-}
-
-/// The word that is least different, if it is not too different.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let most = word.chars().count() / 2 + 1;
-    known
-        .map(|near| (distance(word, near), near))
-        .filter(|(distance, _)| *distance <= most)
-        .min()
-        .map(|(_, near)| near)
-}
-
-/// How many letters to add, take away or change.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = before + usize::from(from != *to);
-            before = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    fn read(text: &str) -> Result<Settings, Trouble> {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(FILE), text).unwrap();
-        Settings::read(Some(folder.path()))
-    }
-
-    #[test]
-    fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
-        let error = read("agent = \"scripted\"\n[limits]\nbudgt = \"2\"\n").unwrap_err();
-        assert!(error.what.contains("line 3"), "{error}");
-        assert!(error.what.contains("did you mean `budget`?"), "{error}");
-    }
-
-    #[test]
-    fn no_file_is_as_good_as_an_empty_one() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Settings::read(Some(folder.path())).unwrap().at_once(), AT_ONCE_DEFAULT);
-        assert_eq!(read("").unwrap().at_once(), AT_ONCE_DEFAULT);
-    }
-
-    #[test]
-    fn values_that_cannot_be_are_refused_by_name() {
-        for (text, expected) in [
-            ("[limits]\nat_once = 0", "limits.at_once is 0"),
-            ("[limits]\nbudget = \"much\"", "limits.budget is \"much\""),
-            ("agent = \"claudius\"", "there is no agent `claudius`"),
-            ("agent = 3", "line 1"),
-            ("agent = \"scripted", "line 1"),
-        ] {
-            let error = read(text).unwrap_err();
-            assert!(error.what.contains(expected), "{error}");
-        }
-    }
-}
+mod tests;

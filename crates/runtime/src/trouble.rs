@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use forge_workspace::NoRepository;
+use forge_workspace::{Failure, GitError, NoRepository};
 
 use crate::journal::StoreError;
 
@@ -27,6 +27,8 @@ pub enum Kind {
     Usage,
     /// The disk, the journal, git, or something else around us.
     Surroundings,
+    /// A person has to say yes first.
+    Person,
 }
 
 impl Kind {
@@ -34,6 +36,7 @@ impl Kind {
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Usage | Self::Surroundings => 2,
+            Self::Person => 3,
         }
     }
 }
@@ -47,6 +50,11 @@ impl Trouble {
     /// Something around us, and what to do about it.
     pub fn surroundings(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind: Kind::Surroundings, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// A person has to say yes first, and how they can.
+    pub fn person(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Person, what: what.into(), next: Some(next.into()) }
     }
 
     /// A file that could not be read or written.
@@ -95,6 +103,22 @@ impl From<StoreError> for Trouble {
             | StoreError::Other { .. } => Kind::Surroundings,
         };
         Self { kind, what: error.to_string(), next: Some(error.next_step()) }
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        let next = match &error {
+            GitError::NotRun(_) => "install git",
+            GitError::Refused { .. } | GitError::Unreadable { .. } => "forge doctor",
+        };
+        Self::surroundings(error.to_string(), next)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::surroundings(failure.what, failure.next)
     }
 }
 

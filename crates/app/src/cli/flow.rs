@@ -193,7 +193,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change lands".to_owned(),
-        Check::BuiltIn { name } => format!("check {name}"),
+        Check::BuiltIn { check } => format!("check {}", check.word()),
     };
     let back = match (&gate.redo, gate.weight) {
         (_, Weight::Advisory) => "; only advises".to_owned(),

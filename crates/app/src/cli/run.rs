@@ -10,11 +10,12 @@ use forge_core::{
 };
 use forge_runtime::{
     Trouble,
-    doors::{Doors, Left, Request},
+    doors::{Doors, Left},
     drive::LetGo,
+    start::{Allowed, Request},
 };
 
-use super::{doors, named_or_latest, status};
+use super::{config, doors, named_or_latest, status};
 use crate::screen;
 
 /// Start a run and drive it until it is done or needs you
@@ -57,24 +58,24 @@ pub(crate) struct Resume {
 
 /// How facts are told.
 #[derive(Clone, Copy)]
-enum Form {
+pub(crate) enum Form {
     Sentences,
     Json,
 }
 
 impl Form {
-    fn of(json: bool) -> Self {
+    pub(crate) fn of(json: bool) -> Self {
         if json { Self::Json } else { Self::Sentences }
     }
 
-    fn began(self, run: &str) {
+    pub(crate) fn began(self, run: &str) {
         match self {
             Self::Sentences => screen::warn(&format!("run {run}")),
             Self::Json => {}
         }
     }
 
-    fn tell(self, run: &str, record: &Record) {
+    pub(crate) fn tell(self, run: &str, record: &Record) {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
@@ -116,13 +117,24 @@ impl Run {
         let form = Form::of(self.json);
         let doors = doors()?;
         let id = RefCell::new(String::new());
-        let mut began = |run: &str| {
+        let mut began = |run: &str, notes: &[String]| {
             run.clone_into(&mut id.borrow_mut());
             form.began(run);
+            for note in notes {
+                screen::warn(&format!("note: {note}"));
+            }
         };
-        let left =
-            doors.run(&request, &mut began, &mut |record| form.tell(&id.borrow(), record))?;
+        let mut tell = |record: &Record| form.tell(&id.borrow(), record);
+        let left = doors.run(&request, &mut ask_commands, &mut began, &mut tell)?;
         leave(&doors, left, form)
+    }
+}
+
+/// Asks the person at the terminal, if there is one.
+fn ask_commands(commands: &[String]) -> Allowed {
+    match config::ask(commands) {
+        config::Consent::Given => Allowed::FromNowOn,
+        config::Consent::Refused | config::Consent::NobodyToAsk => Allowed::No,
     }
 }
 
@@ -139,7 +151,7 @@ impl Resume {
 }
 
 /// Says how the run was left, and what to do next.
-fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
+pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
     if let Some(behind) = &left.behind {
         screen::warn(&format!("note: the files that show the run are behind: {behind}"));
     }

@@ -9,8 +9,8 @@ use crate::world::{
     until,
 };
 
-/// A command stage that ends when a file called `go` is there.
-pub(crate) const UNTIL_GO: &str = "while [ ! -e go ]; do sleep 0.02; done";
+/// A command that ends when [`World::go`] was called.
+pub(crate) const UNTIL_GO: &str = "while [ ! -e $HOME/go ]; do sleep 0.02; done";
 
 /// What a person does who copies a line from the screen.
 fn copied(world: &World, line: &str) -> Said {
@@ -22,7 +22,8 @@ fn copied(world: &World, line: &str) -> Said {
         std::path::PathBuf::from("/bin"),
     ]);
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", line]).current_dir(&world.repo).env("PATH", path.unwrap()).env("USER", "ada");
+    world.surround(&mut shell);
+    shell.args(["-c", line]).current_dir(&world.repo).env("PATH", path.unwrap());
     finish(&mut shell)
 }
 
@@ -40,7 +41,7 @@ fn with_auto_a_run_goes_to_its_end_by_itself() {
     let run = world.latest();
     let draft = world.place().join("runs").join(&run).join("artifacts/draft.md");
     assert_eq!(fs::read_to_string(draft).unwrap(), "# A draft\n");
-    assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml\n?? play.toml");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? play.toml", "the checkout is left alone");
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn giving_up_fails_the_run_while_it_is_driven_and_what_does_not_wait_for_it_stil
     let run = world.latest();
     let answered = world.ok(&["answer", &run, "Q1", "give-up", "no", "longer", "wanted"]);
     has(&answered, &["Q1 is answered"]);
-    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    world.go();
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
     has(
@@ -204,7 +205,7 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
     let world = World::new();
     world.flow(
         "try",
-        "[[stage]]\nname = \"build\"\nmisses = 10\ncommand = \"test -e mended || { echo no such compiler; exit 7; }\"\n",
+        "[[stage]]\nname = \"build\"\nmisses = 10\ncommand = \"test -e $HOME/mended || { echo no such compiler; exit 7; }\"\n",
     );
     let said = world.run("try", &[]);
     assert_eq!(said.code, ESCALATED, "{said}");
@@ -213,7 +214,7 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
         said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
     assert_eq!(tries, 3, "{said}");
     has(&said.out, &["escalated", "no such compiler", &format!("forge resume {run}")]);
-    world.write(&format!(".git/forge/runs/{run}/work/mended"), "");
+    fs::write(world.beside("mended"), "").unwrap();
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
 }
@@ -272,7 +273,7 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     has(&world.ok(&["doctor"]), &["goes on, but nobody drives it", &format!("forge resume {run}")]);
     has(&world.ok(&["status", &run]), &["none", &format!("forge resume {run}")]);
     let resumed = world.start(&["resume", &run]);
-    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    world.go();
     let said = resumed.end();
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(world.agents_started(&run), 2, "the writer was not started again");
@@ -319,7 +320,7 @@ fn a_gate_that_is_killed_does_not_blame_the_work() {
     let world = World::new();
     world.flow(
         "gate",
-        "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ name = \"g\", command = \"test -e seen && exit 0; touch seen; kill -9 $$\" }]\n",
+        "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ name = \"g\", command = \"test -e $HOME/seen && exit 0; touch $HOME/seen; kill -9 $$\" }]\n",
     );
     assert_eq!(world.run("gate", &[]).code, DONE);
     let log = world.ok(&["log"]);
@@ -427,7 +428,7 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
     running.until_says("slow#1 started");
     let run = world.latest();
     let keeper = until("its keeper is there", || {
-        let claim = fs::read(world.attempt(&run, "slow#1").join("claim")).ok()?;
+        let claim = fs::read(world.find_attempt(&run, "slow#1")?.join("claim")).ok()?;
         let claim: Value = serde_json::from_slice(&claim).ok()?;
         let pid = i32::try_from(claim.get("pid")?.as_i64()?).ok()?;
         rustix::process::Pid::from_raw(pid)

@@ -15,10 +15,6 @@ fn slow() -> World {
     world
 }
 
-fn go(world: &World, run: &str) {
-    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
-}
-
 /// The processes of all agents that were started.
 fn agents(world: &World, run: &str) -> Vec<u64> {
     let log =
@@ -42,7 +38,7 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
     running.until_says("ada paused the run");
     assert!(!running.has_ended(), "the agent still works, so its driver waits for it");
     has(&world.refused(&["pause", &run]), &["already", "next: forge "]);
-    go(&world, &run);
+    world.go();
     let said = running.end();
     assert_eq!(said.code, PARKED, "{said}");
     has(&said.out, &["write#1 ended ($0.0100): wrote a draft", &format!("forge resume {run}")]);

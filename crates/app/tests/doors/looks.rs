@@ -24,14 +24,15 @@ fn waiting() -> (World, String) {
 fn the_help_of_every_command() {
     let world = World::new();
     insta::assert_snapshot!("help", world.ok(&["--help"]));
-    for command in
-        ["run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow", "doctor"]
-    {
+    for command in [
+        "run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow", "config",
+        "doctor",
+    ] {
         insta::assert_snapshot!(format!("help-{command}"), world.ok(&[command, "--help"]));
     }
     let all = [
         "", "run", "resume", "status", "log", "answer", "pause", "stop", "abandon", "flow",
-        "doctor",
+        "config", "doctor",
     ];
     for command in all {
         let args: Vec<&str> =
@@ -44,6 +45,12 @@ fn the_help_of_every_command() {
         insta::assert_snapshot!(
             format!("help-flow-{command}"),
             world.ok(&["flow", command, "--help"])
+        );
+    }
+    for command in ["list", "explain", "set", "schema", "approve"] {
+        insta::assert_snapshot!(
+            format!("help-config-{command}"),
+            world.ok(&["config", command, "--help"])
         );
     }
 }
@@ -95,4 +102,14 @@ fn a_flow_that_is_shown_and_a_doctor_who_is_content() {
     let doctor = world.ok(&["doctor"]);
     let doctor: Vec<&str> = doctor.lines().filter(|line| !line.contains("git version")).collect();
     insta::assert_snapshot!("doctor", world.redact(&doctor.join("\n")));
+}
+
+#[test]
+fn settings_that_are_listed_and_one_that_is_explained() {
+    let world = World::new();
+    world.write("forge.toml", "[limits]\nbudget = \"20\"\n[verify]\ncommands = [\"cargo test\"]\n");
+    world.write("forge.local.toml", "# mine\nlimits.budget = \"2\"\n");
+    insta::assert_snapshot!("config-list", world.redact(&world.ok(&["config", "list"])));
+    let explained = world.ok(&["config", "explain", "limits.budget"]);
+    insta::assert_snapshot!("config-explain", world.redact(&explained));
 }

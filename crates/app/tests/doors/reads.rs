@@ -19,7 +19,7 @@ fn waiting() -> (World, String) {
 }
 
 #[track_caller]
-fn fits(schema: schemars::Schema, value: &Value) {
+pub(crate) fn fits(schema: schemars::Schema, value: &Value) {
     let schema = serde_json::to_value(schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let problems: Vec<String> =
@@ -134,7 +134,7 @@ fn a_log_that_is_followed_shows_what_comes_and_ends_with_the_run() {
     follower.until_says("a#1 started");
     follower_json.until_says("attempt_started");
     assert!(!follower.has_ended());
-    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    world.go();
     assert_eq!(running.end().code, DONE);
     let said = follower.end();
     assert_eq!(said.code, DONE, "{said}");
@@ -323,6 +323,8 @@ fn without_any_stdin_stdout_and_stderr_a_run_still_ends_well() {
     world.scenario(CONTENT);
     let mut shell = std::process::Command::new("/bin/sh");
     let line = format!("exec {} run --auto 'do it' <&- >&- 2>&-", crate::world::FORGE);
+    world.surround(&mut shell);
+    world.commit();
     shell.args(["-c", &line]).current_dir(&world.repo);
     let said = finish(&mut shell);
     assert_eq!(said.code, DONE, "{said}");
@@ -438,7 +440,7 @@ fn a_terminal_that_is_closed_takes_no_agent_along() {
     let run = world.latest();
     running.signal(rustix::process::Signal::HUP);
     assert_eq!(running.end().code, INTERRUPTED);
-    world.write(&format!(".git/forge/runs/{run}/work/go"), "");
+    world.go();
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
     assert!(!said.out.contains("a#2"), "{said}");

@@ -21,7 +21,7 @@ fn a_flow_inside_a_flow_hands_on_what_it_wrote() {
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["prepare.inner/write#1 started"]);
     let run = world.latest();
-    let seen = world.place().join(format!("runs/{run}/work/seen"));
+    let seen = world.work(&run).join("seen");
     assert_eq!(fs::read_to_string(seen).unwrap(), "from inside\n");
 }
 
@@ -107,12 +107,12 @@ fn gates_that_look_first_save_the_work_where_there_is_nothing_to_do() {
     let said = world.run("green", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    assert!(!world.place().join(format!("runs/{run}/work/mended")).exists());
+    assert!(!world.work(&run).join("mended").exists());
     let said = world.run("red", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["checks#1 wants changes", "mend sent back by checks", "mend#2"]);
     let run = world.latest();
-    assert!(world.place().join(format!("runs/{run}/work/mended")).exists());
+    assert!(world.work(&run).join("mended").exists());
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn an_unlisted_artifact_is_not_in_the_inbox() {
     );
     let said = world.run("two", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    let listed = world.place().join(format!("runs/{}/work/listed", world.latest()));
+    let listed = world.work(&world.latest()).join("listed");
     assert_eq!(fs::read_to_string(listed).unwrap(), "a.md\n");
 }
 

@@ -115,10 +115,15 @@ impl World {
         self.place().join("forge.db")
     }
 
-    pub(crate) fn git(&self, args: &[&str]) -> String {
+    fn git_in(&self, args: &[&str]) -> Command {
         let mut command = Command::new("git");
-        let command = surround(&mut command, self.folder.path());
-        let output = command.arg("-C").arg(&self.repo).args(args).output().unwrap();
+        self.surround(&mut command);
+        command.arg("-C").arg(&self.repo).args(args);
+        command
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = self.git_in(args).output().unwrap();
         assert!(
             output.status.success(),
             "git {args:?}: {}",
@@ -133,6 +138,40 @@ impl World {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
+    }
+
+    /// Commits settings, flows and roles as they lie in the checkout, and nothing else: a run reads
+    /// them from the commit that it starts from.
+    pub(crate) fn commit(&self) {
+        // What is no file cannot be committed, and a test that puts it there wants it there.
+        let paths: Vec<&str> = ["forge.toml", ".forge"]
+            .into_iter()
+            .filter(|path| {
+                let path = self.repo.join(path);
+                path.is_dir() || path.is_file() || !path.exists()
+            })
+            .collect();
+        let mut listed = self.git_in(&["ls-files", "-z", "--deleted", "--modified", "--others", "--"]);
+        let listed = listed.args(&paths).output().unwrap();
+        if !listed.status.success() || listed.stdout.is_empty() {
+            return;
+        }
+        let files: Vec<String> = listed
+            .stdout
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        self.git(&[&["add", "--all", "--force", "--"], files.as_slice()].concat());
+        let message = ["commit", "--quiet", "--no-verify", "-m", "settings", "--"];
+        self.git(&[&message, files.as_slice()].concat());
+    }
+
+    /// Allows all commands that the repository makes a flow run.
+    pub(crate) fn approve(&self, flow: &str) {
+        // A flow that is wrong is refused here as it will be there.
+        let _ = finish(&mut self.command_as_it_is(&["config", "approve", "--flow", flow]));
     }
 
     /// Writes a flow of the project, with a role for each that it names.
@@ -156,12 +195,31 @@ impl World {
         }
     }
 
-    /// The program, in the checkout, with surroundings that are the same everywhere.
+    /// The program, in the checkout, with surroundings that are the same everywhere. Before a run,
+    /// a person has committed what it reads, and allowed what it runs.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let words: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+        let of_the_project = ["forge.toml", ".forge"].iter().any(|path| self.repo.join(path).exists());
+        if words.first().is_some_and(|word| *word == "run") && of_the_project {
+            self.commit();
+            let flow = words.iter().position(|word| *word == "--flow");
+            let flow = flow.and_then(|at| words.get(at + 1)?.to_str());
+            self.approve(flow.unwrap_or("draft"));
+        }
+        self.command_as_it_is(args)
+    }
+
+    /// The program, while nobody has committed or allowed anything.
+    pub(crate) fn command_as_it_is<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(FORGE);
-        surround(&mut command, self.folder.path());
+        self.surround(&mut command);
         command.args(args).current_dir(&self.repo);
         command
+    }
+
+    /// The same surroundings for every call, on every machine.
+    pub(crate) fn surround(&self, command: &mut Command) {
+        surround(command, self.folder.path());
     }
 
     /// Calls the program and waits until it has ended.
@@ -241,15 +299,38 @@ impl World {
         until("agents to start", || (self.agents_started(run) >= n).then_some(()));
     }
 
-    /// The folder of a call.
+    /// The folder of a call, in which its agent or command works.
     pub(crate) fn attempt(&self, run: &str, call: &str) -> PathBuf {
-        let folders = fs::read_dir(self.place().join("attempts").join(run)).unwrap().flatten();
+        self.find_attempt(run, call).unwrap_or_else(|| panic!("no folder is for {call}"))
+    }
+
+    /// The folder of a call, once its agent or command is about to begin.
+    pub(crate) fn find_attempt(&self, run: &str, call: &str) -> Option<PathBuf> {
+        let folders = fs::read_dir(self.place().join("attempts").join(run)).ok()?.flatten();
         let is_it = |folder: &PathBuf| {
             let spec = fs::read(folder.join("attempt.json")).unwrap_or_default();
             serde_json::from_slice::<Value>(&spec).is_ok_and(|spec| spec["call"] == call)
         };
-        let found = folders.map(|entry| entry.path()).find(is_it);
-        found.unwrap_or_else(|| panic!("no folder is for {call}"))
+        folders.map(|entry| entry.path()).find(is_it)
+    }
+
+    /// All checkouts of a run: `_/tree` is its own, `build.T1/_/tree` that of an item.
+    pub(crate) fn checkouts(&self, run: &str) -> PathBuf {
+        let state = self.beside(".local/state/forge");
+        let of_repositories = fs::read_dir(&state).unwrap().flatten().map(|entry| entry.path());
+        let found = of_repositories.map(|of_one| of_one.join(run)).find(|path| path.is_dir());
+        found.unwrap_or_else(|| panic!("{run} has no checkout in {}", state.display()))
+    }
+
+    /// Lets go on whatever waits for the file `go` in the home of this world. A file in a checkout
+    /// would not do: it is made when the first call opens it, and cleaned before each one.
+    pub(crate) fn go(&self) {
+        fs::write(self.beside("go"), "").unwrap();
+    }
+
+    /// Where the stages of a run work that have no item.
+    pub(crate) fn work(&self, run: &str) -> PathBuf {
+        self.checkouts(run).join("_/tree")
     }
 
     /// The brief of a call.
@@ -319,8 +400,7 @@ fn fits(text: &str, shape: &str) -> bool {
         })
 }
 
-/// The same surroundings for every call, on every machine.
-fn surround<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
+fn surround(command: &mut Command, home: &Path) {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -332,7 +412,7 @@ fn surround<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
         .env("GIT_AUTHOR_NAME", "Ada")
         .env("GIT_AUTHOR_EMAIL", "ada@example.org")
         .env("GIT_COMMITTER_NAME", "Ada")
-        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org");
 }
 
 /// Waits until something is so.

@@ -20,7 +20,6 @@ impl Draft {
             stage.gate(name).is_some_and(|position| stage.gates[position].is_proof())
         });
         let mut options = match &why {
-            Why::Checkpoint { .. } => vec![Choice::Approve, Choice::Revise, Choice::GiveUp],
             Why::LandedAlready | Why::NothingToRedo if is_proof => {
                 vec![Choice::Waive, Choice::GiveUp]
             }
@@ -28,7 +27,7 @@ impl Draft {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
             Why::LandedAlready | Why::NothingToRedo => vec![Choice::Approve, Choice::GiveUp],
-            Why::RoundsUsedUp | Why::NotShrinking => {
+            Why::Checkpoint { .. } | Why::Guarded | Why::RoundsUsedUp | Why::NotShrinking => {
                 vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
             Why::NoVerdict { .. } if is_proof => {
@@ -37,7 +36,9 @@ impl Draft {
             Why::NoVerdict { .. } => {
                 vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
-            Why::DoesNotLand => vec![Choice::Revise, Choice::Waive, Choice::GiveUp],
+            Why::DoesNotLand | Why::Unverified { .. } => {
+                vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
             Why::NoResult { .. } | Why::Setbacks { .. } | Why::Blocked { .. } => {
                 vec![Choice::Retry, Choice::GiveUp]
             }
@@ -117,7 +118,7 @@ impl Draft {
                 let gate = question.gate.clone().expect("only gates can be approved or waived");
                 let id = question.id;
                 match question.why {
-                    Why::Checkpoint { .. } => {
+                    Why::Checkpoint { .. } | Why::Guarded => {
                         let by = Approval::Person { question: id };
                         self.record(Event::GatePassed { unit, gate, by });
                     }
@@ -127,6 +128,7 @@ impl Draft {
                     | Why::DoesNotLand
                     | Why::LandedAlready
                     | Why::NothingToRedo
+                    | Why::Unverified { .. }
                     | Why::NoResult { .. }
                     | Why::Setbacks { .. }
                     | Why::Blocked { .. } => {

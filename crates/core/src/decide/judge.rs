@@ -4,7 +4,7 @@ use super::Draft;
 use crate::{
     event::{Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
     failure::FaultClass,
-    flow::{Check, Exhausted, Weight, firsts, followers},
+    flow::{BuiltIn, Check, Exhausted, Weight, firsts, followers},
     id::{JudgementId, UnitId},
     run::{Unit, command_failure},
     verdict::{Finding, Verdict},
@@ -65,7 +65,8 @@ impl Draft {
                 if gate.check == Check::Land {
                     let commit = receipt.commit.clone().unwrap_or_default();
                     let tree = receipt.tree.clone().unwrap_or_default();
-                    self.record(Event::Landed { unit, commit, tree });
+                    let head = receipt.head.clone();
+                    self.record(Event::Landed { unit, commit, tree, head });
                 }
             }
             Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
@@ -76,6 +77,11 @@ impl Draft {
             }
             Ruling::Verdict(Verdict::Block { reason }) => {
                 self.fail(&unit, FailureKind::Blocked, reason);
+            }
+            Ruling::Verdict(Verdict::Revise { .. })
+                if gate.check == (Check::BuiltIn { check: BuiltIn::Guarded }) =>
+            {
+                self.ask(&unit, Some(&gate.name), Why::Guarded);
             }
             Ruling::Verdict(Verdict::Revise { findings }) => {
                 let is_review = matches!(gate.check, Check::Review { .. });
@@ -94,6 +100,14 @@ impl Draft {
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
                     self.ask(&unit, Some(&gate.name), Why::NoVerdict { what });
+                }
+            }
+            Ruling::Unverified { what } => {
+                if gate.weight == Weight::Advisory {
+                    let (gate, why) = (gate.name, Waiver::Advisory);
+                    self.record(Event::GateWaived { unit, gate, why });
+                } else {
+                    self.ask(&unit, Some(&gate.name), Why::Unverified { what });
                 }
             }
             Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {

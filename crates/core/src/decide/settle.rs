@@ -15,7 +15,7 @@ use crate::{
 
 /// Whether a row and all before it are over. A row that was skipped at the start says nothing
 /// about the rows before it.
-fn is_over(stages: &[Stage], table: &Table, row: usize) -> bool {
+pub(super) fn is_over(stages: &[Stage], table: &Table, row: usize) -> bool {
     match table.units[row].state {
         State::Accepted => true,
         State::Skipped => stages[row].after.iter().all(|first| is_over(stages, table, *first)),

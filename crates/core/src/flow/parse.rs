@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, Check, Condition, DEPTH_MAX, Exhausted, FORMAT, Flow,
-    FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param, ROUNDS_DEFAULT,
-    ROUNDS_MAX, Stage, Weight, When, Work, check,
+    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Exhausted, FORMAT,
+    Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param,
+    ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work, check,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 
@@ -418,10 +418,22 @@ impl RawWhen {
     }
 }
 
+/// The check of this name, or which there are.
+fn built_in(word: &str) -> Result<BuiltIn, String> {
+    BuiltIn::named(word).ok_or_else(|| {
+        let known: Vec<&str> = BuiltIn::ALL.iter().map(|check| check.word()).collect();
+        format!(
+            "has a gate with the check `{word}`, which Forge does not have; it has {}",
+            known.join(", ")
+        )
+    })
+}
+
 impl RawGate {
     fn parse(self) -> Result<Gate, String> {
         let auto = if self.auto { Auto::Allowed } else { Auto::Never };
         let is_human = self.human.is_some();
+        let built_in = self.check.as_deref().map(built_in).transpose()?;
         let checks = [
             self.artifact.map(|name| ("artifact".to_owned(), Check::Artifact { name })),
             self.command.map(|run| ("command".to_owned(), Check::Command { run })),
@@ -429,7 +441,7 @@ impl RawGate {
             self.human.map(|question| ("human".to_owned(), Check::Human { question, auto })),
             self.verify.filter(|on| *on).map(|_| ("verify".to_owned(), Check::Verify)),
             self.land.filter(|on| *on).map(|_| ("land".to_owned(), Check::Land)),
-            self.check.map(|name| (name.clone(), Check::BuiltIn { name })),
+            built_in.map(|check| (check.word().to_owned(), Check::BuiltIn { check })),
         ];
         let mut checks = checks.into_iter().flatten();
         let (Some((default, check)), None) = (checks.next(), checks.next()) else {

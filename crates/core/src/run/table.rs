@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Time,
-    event::{Blob, FailureKind, Receipt, SentBack},
+    event::{Blob, FailureKind, Outcome, Receipt, SentBack},
     flow::Stage,
     id::QuestionId,
     item::Item,
@@ -24,8 +24,29 @@ pub struct Table {
     pub units: Vec<Unit>,
     /// Whether anything in it has begun.
     pub opened: Opened,
+    /// The commit that its work stands at, once Forge has made one.
+    pub code: Option<Code>,
     /// For each row, the rows that come first.
     after: Arc<Vec<Vec<usize>>>,
+}
+
+/// A commit and its code tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The commit.
+    pub commit: String,
+    /// Its tree, without what Forge itself keeps in it.
+    pub tree: String,
+}
+
+/// What became of the files that the latest attempt at a unit changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Files {
+    /// They are in a commit, or there were none.
+    #[default]
+    Committed,
+    /// They are as the attempt left them.
+    Left,
 }
 
 /// Whether anything in a table has begun.
@@ -91,6 +112,8 @@ pub struct Unit {
     pub serious: BTreeMap<String, usize>,
     /// Gates that do not apply.
     pub skipped: BTreeSet<String>,
+    /// What became of the files that the latest attempt changed.
+    pub files: Files,
     /// The commit that landed.
     pub landed: Option<String>,
     /// What the latest good attempt left behind.
@@ -208,6 +231,7 @@ impl Table {
         Self {
             units: vec![Unit::default(); stages.len()],
             opened: Opened::NotYet,
+            code: None,
             after: Arc::new(after),
         }
     }
@@ -216,7 +240,11 @@ impl Table {
     pub fn standing(&self) -> Standing {
         let is_failed = |unit: &Unit| matches!(unit.state, State::Failed { .. });
         if self.units.iter().any(is_failed) {
-            if self.can_go_on() { Standing::Open } else { Standing::Failed }
+            match (self.can_go_on(), self.opened) {
+                (true, Opened::Yes) => Standing::Open,
+                (true, Opened::NotYet) => Standing::Waiting,
+                (false, _) => Standing::Failed,
+            }
         } else if self.units.iter().all(|unit| unit.state.is_closed()) {
             Standing::Closed
         } else if self.opened == Opened::Yes {
@@ -274,6 +302,7 @@ impl Unit {
             serious: old.serious,
             skipped: old.skipped,
             landed: old.landed,
+            files: old.files,
             artifacts: old.artifacts,
             spent: old.spent,
             granted: old.granted,
@@ -298,6 +327,23 @@ impl Unit {
             SentBack::Gate { .. } | SentBack::Partial => self.round += 1,
             SentBack::Landing => self.landings += 1,
             SentBack::Person { .. } | SentBack::Resumed => {}
+        }
+    }
+
+    /// What became of the files that an attempt changed. One that made way touched none.
+    pub(super) fn keep_files(&mut self, outcome: &Outcome, receipt: &Receipt) {
+        match outcome {
+            Outcome::Deferred { .. } => {}
+            Outcome::Done
+            | Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Fault { .. }
+            | Outcome::Limited { .. }
+            | Outcome::Lost
+            | Outcome::Interrupted => {
+                let is_committed = receipt.commit.is_some();
+                self.files = if is_committed { Files::Committed } else { Files::Left };
+            }
         }
     }
 
@@ -352,6 +398,20 @@ impl Inner {
         self.members = Arc::new(Members { items: items.to_vec(), after, order, index });
         self.tables = tables;
         self.retired = Arc::new(retired);
+    }
+
+    /// Begins the items again that waited for this one, directly or by way of others.
+    pub(super) fn reset_after(&mut self, id: &str, stages: &[Stage]) {
+        let Some(first) = self.members.index.get(id) else { return };
+        let mut waited = BTreeSet::from([*first]);
+        for position in &self.members.order {
+            if self.members.after[*position].iter().any(|first| waited.contains(first)) {
+                waited.insert(*position);
+            }
+        }
+        for position in waited.into_iter().filter(|position| position != first) {
+            Arc::make_mut(&mut self.tables[position]).reset(stages);
+        }
     }
 
     /// The items with their tables, in the order of the list.
@@ -417,8 +477,10 @@ impl Inner {
 fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
     let inside = Arc::make_mut(&mut table);
     inside.reset(stages);
+    inside.code = None;
     for (unit, stage) in inside.units.iter_mut().zip(stages) {
         unit.artifacts.clear();
+        unit.files = Files::default();
         unit.serious.clear();
         // Another item may have other tags, so that other gates apply.
         unit.skipped.clear();

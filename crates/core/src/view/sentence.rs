@@ -1,7 +1,7 @@
 //! Facts and reasons as sentences, for people who read a log.
 
 use crate::{
-    event::{Approval, End, Event, Hold, Outcome, Question, Ruling, SentBack, Waiver, Why},
+    event::{Approval, Edit, End, Event, Hold, Outcome, Question, Ruling, SentBack, Waiver, Why},
     money::{Cost, Spent},
     verdict::{Finding, Verdict},
 };
@@ -46,6 +46,9 @@ pub fn sentence(event: &Event) -> String {
                 Outcome::Limited { .. } => {
                     format!("{attempt} hit a limit{cost} and waits for its reset")
                 }
+                Outcome::Deferred { what, .. } => {
+                    format!("{attempt} waits: {}", line(what))
+                }
                 Outcome::Lost => format!("{attempt} was lost{cost}: nobody can say how it ended"),
                 Outcome::Interrupted => format!("{attempt} was interrupted{cost}"),
             }
@@ -68,6 +71,9 @@ pub fn sentence(event: &Event) -> String {
                 }
                 Ruling::Fault { what, .. } => {
                     format!("{judgement} ended without a verdict{cost}: {}", last_line(what))
+                }
+                Ruling::Unverified { what } => {
+                    format!("{judgement} cannot prove it{cost}: {}", line(what))
                 }
                 Ruling::Limited { .. } => {
                     format!("{judgement} hit a limit{cost} and waits for its reset")
@@ -129,8 +135,20 @@ pub fn sentence(event: &Event) -> String {
         }
         Event::UnitAccepted { unit } => format!("{unit} is good"),
         Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
-        Event::Landed { unit, commit, .. } => {
-            format!("{unit} landed as {}", commit.get(..12).unwrap_or(commit))
+        Event::Landed { unit, commit, head: Some(head), .. } if head != commit => {
+            format!("{unit} landed: {} merged as {}", short(commit), short(head))
+        }
+        Event::Landed { unit, commit, .. } => format!("{unit} landed as {}", short(commit)),
+        Event::Noticed { unit, what } => format!("{unit}: {}", line(what)),
+        Event::Edited { attempt, edit, by, why } => {
+            let what = match edit {
+                Edit::Artifact { name, .. } => format!("`{name}`"),
+                Edit::Code { commit, .. } => format!("the code ({})", short(commit)),
+            };
+            format!("{} changed {what} by hand as {attempt}: {}", by.who, line(why))
+        }
+        Event::RunRewound { from, unit, by, .. } => {
+            format!("{} rewound {from} to {unit}; what is above is shared with it", by.who)
         }
         Event::EffectIntended { mark, .. } => format!("about to do {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("did {mark} {reference}"),
@@ -188,10 +206,21 @@ pub(super) fn why(question: &Question) -> String {
         Why::NothingToRedo => {
             format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
         }
+        Why::Unverified { what } => {
+            format!("Nothing proves that it works: {}. What now?", line(what).trim_end_matches('.'))
+        }
+        Why::Guarded => {
+            "It changes files that guard the project. Do you agree to these changes?".to_owned()
+        }
         Why::LandedAlready => {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }
     }
+}
+
+/// A commit, as people write it.
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }
 
 fn cost(spent: &Spent) -> String {

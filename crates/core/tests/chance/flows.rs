@@ -57,7 +57,9 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
                 "verify = true",
                 "human = \"Well?\", auto = true",
                 "human = \"Well?\"",
-                "check = \"something\"",
+                "check = \"changes\"",
+                "check = \"guarded\"",
+                "check = \"new-tests\"",
             ]);
             let redo = match firsts.first() {
                 Some(first) if chance.one_in(4) => format!(", redo = \"{first}\""),

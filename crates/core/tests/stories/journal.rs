@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use forge_core::{
     Command, Input, Report, Run, decide,
     event::{
-        Answer, Approval, End, Event, FailureKind, Hold, Outcome, Question, Record, Ruling,
-        SentBack, Waiver, Why,
+        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, Question,
+        Receipt, Record, Ruling, SentBack, Waiver, Why,
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
@@ -18,10 +18,12 @@ use forge_core::{
 };
 
 use crate::world::{
-    World, attempt, finding, partial, person, red, revise, revises, start_of, writes,
+    World, attempt, finding, partial, person, recoded, red, revise, revises, rewritten, start_of,
+    writes,
 };
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v1.jsonl");
+const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v2.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -142,6 +144,75 @@ fn every_kind_of_fact_happens_in_the_example() {
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), KINDS);
 }
 
+/// Kinds that came with the second version of the journal.
+const NEW_KINDS: &[&str] = &["edited", "noticed", "run_rewound"];
+
+/// A run with all that the first version of the journal does not know.
+fn more_eventful() -> Vec<Record> {
+    let flow = r#"
+name = "more"
+[[stage]]
+name = "make"
+agent = "maker"
+writes = ["made.md"]
+rounds = 0
+gates = [{ check = "changes" }, { check = "guarded" }, { check = "new-tests" }, { verify = true }, { land = true }]
+[[stage]]
+name = "tell"
+agent = "writer"
+writes = ["summary.md"]
+"#;
+    let evidence = |colour| Evidence {
+        command: "cargo test".into(),
+        tree: "tree1".into(),
+        colour,
+        took_ms: Some(1_200),
+    };
+    let made = Receipt {
+        commit: Some("commit1".into()),
+        tree: Some("tree1".into()),
+        changed: vec!["src/a.rs".into()],
+        notes: vec!["it changed code, which its role does not".into()],
+        flaws: vec!["a file larger than the limit".into()],
+        ..Receipt::of(Spent::NOTHING)
+    };
+    let known = Evidence { took_ms: None, ..evidence(Colour::Green) };
+    let red = Receipt { evidence: vec![evidence(Colour::Red), known], ..made.clone() };
+    let merged = Receipt { head: Some("merge1".into()), ..made.clone() };
+    let mut world = World::of(start_of("more", &[("more", flow)], &[]))
+        .leaves("make#2", made)
+        .leaves("make#4/verify#1", red)
+        .leaves("make#4/land#1", merged);
+    world.start.base = Some("base".into());
+    world.start.base_branch = Some("main".into());
+    world.start.branch = Some("forge/queue".into());
+    let mut world = world.begin();
+    world.ends("make#1", Outcome::Deferred { until: 60_000, what: "r2 works on src".into() });
+    world.input_at(60_000, &Input::Tick).unwrap();
+    let what = "r2 works on src, too".into();
+    world.input(&Input::Report(Report::Noticed { unit: "make".parse().unwrap(), what })).unwrap();
+    world.end("make#2");
+    world.end("make#2/changes#1");
+    world.rules("make#2/guarded#1", revises(1));
+    world.edit("make", "made.md");
+    world.end("make#3/changes#1");
+    world.rules("make#3/guarded#1", revises(1));
+    world.try_edit("make", recoded()).unwrap();
+    world.end("make#4/changes#1");
+    world.rules("make#4/guarded#1", revises(1));
+    world.say(3, Answer::Approve, "the test was wrong");
+    world.rules("make#4/new-tests#1", Ruling::Unverified { what: "no new tests".into() });
+    world.say(4, Answer::Waive { gate: "new-tests".into() }, "nothing to test");
+    world.rules("make#4/verify#1", Ruling::Unverified { what: "no checks".into() });
+    world.say(5, Answer::Waive { gate: "verify".into() }, "by hand");
+    world.end("make#4/land#1");
+    world.end("tell#1");
+    world.is(&Phase::Over(End::Done));
+    let mut again = world.rewound("tell").unwrap();
+    again.go_on();
+    again.records()
+}
+
 /// Writes the example journal of this version, when it is asked to:
 /// `FORGE_WRITE_JOURNAL=1 cargo test -p forge-core --test stories example_journal`.
 ///
@@ -150,9 +221,10 @@ fn every_kind_of_fact_happens_in_the_example() {
 #[test]
 fn the_example_journal_is_written_only_on_demand() {
     if std::env::var_os("FORGE_WRITE_JOURNAL").is_some() {
+        let records = more_eventful();
         let lines: Vec<String> =
-            journal().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
-        std::fs::write(V1, lines.join("\n") + "\n").unwrap();
+            records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+        std::fs::write(V2, lines.join("\n") + "\n").unwrap();
     }
 }
 
@@ -181,12 +253,61 @@ fn the_journal_of_version_1_can_be_read_and_folded_for_ever() {
 }
 
 #[test]
+fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V2).unwrap();
+    let mut run = Run::new();
+    let mut kinds = BTreeSet::new();
+    let mut said = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.take(&record);
+        kinds.extend(record.facts.iter().map(kind));
+        said.extend(record.facts.iter().map(sentence));
+    }
+    for kind in NEW_KINDS {
+        assert!(kinds.contains(*kind), "{kind}");
+    }
+    assert_eq!(run.phase(), &Phase::Over(End::Done));
+    assert_eq!(run.head(), Some("merge1"));
+    assert_eq!(run.law().start.branch.as_deref(), Some("forge/queue"));
+    assert_eq!(run.law().start.base_branch.as_deref(), Some("main"));
+    let make = run.unit(&"make".parse().unwrap());
+    assert_eq!((make.attempt, make.landed.as_deref()), (4, Some("commit1")));
+    assert_eq!(run.unit(&"tell".parse().unwrap()).attempt, 1);
+    assert_eq!(run.evidence("tree1", "cargo test"), Some(Colour::Green));
+    for line in [
+        "make#1 waits: r2 works on src",
+        "make: r2 works on src, too",
+        "eve changed `made.md` by hand as make#3: it was wrong",
+        "eve changed the code (by-hand) by hand as make#4: it was wrong",
+        "make: guarded passed by the answer to Q3",
+        "make#4/verify#1 cannot prove it: no checks",
+        "make: verify waived by the answer to Q5",
+        "make landed: commit1 merged as merge1",
+        "eve rewound 20261115-queue-aaaa to tell; what is above is shared with it",
+    ] {
+        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+    }
+}
+
+#[test]
+fn the_two_examples_hold_every_kind_of_fact() {
+    let both = journal().into_iter().chain(more_eventful());
+    let kinds: BTreeSet<String> = both.flat_map(|record| record.facts).map(|f| kind(&f)).collect();
+    let mut all: Vec<&str> = KINDS.iter().chain(NEW_KINDS).copied().collect();
+    all.sort_unstable();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
+}
+
+#[test]
 fn every_fact_can_be_written_and_read_back() {
     let unit: UnitId = "build.T1/make".parse().unwrap();
     let judgement: JudgementId = "build.T1/make#1/critic#2".parse().unwrap();
     let by = person("ada");
     let question = QuestionId(3);
-    let mut all: Vec<Event> = journal().into_iter().flat_map(|record| record.facts).collect();
+    let both = journal().into_iter().chain(more_eventful());
+    let mut all: Vec<Event> = both.flat_map(|record| record.facts).collect();
     let held = |hold| Event::RunHeld { hold };
     all.extend([
         held(Hold::Interrupted { by: by.clone() }),
@@ -199,9 +320,11 @@ fn every_fact_can_be_written_and_read_back() {
     all.extend([
         ended(Outcome::Blocked { class: BlockerClass::ContextOverflow, what: "x".into() }),
         ended(Outcome::Fault { class: FaultClass::TooMuchOutput, what: "x".into() }),
+        ended(Outcome::Fault { class: FaultClass::NoWorkspace, what: "x".into() }),
+        ended(Outcome::Deferred { until: 7, what: "x".into() }),
         ended(Outcome::Interrupted),
     ]);
-    let receipt = forge_core::event::Receipt::of(Spent::UNKNOWN);
+    let receipt = Receipt::of(Spent::UNKNOWN);
     let judged =
         |ruling| Event::Judged { judgement: judgement.clone(), ruling, receipt: receipt.clone() };
     let severity = forge_core::verdict::Severity::Critical;
@@ -210,6 +333,7 @@ fn every_fact_can_be_written_and_read_back() {
         judged(Ruling::Verdict(Verdict::Pass { findings: vec![finding(severity, "x")] })),
         judged(Ruling::Verdict(revise(2))),
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
+        judged(Ruling::Unverified { what: "x".into() }),
         judged(Ruling::Limited { until: 7 }),
         judged(Ruling::Lost),
         judged(Ruling::Interrupted),
@@ -234,6 +358,8 @@ fn every_fact_can_be_written_and_read_back() {
         asked(Why::DoesNotLand),
         asked(Why::LandedAlready),
         asked(Why::NothingToRedo),
+        asked(Why::Unverified { what: "x".into() }),
+        asked(Why::Guarded),
     ]);
     let reopened =
         |by| Event::UnitReopened { unit: unit.clone(), by, findings: vec![], words: String::new() };
@@ -241,6 +367,19 @@ fn every_fact_can_be_written_and_read_back() {
         reopened(SentBack::Landing),
         reopened(SentBack::Resumed),
         Event::GatePassed { unit: unit.clone(), gate: "g".into(), by: Approval::Automatic },
+        Event::Noticed { unit: unit.clone(), what: "x".into() },
+        Event::Edited {
+            attempt: attempt("s#2"),
+            edit: rewritten("s.md"),
+            by: by.clone(),
+            why: "x".into(),
+        },
+        Event::RunRewound {
+            from: "r".into(),
+            unit: unit.clone(),
+            branch: Some("forge/other".into()),
+            by: by.clone(),
+        },
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::Advisory },
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::RoundsUsedUp },
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::NotShrinking },
@@ -260,7 +399,7 @@ fn every_fact_can_be_written_and_read_back() {
 
 #[test]
 fn names_can_be_read_back_from_what_they_print() {
-    for name in ["s#1", "build.T2/make#3", "build.T2/make#3/critic#1", "a.B/c.D/e#1/f#2"] {
+    for name in ["s#1", "build.T2/make#4", "build.T2/make#4/critic#1", "a.B/c.D/e#1/f#2"] {
         assert_eq!(name.parse::<CallId>().unwrap().to_string(), name);
     }
     for wrong in

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Effect, Run,
-    event::{End, Event, Record},
-    flow::{Check, Work, firsts},
-    id::{CallId, JudgementId, Scope, UnitId},
+    claim::claims,
+    event::{Answer, Approval, End, Event, Record, Ruling, Waiver},
+    flow::{Auto, BuiltIn, Check, Gate, Weight, Work, firsts},
+    id::{CallId, JudgementId, QuestionId, Scope, UnitId},
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
     run::{Look, Phase, Standing, State},
+    verdict::Verdict,
     wanted,
 };
 
@@ -29,6 +31,12 @@ pub(crate) struct Watch {
     tokens: Tokens,
     landed: BTreeSet<UnitId>,
     settled: BTreeSet<CallId>,
+    /// Gates that said no to the latest attempt at a unit, and were not passed since.
+    said_no: BTreeSet<(UnitId, String)>,
+    /// Gates that could not prove the latest attempt at a unit.
+    unproved: BTreeSet<(UnitId, String)>,
+    answers: BTreeMap<QuestionId, Answer>,
+    head: Option<String>,
     /// Whether a call has cost more than was held back for it, or a cap was set anew.
     excused: bool,
 }
@@ -54,13 +62,19 @@ impl Watch {
             let state = run.unit(unit).state;
             assert_eq!(state, State::Accepted, "{unit} has landed and was reset");
         }
+        if run.is_started() {
+            let head = self.head.as_ref().or(run.law().start.base.as_ref());
+            assert_eq!(run.head(), head.map(String::as_str), "only landing moves the result");
+        }
         check(run);
     }
 
     fn fact(&mut self, phase: &mut Phase, fact: &Event, run: &Run) {
         if let Phase::Over(end) = phase {
             let may_be = match fact {
-                Event::CallSettled { .. } | Event::EffectDone { .. } => true,
+                Event::CallSettled { .. } | Event::EffectDone { .. } | Event::Noticed { .. } => {
+                    true
+                }
                 Event::RunResumed { .. }
                 | Event::BudgetRaised { .. }
                 | Event::RunEnded { end: End::Abandoned } => {
@@ -79,6 +93,7 @@ impl Watch {
                 assert_eq!(*phase, Phase::Going, "{attempt} started in a run that is held");
                 let last = self.attempts.insert(attempt.unit.clone(), attempt.number);
                 assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
+                self.begins_anew(&attempt.unit);
                 if let Some(call) = call {
                     self.started(CallId::Attempt(attempt.clone()), call.ordinal, call.reserved);
                 }
@@ -93,8 +108,28 @@ impl Watch {
             Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
                 self.settled(&CallId::Attempt(attempt.clone()), &receipt.spent);
             }
-            Event::Judged { judgement, receipt, .. } => {
+            Event::Judged { judgement, receipt, ruling } => {
                 self.settled(&CallId::Judgement(judgement.clone()), &receipt.spent);
+                self.ruled(judgement, ruling);
+            }
+            Event::Edited { attempt, .. } => {
+                assert!(!self.landed.contains(&attempt.unit), "{attempt} changes what has landed");
+                let last = self.attempts.insert(attempt.unit.clone(), attempt.number);
+                assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
+                self.begins_anew(&attempt.unit);
+            }
+            Event::Answered { question, answer, .. } => {
+                self.answers.insert(*question, answer.clone());
+            }
+            Event::GatePassed { unit, gate, by } => {
+                may_pass(run, unit, gate, *by);
+                self.said_no.remove(&(unit.clone(), gate.clone()));
+                assert!(!self.unproved.contains(&(unit.clone(), gate.clone())), "{unit}: {gate}");
+            }
+            Event::GateWaived { unit, gate, why } => self.waived(run, unit, gate, *why),
+            Event::UnitAccepted { unit } => {
+                let open = self.said_no.iter().find(|(of, _)| of == unit);
+                assert_eq!(open, None, "{unit} is good although a gate said no");
             }
             Event::CallSettled { call, spent } => self.settled(call, spent),
             Event::QuestionAsked(question) => {
@@ -106,11 +141,54 @@ impl Watch {
                 assert!(!question.options.is_empty());
                 self.last_question += 1;
             }
-            Event::Landed { unit, .. } => {
+            Event::Landed { unit, commit, head, .. } => {
                 assert!(self.landed.insert(unit.clone()), "{unit} landed twice");
+                self.head = Some(head.as_ref().unwrap_or(commit).clone());
             }
             _ => {}
         }
+    }
+
+    fn begins_anew(&mut self, unit: &UnitId) {
+        self.said_no.retain(|(of, _)| of != unit);
+        self.unproved.retain(|(of, _)| of != unit);
+    }
+
+    fn ruled(&mut self, judgement: &JudgementId, ruling: &Ruling) {
+        let place = (judgement.attempt.unit.clone(), judgement.gate.clone());
+        match ruling {
+            Ruling::Verdict(Verdict::Pass { .. }) => {
+                self.said_no.remove(&place);
+            }
+            Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. }) => {
+                self.said_no.insert(place);
+            }
+            Ruling::Unverified { .. } => {
+                self.said_no.insert(place.clone());
+                self.unproved.insert(place);
+            }
+            Ruling::Fault { .. } | Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {}
+        }
+    }
+
+    /// What proves something, and what could not be proved, is waived by its name only.
+    fn waived(&mut self, run: &Run, unit: &UnitId, gate: &str, why: Waiver) {
+        let place = (unit.clone(), gate.to_owned());
+        let gate = gate_of(run, unit, gate);
+        let is_unproved = self.unproved.remove(&place);
+        if gate.is_proof() || is_unproved {
+            match why {
+                Waiver::Person { question } => {
+                    let said = Answer::Waive { gate: gate.name.clone() };
+                    assert_eq!(self.answers.get(&question), Some(&said), "{unit}: {}", gate.name);
+                }
+                Waiver::Advisory => assert_eq!(gate.weight, Weight::Advisory, "{unit}"),
+                Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
+                    panic!("{unit}: `{}` was waived by nobody", gate.name)
+                }
+            }
+        }
+        self.said_no.remove(&place);
     }
 
     fn started(&mut self, call: CallId, ordinal: u32, reserved: Option<Money>) {
@@ -136,6 +214,43 @@ impl Watch {
             }
         }
     }
+}
+
+fn gate_of<'a>(run: &'a Run, unit: &UnitId, name: &str) -> &'a Gate {
+    let stages = run.law().flow.table(&unit.scope);
+    let stage = stages.iter().find(|stage| stage.name == unit.stage).unwrap();
+    &stage.gates[stage.gate(name).unwrap()]
+}
+
+/// Only a checkpoint and guarded files are passed by approval, and only the former by itself.
+fn may_pass(run: &Run, unit: &UnitId, gate: &str, by: Approval) {
+    let check = &gate_of(run, unit, gate).check;
+    let may = match (check, by) {
+        (Check::Human { .. }, Approval::Person { .. })
+        | (Check::BuiltIn { check: BuiltIn::Guarded }, Approval::Person { .. }) => true,
+        (Check::Human { auto, .. }, Approval::Automatic) => *auto == Auto::Allowed,
+        (_, _) => false,
+    };
+    assert!(may, "{unit}: `{gate}` was passed by approval: {by:?}");
+}
+
+/// Takes a whole journal in, and looks at it. Where a run was rewound, the record before may be
+/// the beginning of a decision only, and is looked at together with what follows.
+pub(crate) fn watched(records: &[Record]) -> (Run, Watch) {
+    let (mut run, mut watch) = (Run::new(), Watch::default());
+    let mut facts = Vec::new();
+    let mut before = run.phase().clone();
+    for (n, record) in records.iter().enumerate() {
+        run.take(record);
+        facts.extend(record.facts.iter().cloned());
+        let next = records.get(n + 1).and_then(|next| next.facts.first());
+        if !matches!(next, Some(Event::RunRewound { .. })) {
+            let whole = Record { at: record.at, facts: std::mem::take(&mut facts) };
+            watch.saw(&before, &whole, &run);
+            before = run.phase().clone();
+        }
+    }
+    (run, watch)
 }
 
 /// Nobody who came to land earlier, and could, still waits.
@@ -211,6 +326,11 @@ pub(crate) fn check(run: &Run) {
                 assert!(!overlap(a, b), "{} and {} write the same place", a.id, b.id);
             }
         }
+    }
+    for claim in claims(run) {
+        assert_eq!(run.item(&claim.scope).map(|item| &item.writes), {
+            (!claim.scope.is_root()).then_some(&claim.writes)
+        });
     }
     let effects = wanted(run);
     let unique: BTreeSet<&Effect> = effects.iter().collect();

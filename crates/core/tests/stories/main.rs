@@ -7,6 +7,9 @@
 mod law;
 mod world;
 
+mod claims;
+mod code;
+mod edits;
 mod failures;
 mod feature;
 mod flows;
@@ -17,7 +20,9 @@ mod lists;
 mod milestone;
 mod money;
 mod people;
+mod proofs;
 mod reading;
+mod rewinds;
 mod rounds;
 mod sprint;
 mod time;

@@ -289,6 +289,25 @@ fn every_refusal_says_what_and_why() {
         said(Refusal::WordsMissing),
         "sending work back needs words: say what should change"
     );
+    let unit = || "build.T2/make".parse().unwrap();
+    assert_eq!(said(Refusal::NoSuchUnit(unit())), "there is no unit `build.T2/make` in this run");
+    assert_eq!(
+        said(Refusal::UnderWay(unit())),
+        "somebody works on `build.T2/make`; pause or stop the run first"
+    );
+    assert_eq!(
+        said(Refusal::NothingToEdit(unit())),
+        "no agent left anything at `build.T2/make` that could be changed by hand"
+    );
+    assert_eq!(
+        said(Refusal::NotItsTurn(unit())),
+        "what comes before `build.T2/make` is not over; wait for it, then change it"
+    );
+    assert_eq!(
+        said(Refusal::Landed(unit())),
+        "what followed from `build.T2/make` has landed, and that is never reopened"
+    );
+    assert_eq!(said(Refusal::WhyMissing), "changing something by hand needs a reason");
     assert_eq!(
         said(Refusal::BudgetTooLow { committed: Money(2_500_000) }),
         "the new budget must be above $2.50, which is spent or held back"
@@ -314,6 +333,8 @@ agent = "l"
 gates = [{ review = "late", redo = "make" }]
 "#;
     let no_person = flow.replace(", { human = \"Good?\", redo = \"make\" }", "");
+    let guarded = flow.replace("{ review = \"critic\" }", "{ check = \"guarded\" }");
+    let unverified = Ruling::Unverified { what: "no checks".into() };
     let asked = || World::small(flow);
     let alone = || World::small(&no_person);
     let blocked = Outcome::Blocked { class: BlockerClass::ToolingFailure, what: "x".into() };
@@ -357,6 +378,9 @@ gates = [{ review = "late", redo = "make" }]
             alone().verdict("make#1/land#1", revise(1)).verdict("make#2/land#1", revise(1)),
         ),
         ("landed already", alone().verdict(&late(1), revise(1))),
+        ("unverified", asked().ruling("make#1/verify#1", unverified.clone())),
+        ("unverified review", asked().ruling("make#1/critic#1", unverified)),
+        ("guarded", World::small(&guarded).verdict("make#1/guarded#1", revise(1))),
     ]
 }
 
@@ -381,7 +405,9 @@ fn every_question_can_be_answered_in_every_way_it_offers() {
             let round = world.unit("make").round;
             world.say(1, answer, "as I say");
             let line = match choice {
-                Choice::Approve if name == "checkpoint" => "passed by the answer to Q1",
+                Choice::Approve if ["checkpoint", "guarded"].contains(&name) => {
+                    "passed by the answer to Q1"
+                }
                 Choice::Approve | Choice::Waive => "waived by the answer to Q1",
                 Choice::Revise => "sent back by the answer to Q1: as I say",
                 Choice::Retry => "started",

@@ -9,19 +9,20 @@ use std::collections::BTreeMap;
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Call, Choice, Event, Limits, Outcome, Person, Receipt, Record,
-        Ruling, Start,
+        Answer, Approvals, Blob, Call, Choice, Edit, Event, Limits, Outcome, Person, Receipt,
+        Record, Ruling, Start,
     },
     flow::Check,
     id::{AttemptId, CallId, JudgementId, QuestionId},
     item::Item,
     money::{Cost, Money, Spent, Tokens},
+    rewind::rewind,
     run::{Phase, Unit},
     verdict::{Finding, Proof, Severity, Verdict},
     view, wanted,
 };
 
-use crate::law::Watch;
+use crate::law::{Watch, watched};
 
 pub(crate) const FEATURE: &str = include_str!("../flows/feature.toml");
 pub(crate) const SPRINT: &str = include_str!("../flows/sprint.toml");
@@ -41,6 +42,8 @@ pub(crate) struct World {
     outcomes: BTreeMap<String, Outcome>,
     rulings: BTreeMap<String, Ruling>,
     costs: BTreeMap<String, Cost>,
+    /// What a call leaves behind besides its price.
+    left: BTreeMap<String, Receipt>,
     /// By attempt, or by unit for all its attempts.
     lists: BTreeMap<String, Vec<Item>>,
     answers: BTreeMap<u32, (Answer, String)>,
@@ -67,6 +70,8 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         roles: BTreeMap::new(),
         instructions: None,
         base: None,
+        base_branch: None,
+        branch: None,
         version: "0.1.0".to_owned(),
         by: person("ada"),
     }
@@ -81,6 +86,7 @@ impl World {
             outcomes: BTreeMap::new(),
             rulings: BTreeMap::new(),
             costs: BTreeMap::new(),
+            left: BTreeMap::new(),
             lists: BTreeMap::new(),
             answers: BTreeMap::new(),
             watch: Watch::default(),
@@ -140,6 +146,12 @@ impl World {
         self
     }
 
+    /// What a call leaves behind besides its price.
+    pub(crate) fn leaves(mut self, call: &str, left: Receipt) -> Self {
+        self.left.insert(call.to_owned(), left);
+        self
+    }
+
     pub(crate) fn list(mut self, by: &str, items: Vec<Item>) -> Self {
         self.lists.insert(by.to_owned(), items);
         self
@@ -184,10 +196,7 @@ impl World {
         let record = decide(&self.run, at, input)?;
         assert_eq!(Ok(&record), decide(&self.run, at, input).as_ref(), "deciding is no function");
         if !record.facts.is_empty() {
-            let before = self.run.phase().clone();
-            self.run.take(&record);
-            self.journal.push(serde_json::to_string(&record).unwrap());
-            self.watch.saw(&before, &record, &self.run);
+            self.take(&record);
         }
         Ok(record)
     }
@@ -196,7 +205,7 @@ impl World {
     pub(crate) fn report(&mut self, report: Report) -> Record {
         let input = Input::Report(report);
         let record = self.input(&input).unwrap();
-        let again = decide(&self.run, self.now(), &input).unwrap();
+        let again = decide(&self.run, self.run.now(), &input).unwrap();
         assert_eq!(again.facts, [], "a report counted twice");
         record
     }
@@ -256,6 +265,45 @@ impl World {
         self.command(Command::Answer { question, answer, words, by })
     }
 
+    /// Changes an artifact by hand.
+    pub(crate) fn edit(&mut self, unit: &str, name: &str) -> Record {
+        self.try_edit(unit, rewritten(name)).unwrap()
+    }
+
+    pub(crate) fn try_edit(&mut self, unit: &str, edit: Edit) -> Result<Record, Refusal> {
+        let (unit, why, by) = (unit.parse().unwrap(), "it was wrong".to_owned(), person("eve"));
+        self.command(Command::Edit { unit, edit, why, by })
+    }
+
+    /// Another run that goes another way from the first attempt at a unit.
+    pub(crate) fn rewound(&self, unit: &str) -> Option<Self> {
+        let records = self.records();
+        let unit = unit.parse().unwrap();
+        let shared = rewind(&records, "20261115-queue-aaaa", &unit, self.now(), &person("eve"))?;
+        let (run, watch) = watched(&shared);
+        let lines = shared.iter().map(|record| serde_json::to_string(record).unwrap());
+        Some(Self { run, watch, journal: lines.collect(), ..self.clone() })
+    }
+
+    /// The same world after its first records.
+    pub(crate) fn cut(&self, kept: usize) -> Self {
+        let mut cut =
+            Self { run: Run::new(), journal: Vec::new(), watch: Watch::default(), ..self.clone() };
+        self.records().iter().take(kept).for_each(|record| cut.take(record));
+        cut
+    }
+
+    fn take(&mut self, record: &Record) {
+        let before = self.run.phase().clone();
+        self.run.take(record);
+        self.watch.saw(&before, record, &self.run);
+        self.journal.push(serde_json::to_string(record).unwrap());
+    }
+
+    pub(crate) fn records(&self) -> Vec<Record> {
+        self.journal.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// The report that a call makes, as the script says.
     pub(crate) fn response(&self, call: &CallId) -> Report {
         let name = call.to_string();
@@ -265,7 +313,8 @@ impl World {
         let default = if is_free { Cost::Known(Money(0)) } else { Cost::Known(Money(20_000)) };
         let cost = self.costs.get(&name).copied().unwrap_or(default);
         let spent = Spent { cost, tokens: Tokens { input: 10, output: 1, ..Tokens::default() } };
-        let mut receipt = Receipt::of(spent);
+        let left = self.left.get(&name).cloned();
+        let mut receipt = left.map_or_else(|| Receipt::of(spent), |left| Receipt { spent, ..left });
         match call {
             CallId::Attempt(attempt) => {
                 let unit = attempt.unit.to_string();
@@ -283,7 +332,7 @@ impl World {
                     let stage = self.run.stage(call.unit());
                     let gate = &stage.gates[stage.gate(&judgement.gate).unwrap()];
                     receipt.artifacts = written(&gate.writes, call);
-                    if gate.check == Check::Land {
+                    if gate.check == Check::Land && receipt.commit.is_none() {
                         receipt.commit = Some(format!("commit-of-{}", judgement.attempt.unit));
                         receipt.tree = Some("tree".to_owned());
                     }
@@ -337,6 +386,16 @@ impl World {
             }
         }
         panic!("the run never ends");
+    }
+
+    /// Goes on, and lets the calls end that no longer matter.
+    pub(crate) fn go_to_the_end(&mut self) {
+        self.go_on();
+        let wanted = self.wanted();
+        for call in self.calls().iter().filter(|call| !wanted.contains(call)) {
+            self.end(call);
+        }
+        self.go_on();
     }
 
     fn respond(&self, effect: &Effect) -> Option<(Time, Input)> {
@@ -446,14 +505,7 @@ impl World {
         let whole = self.clone().told();
         assert!(whole.journal.len() > 3);
         for kept in 0..whole.journal.len() {
-            let mut again = self.clone();
-            for line in &whole.journal[..kept] {
-                let record: Record = serde_json::from_str(line).unwrap();
-                let before = again.run.phase().clone();
-                again.run.take(&record);
-                again.watch.saw(&before, &record, &again.run);
-                again.journal.push(line.clone());
-            }
+            let mut again = whole.cut(kept);
             if kept == 0 {
                 again = again.begin();
             }
@@ -467,6 +519,16 @@ fn written(names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
     let scope = &call.unit().scope;
     let name = |name: &String| forge_core::reading::artifact_name(name, scope);
     names.iter().map(|n| (name(n), Blob(format!("{} by {call}", name(n))))).collect()
+}
+
+/// A new content for an artifact.
+pub(crate) fn rewritten(name: &str) -> Edit {
+    Edit::Artifact { name: name.to_owned(), content: Blob("by hand".to_owned()) }
+}
+
+/// A new commit for the code.
+pub(crate) fn recoded() -> Edit {
+    Edit::Code { commit: "by-hand".to_owned(), tree: "tree-by-hand".to_owned() }
 }
 
 pub(crate) fn item(id: &str) -> Item {

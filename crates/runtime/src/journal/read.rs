@@ -87,6 +87,15 @@ impl Store {
         })
     }
 
+    /// The rows that say this somewhere.
+    pub fn rows_with(&self, text: &str) -> Result<Vec<RunRow>, StoreError> {
+        self.look(None, |snapshot| {
+            let mut statement = snapshot.prepare(&format!("{ROW} WHERE instr(row, ?1) > 0"))?;
+            let found = statement.query_map([text], marked_row)?;
+            found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()
+        })
+    }
+
     /// Looks at everything: structure, rows, and every chain. For `doctor`.
     pub fn check(&self) -> Result<Checked, StoreError> {
         self.look(None, |snapshot| {

@@ -110,18 +110,35 @@ impl Store {
         body: &str,
         row: &str,
     ) -> Result<Writer, StoreError> {
+        self.begin_run_with(lock, &[(at, body.to_owned())], row)
+    }
+
+    /// Begins a run with its first records, all of them or none: each with its time and its body.
+    pub fn begin_run_with(
+        &mut self,
+        lock: RunLock,
+        first: &[(u64, String)],
+        row: &str,
+    ) -> Result<Writer, StoreError> {
         assert_eq!(lock.dir(), self.dir, "a run is locked where its journal is");
-        assert_one_line(body);
         let run = lock.run().to_owned();
-        let numbers = Numbers { seq: 1, at, epoch: 1 };
-        let record = Record::follow(GENESIS, &run, numbers, body);
+        let mut records: Vec<Record> = Vec::with_capacity(first.len());
+        for ((at, body), seq) in first.iter().zip(1..) {
+            assert_one_line(body);
+            let head = records.last().map_or(GENESIS, |record| record.sum.as_str());
+            let numbers = Numbers { seq, at: *at, epoch: 1 };
+            records.push(Record::follow(head, &run, numbers, body));
+        }
+        let last = records.last().expect("a run begins with a record").clone();
         self.look_over(&run)?;
         self.write(Some(&run), |transaction| {
             if find_row(transaction, &run)?.is_some() {
                 return Err(StoreError::RunExists { run: run.clone() }.into());
             }
-            insert(transaction, &run, &record)?;
-            let row = RunRow::after(&run, &record, row);
+            for record in &records {
+                insert(transaction, &run, record)?;
+            }
+            let row = RunRow::after(&run, &last, row);
             transaction.execute(
                 "INSERT INTO runs (run, epoch, seq, head, at, row, mark)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -132,7 +149,7 @@ impl Store {
             let sql = "UPDATE totals SET runs = ?1, mark = ?2 WHERE id = 1";
             exactly_one(transaction.execute(sql, params![runs + 1, mark])?)
         })?;
-        Ok(Writer { lock, epoch: 1, seq: 1, at, head: record.sum })
+        Ok(Writer { lock, epoch: 1, seq: last.seq, at: last.at, head: last.sum })
     }
 
     /// Takes a run over: from here on nobody else's writer counts. The records are still to be

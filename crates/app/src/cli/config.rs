@@ -1,0 +1,282 @@
+//! `forge config`: what is set, who set it, and what the repository may run here.
+//!
+//! Also here: how a person is asked about the commands of a repository. What is set, and what was
+//! allowed, is known to the runtime.
+
+use std::{
+    io::{self, BufRead, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Args, Subcommand};
+use forge_core::view::Standing;
+use forge_runtime::{
+    Trouble,
+    catalog::Catalog,
+    doors::{Doors, person},
+    home,
+    settings::{self, Explained, SettingRow, edit},
+    trust,
+};
+
+use super::{doors, say_json};
+use crate::screen;
+
+/// Show and change what is set, and allow what a repository runs
+#[derive(Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List all keys, with what counts and who says so
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain one key: what it is, who says what, and who wins
+    Explain {
+        /// The key, such as limits.budget
+        key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set a key in forge.toml, or in a file of your own
+    Set {
+        /// The key, such as limits.budget
+        key: String,
+        /// The value; a list is written as in TOML
+        value: String,
+        /// In forge.local.toml: for you, in this checkout
+        #[arg(long, conflicts_with = "user")]
+        local: bool,
+        /// In your own configuration: for you, everywhere
+        #[arg(long)]
+        user: bool,
+    },
+    /// Print the JSON Schema of forge.toml, for editors
+    Schema,
+    /// Allow the commands that this repository makes Forge run
+    Approve {
+        /// The flow whose commands are allowed, too
+        #[arg(long, default_value = "draft", value_name = "NAME")]
+        flow: String,
+    },
+}
+
+/// The width of the longest name of a layer.
+const WHO_WIDTH: usize = "environment".len();
+
+/// Which file is changed.
+#[derive(Clone, Copy)]
+enum Target {
+    Repo,
+    Local,
+    User,
+}
+
+/// What a person says about the commands of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// They may be run.
+    Given,
+    /// They may not.
+    Refused,
+    /// There is no terminal to ask at.
+    NobodyToAsk,
+}
+
+impl Config {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        match self.what {
+            What::List { json } => list(json)?,
+            What::Explain { key, json } => explain(&key, json)?,
+            What::Set { key, value, local, user } => {
+                let target = match (local, user) {
+                    (true, _) => Target::Local,
+                    (false, true) => Target::User,
+                    (false, false) => Target::Repo,
+                };
+                set(target, &key, &value)?;
+            }
+            What::Schema => say_json(&settings::schema()),
+            What::Approve { flow } => return approve(&flow),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn list(json: bool) -> Result<(), Trouble> {
+    let settings = doors()?.settings()?;
+    let rows = settings.list();
+    if json {
+        say_json(&rows);
+        return Ok(());
+    }
+    let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
+    for row in &rows {
+        let (value, who) = (value(row), row.layer.map_or("", settings::Layer::word));
+        let room = screen::width().saturating_sub(widest + 2 + 2 + WHO_WIDTH);
+        let line = format!("{:<widest$}  {:<room$}  {who}", row.key, screen::cut(&value, room));
+        let line = line.trim_end();
+        if row.layer.is_none_or(|layer| layer == settings::Layer::Shipped) {
+            screen::say_in_grey(line);
+        } else {
+            screen::say(line);
+        }
+    }
+    notes(&settings.notes());
+    Ok(())
+}
+
+fn explain(key: &str, json: bool) -> Result<(), Trouble> {
+    let explained = doors()?.settings()?.explain(key)?;
+    if json {
+        say_json(&explained);
+        return Ok(());
+    }
+    let Explained { row, may_be, variable, said, notes: all } = &explained;
+    screen::say(&format!("{} = {}", row.key, value(row)));
+    screen::say(&format!("  {}; {may_be}", row.about));
+    let widest = said.iter().map(|said| said.place.chars().count()).max().unwrap_or_default();
+    for (position, said) in said.iter().enumerate() {
+        let mark = if position == 0 { ">" } else { " " };
+        let word = said.layer.word();
+        let line = format!("{mark} {word:<11}  {:<widest$}  {}", said.place, said.value);
+        if position == 0 {
+            screen::say(&line);
+        } else {
+            screen::say_in_grey(&line);
+        }
+    }
+    if said.is_empty() {
+        screen::say("  nobody says anything about it");
+    }
+    screen::say_in_grey(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
+    notes(all);
+    Ok(())
+}
+
+fn value(row: &SettingRow) -> String {
+    row.value.as_ref().map_or_else(|| "not set".to_owned(), ToString::to_string)
+}
+
+fn notes(notes: &[String]) {
+    for note in notes {
+        screen::say(&screen::wrap(&format!("note: {note}"), 6, screen::width()));
+    }
+}
+
+fn set(target: Target, key: &str, words: &str) -> Result<(), Trouble> {
+    let path = match target {
+        Target::User => home::config_dir()?.join(settings::USER_FILE),
+        Target::Repo => top(&doors()?)?.join(settings::FILE),
+        Target::Local => top(&doors()?)?.join(settings::LOCAL_FILE),
+    };
+    let change = edit::set(&path, key, words)?;
+    screen::say(&format!("{}: {} = {}", path.display(), change.key.name(), change.value));
+    match (target, change.file) {
+        (Target::Local, edit::FileWas::Missing) => {
+            screen::say(&format!("keep it out of git: add {} to .gitignore", settings::LOCAL_FILE));
+        }
+        (Target::Repo, edit::FileWas::There | edit::FileWas::Missing) => {
+            screen::say("commit it: a run reads it from the commit that it starts from");
+        }
+        (Target::Local, edit::FileWas::There)
+        | (Target::User, edit::FileWas::There | edit::FileWas::Missing) => {}
+    }
+    // Who is overruled wants to know it now, and not when nothing has changed.
+    if let Ok(doors) = doors()
+        && let Ok(settings) = doors.settings()
+    {
+        let row = settings.explain(change.key.name())?.row;
+        if row.value.as_ref() != Some(&change.value) {
+            let place = row.place.unwrap_or_default();
+            screen::say(&format!("note: {place} says otherwise, and wins"));
+        }
+        notes(&settings.notes());
+    }
+    Ok(())
+}
+
+fn top(doors: &Doors) -> Result<PathBuf, Trouble> {
+    doors.home.repository.top.clone().ok_or_else(|| {
+        let what = "a bare repository has no checkout to write settings in";
+        Trouble::usage(what, "forge config set KEY VALUE --user")
+    })
+}
+
+fn approve(flow: &str) -> Result<ExitCode, Trouble> {
+    // What is allowed is what a run would use, and that is what is committed.
+    let doors = doors()?;
+    let base = doors.home.repository.head();
+    let found = Catalog::at(&doors.home.repository, base.as_deref()).flow(flow)?;
+    let settings = doors.settings_at(base.as_deref())?;
+    let unapproved = doors.unapproved(&settings, &found)?;
+    if unapproved.is_empty() {
+        screen::say(if trust::commands(&settings, &found).is_empty() {
+            "this repository makes Forge run no commands; there is nothing to allow"
+        } else {
+            "all commands of this repository are allowed already"
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    match ask(&unapproved) {
+        // Whoever calls this without a terminal has said it by name.
+        Consent::Given | Consent::NobodyToAsk => {
+            let path = doors.trust()?.approve(&unapproved, &person())?;
+            screen::say(&format!("allowed; to take it back, remove {}", path.display()));
+            Ok(ExitCode::SUCCESS)
+        }
+        Consent::Refused => {
+            screen::say("nothing is allowed");
+            Ok(ExitCode::from(Standing::Waiting.exit_code()))
+        }
+    }
+}
+
+/// Shows the commands of a repository and asks about them, if there is somebody to ask. Nothing of
+/// this is data.
+pub(crate) fn ask(commands: &[String]) -> Consent {
+    screen::warn("this repository makes Forge run, on this machine and as you:");
+    for command in commands {
+        for (position, line) in screen::harmless(command).lines().enumerate() {
+            screen::warn(&format!("  {} {line}", if position == 0 { "$" } else { ">" }));
+        }
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Consent::NobodyToAsk;
+    }
+    screen::warn("allow these commands? [y/N]");
+    answer(&mut io::stdin().lock())
+}
+
+/// Only a clear yes is one.
+fn answer(input: &mut impl BufRead) -> Consent {
+    let mut line = String::new();
+    match input.read_line(&mut line) {
+        Ok(_) if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) => Consent::Given,
+        Ok(_) | Err(_) => Consent::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        for yes in ["y\n", "Y\n", "yes\n", " YES \n", "y"] {
+            assert_eq!(answer(&mut yes.as_bytes()), Consent::Given, "{yes:?}");
+        }
+        for no in ["", "\n", "n\n", "yep\n", "no yes\n", "\u{1b}y\n"] {
+            assert_eq!(answer(&mut no.as_bytes()), Consent::Refused, "{no:?}");
+        }
+        assert_eq!(answer(&mut &b"y\xff\n"[..]), Consent::Refused);
+    }
+}

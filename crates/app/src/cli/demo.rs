@@ -1,0 +1,93 @@
+//! `forge demo`: a small real project, and a run on it with the scripted agent.
+//!
+//! What it says about the run is read from the journal, as `forge run` and `forge show` do it.
+
+use std::{cell::RefCell, collections::BTreeMap, env, fs, path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use forge_core::{
+    event::{Approvals, Record},
+    view::Standing,
+};
+use forge_runtime::{
+    Trouble, demo,
+    doors::{Doors, refuse_agents},
+    home::new_run_id,
+    start::{Allowed, Request},
+};
+
+use super::{
+    run::{Form, leave},
+    show,
+};
+use crate::screen;
+
+/// Show Forge at work on a small real project, with a scripted agent
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Keep it all in this folder, which must be empty or not there yet
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Demo {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        refuse_agents()?;
+        let temporary = env::temp_dir().join(format!("forge-demo-{}", new_run_id("")));
+        let dir = self.dir.clone().unwrap_or(temporary);
+        demo::make(&dir)?;
+        let folder = dir.display();
+        screen::say(&format!(
+            "A small project is in {folder}. Its tests fail.\n\
+             The agents are scripted: a file says what they do, no model is asked, nothing is paid.\n\
+             All else is real: git, the project's tests, the reviews' verdicts, the journal.\n\n\
+             $ forge run --flow {} --auto \"{}\"",
+            demo::FLOW,
+            demo::REQUEST
+        ));
+        let doors = Doors::open(&dir)?;
+        let request = Request {
+            text: demo::REQUEST.to_owned(),
+            flow: demo::FLOW.to_owned(),
+            params: BTreeMap::new(),
+            approvals: Approvals::Automatic,
+            budget: None,
+            scenario: None,
+        };
+        let id = RefCell::new(String::new());
+        let mut began = |run: &str, _: &[String]| {
+            run.clone_into(&mut id.borrow_mut());
+            Form::Sentences.began(run);
+        };
+        let mut tell = |record: &Record| Form::Sentences.tell(&id.borrow(), record);
+        // The commands are those of the project that was made just now.
+        let left = doors.run(&request, &mut |_| Allowed::Once, &mut began, &mut tell)?;
+        let run = left.run.clone();
+        let code = leave(&doors, left, Form::Sentences)?;
+        let view = doors.result(&run)?;
+        if view.row.standing != Standing::Done {
+            screen::say(&format!("go on with: cd {folder} && forge resume"));
+            return Ok(code);
+        }
+        screen::say(&format!("\n$ forge show {run}\n{}", show::result(&view, screen::width())));
+        screen::say("");
+        if self.dir.is_some() {
+            screen::say(&format!(
+                "All of it is in {folder}: cd there, and try forge status, log, show."
+            ));
+        } else {
+            let removed = fs::remove_dir_all(&dir);
+            screen::say(match removed {
+                Ok(()) => {
+                    "The folder is removed. `forge demo --dir DIR` keeps it, to look around in."
+                }
+                Err(_) => "The folder could not be removed.",
+            });
+        }
+        screen::say(
+            "With your own project: `forge init` finds its checks and writes forge.toml. This version has the\n\
+             scripted agent only; real agent programs come next.",
+        );
+        Ok(code)
+    }
+}

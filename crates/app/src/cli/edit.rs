@@ -1,0 +1,121 @@
+//! `forge edit`: a person mends an artifact or the code of a unit by hand.
+
+use std::{
+    env, fs,
+    io::{self, IsTerminal as _, Read as _},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use clap::Args;
+use forge_runtime::{
+    Trouble,
+    doors::{Doors, Sent, refuse_agents},
+};
+
+use super::{doors, show::unit_id};
+use crate::screen;
+
+/// Change an artifact or the code of a unit by hand; its gates look again
+#[derive(Args)]
+pub(crate) struct Edit {
+    /// The run
+    run: String,
+    /// The artifact, as `forge show RUN` names it
+    #[arg(required_unless_present = "code", conflicts_with = "code")]
+    artifact: Option<String>,
+    /// Take what you changed in the checkout of this unit, such as build.T2/implement
+    #[arg(long, value_name = "UNIT")]
+    code: Option<String>,
+    /// Why, in your words; it is kept with your name
+    #[arg(long, value_name = "REASON")]
+    why: Option<String>,
+    /// Take the new content from this file, - for standard input, instead of an editor
+    #[arg(long, value_name = "FILE", conflicts_with = "code")]
+    file: Option<PathBuf>,
+}
+
+impl Edit {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        refuse_agents()?;
+        let doors = doors()?;
+        let run = doors.resolve(&self.run)?;
+        let sent = match (&self.code, &self.artifact) {
+            (Some(unit), _) => self.code(&doors, &run, unit)?,
+            (None, Some(name)) => self.artifact(&doors, &run, name)?,
+            (None, None) => unreachable!("one of both is required"),
+        };
+        screen::say(match sent {
+            Sent::ToDriver => "taken in; its gates look again",
+            Sent::Journaled => "taken in; its gates look again when the run goes on",
+        });
+        if sent == Sent::Journaled {
+            screen::say(&format!("next: forge resume {run}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn why(&self, example: &str) -> Result<&str, Trouble> {
+        match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
+            Some(why) => Ok(why),
+            None => Err(Trouble::usage("changing something by hand needs a reason", example)),
+        }
+    }
+
+    fn code(&self, doors: &Doors, run: &str, unit: &str) -> Result<Sent, Trouble> {
+        let id = unit_id(unit)?;
+        let checkout = doors.checkout(run, &id)?;
+        let example = format!(
+            "change files in {}, then forge edit {run} --code {unit} --why REASON",
+            checkout.display()
+        );
+        doors.edit_code(run, &id, self.why(&example)?)
+    }
+
+    fn artifact(&self, doors: &Doors, run: &str, name: &str) -> Result<Sent, Trouble> {
+        let found = doors.editable(run, name)?;
+        let why = self.why(&format!("forge edit {run} {name} --why REASON"))?;
+        let content = match &self.file {
+            Some(path) if path == Path::new("-") => {
+                let mut bytes = Vec::new();
+                let read = io::stdin().lock().read_to_end(&mut bytes);
+                read.map_err(|error| Trouble::file(Path::new("standard input"), &error))?;
+                bytes
+            }
+            Some(path) => fs::read(path).map_err(|error| Trouble::file(path, &error))?,
+            None => in_editor(&found.name, &found.content, run)?,
+        };
+        if content == found.content {
+            let what = format!("`{}` is as it was; nothing is changed", found.name);
+            return Err(Trouble::usage(what, format!("forge edit {run} {name} --why REASON")));
+        }
+        doors.edit_artifact(run, &found.unit, &found.name, &content, why)
+    }
+}
+
+/// What a person makes of a text in their editor.
+fn in_editor(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> {
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
+    let editor = editor.filter(|editor| !editor.trim().is_empty());
+    let (Some(editor), true) = (editor, io::stdin().is_terminal()) else {
+        return Err(Trouble::usage(
+            "there is no editor here: EDITOR is not set, or this is no terminal",
+            format!("forge edit {run} {name} --file NEW --why REASON"),
+        ));
+    };
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));
+    let trouble = |error: io::Error| Trouble::file(&path, &error);
+    fs::write(&path, content).map_err(trouble)?;
+    let line = format!("{editor} \"$1\"");
+    let status = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).status();
+    let content = fs::read(&path).map_err(trouble);
+    // It was only for the editor.
+    let _ = fs::remove_file(&path);
+    match status {
+        Ok(status) if status.success() => content,
+        Ok(_) => Err(Trouble::usage("the editor failed; nothing is changed", editor)),
+        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+    }
+}

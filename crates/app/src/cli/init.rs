@@ -1,0 +1,82 @@
+//! `forge init`: finds the project's checks, tries them once, and writes `forge.toml`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use forge_core::event::Colour;
+use forge_runtime::{
+    Trouble,
+    init::{Purpose, Tried, settings_text},
+};
+
+use super::doors;
+use crate::screen;
+
+/// Find the project's checks, try them once, and write a commented forge.toml
+#[derive(Args)]
+pub(crate) struct Init {
+    /// Only find and write; run nothing
+    #[arg(long)]
+    no_try: bool,
+    /// Only show what would be written
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Init {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let (head, project) = doors.project()?;
+        for found in project.setup.iter().chain(&project.verify) {
+            screen::warn(&format!("found  {}  ({})", found.command, found.why));
+        }
+        for note in &project.notes {
+            screen::warn(&screen::wrap(&format!("note   {note}"), 7, screen::width()));
+        }
+        let tried = if self.no_try || self.dry_run {
+            Vec::new()
+        } else {
+            if !project.verify.is_empty() {
+                let short = head.get(..12).unwrap_or(&head);
+                screen::warn(&format!("trying them on {short}, in a private checkout"));
+            }
+            doors.try_out(&head, &project, &mut say_tried)?
+        };
+        let text = settings_text(&head, &project, &tried);
+        if self.dry_run {
+            screen::say(text.trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let path = doors.write_settings(&text, &project)?;
+        screen::say(&format!("wrote {}", path.display()));
+        if project.verify.is_empty() {
+            screen::say(
+                "no checks were found: put yours into [verify] commands, or work stays unverified",
+            );
+        } else if tried.iter().any(|one| one.colour == Colour::Red) {
+            screen::say(
+                "something is red before any agent has touched it; it is written down in forge.toml",
+            );
+        }
+        screen::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
+        screen::say("then: forge run --flow change \"what you want\"");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn say_tried(one: &Tried) {
+    let colour = match one.colour {
+        Colour::Green => "green",
+        Colour::Red => "RED",
+    };
+    let purpose = match one.purpose {
+        Purpose::SetUp => "set-up",
+        Purpose::Check => "check",
+    };
+    let seconds = one.took_ms / 1000;
+    let tenths = one.took_ms % 1000 / 100;
+    screen::warn(&format!("{colour:<6} {purpose} `{}` after {seconds}.{tenths} s", one.command));
+    for line in one.output.lines() {
+        screen::warn(&format!("       {}", screen::harmless(line)));
+    }
+}

@@ -1,0 +1,159 @@
+//! `forge show`: what a run has come to: what landed, what proves it, what it wrote.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use clap::Args;
+use forge_core::{
+    event::Colour,
+    id::UnitId,
+    view::{ProofState, ResultView, Standing},
+};
+use forge_runtime::Trouble;
+
+use super::{doors, named_or_latest, say_json};
+use crate::screen;
+
+/// Show what a run has come to: what landed, what proves it, what it wrote
+#[derive(Args)]
+pub(crate) struct Show {
+    /// The run; the latest if none is named
+    run: Option<String>,
+    /// Print this artifact
+    artifact: Option<String>,
+    /// Print the change of the run, or of one unit such as build.T2/implement
+    #[arg(long, value_name = "UNIT", num_args = 0..=1, conflicts_with = "artifact")]
+    diff: Option<Option<String>>,
+    /// Print JSON
+    #[arg(long, conflicts_with_all = ["artifact", "diff"])]
+    json: bool,
+}
+
+impl Show {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let run = named_or_latest(&doors, self.run.as_deref())?;
+        if let Some(name) = &self.artifact {
+            let content = doors.artifact(&run, name)?;
+            screen::say_bytes(&content);
+        } else if let Some(unit) = &self.diff {
+            let unit = unit.as_deref().map(unit_id).transpose()?;
+            screen::say_bytes(&doors.diff(&run, unit.as_ref())?);
+        } else {
+            let view = doors.result(&run)?;
+            if self.json {
+                say_json(&view);
+            } else {
+                screen::say(&result(&view, screen::width()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The unit that a person named.
+pub(crate) fn unit_id(text: &str) -> Result<UnitId, Trouble> {
+    text.parse().map_err(|_| {
+        let what =
+            format!("`{text}` is not the name of a unit, such as plan or build.T2/implement");
+        Trouble::usage(what, "forge status RUN")
+    })
+}
+
+/// What a run has come to, for people.
+pub(crate) fn result(view: &ResultView, width: usize) -> String {
+    let row = &view.row;
+    let mut text = format!("{}  {}", row.run, row.standing.word());
+    let mut say = |name: &str, value: &str| {
+        let _ = write!(text, "\n  {name:<9}{}", screen::wrap(value, 11, width));
+    };
+    say("request", &screen::cut(&view.request, width.saturating_sub(11)));
+    say("spent", &screen::spent(row.spent, row.unknown_costs));
+    if let Some(base) = &view.base {
+        let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
+        say("from", &format!("{}{}", short(base), of.unwrap_or_default()));
+    }
+    if let Some(head) = &view.head {
+        let branch = view.branch.as_deref().map(|branch| format!(" on {branch}"));
+        say("result", &format!("{}{}", short(head), branch.unwrap_or_default()));
+    }
+    let proof = match view.proof {
+        ProofState::NothingLanded => "nothing landed",
+        ProofState::Verified => "verified: Forge ran these on exactly this code",
+        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
+        ProofState::Red => "RED: a check failed on exactly this code",
+    };
+    say("proof", proof);
+    for evidence in &view.evidence {
+        let colour = match evidence.colour {
+            Colour::Green => "green",
+            Colour::Red => "RED",
+        };
+        say("", &format!("{colour}  {}", evidence.command));
+    }
+    for waived in &view.waived {
+        let words = if waived.words.is_empty() { "no reason given" } else { &waived.words };
+        let what = format!("{} of {} by {}: {words}", waived.gate, waived.unit, waived.who);
+        say("WAIVED", &what);
+    }
+    section(
+        &mut text,
+        "landed",
+        view.landed.iter().map(|landed| {
+            let attempts = match landed.attempts {
+                1 => String::new(),
+                n => format!(", attempt {n}"),
+            };
+            let title =
+                if landed.title.is_empty() { String::new() } else { format!("  {}", landed.title) };
+            format!("{}  {}{attempts}{title}", short(&landed.commit), landed.unit)
+        }),
+        width,
+    );
+    section(&mut text, "to know", view.notes.iter().cloned(), width);
+    section(
+        &mut text,
+        "noted",
+        view.noted.iter().map(|noted| format!("{}: {}", noted.unit, noted.finding.in_words())),
+        width,
+    );
+    section(
+        &mut text,
+        "artifacts",
+        view.artifacts.iter().map(|artifact| artifact.name.clone()),
+        width,
+    );
+    text.push('\n');
+    for next in next_steps(view) {
+        let _ = write!(text, "\n{next}");
+    }
+    text.trim_end().to_owned()
+}
+
+fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, width: usize) {
+    for (position, line) in lines.enumerate() {
+        if position == 0 {
+            let _ = write!(text, "\n\n  {title}");
+        }
+        let _ = write!(text, "\n    {}", screen::wrap(&line, 6, width));
+    }
+}
+
+/// What can be done with it.
+fn next_steps(view: &ResultView) -> Vec<String> {
+    let run = &view.row.run;
+    let mut next = Vec::new();
+    if view.head.is_some() {
+        next.push(format!("see the change    forge show {run} --diff"));
+    }
+    if let Some(artifact) = view.artifacts.first() {
+        next.push(format!("read an artifact  forge show {run} {}", artifact.name));
+    }
+    if let (Standing::Done, Some(_), Some(branch)) = (view.row.standing, &view.head, &view.branch) {
+        next.push(format!("take it over      git merge {branch}"));
+    }
+    next
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}

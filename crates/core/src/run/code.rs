@@ -1,0 +1,133 @@
+//! What a run knows of the code: where the work of a scope stands, what landed, what was proved.
+
+use std::sync::Arc;
+
+use super::{Code, Confidence, Files, Run, Standing, State, position};
+use crate::{
+    event::{Colour, Edit, Evidence, Receipt},
+    flow::followers,
+    id::{AttemptId, Scope, UnitId},
+};
+
+impl Run {
+    /// A person's change is an attempt that is done: its gates look at it, and what came after
+    /// begins again.
+    pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit) {
+        let law = Arc::clone(self.law_arc());
+        let shut = self.not_open(&attempt.unit.scope);
+        self.go_back_into(&attempt.unit.scope);
+        let stages = law.flow.table(&attempt.unit.scope);
+        let position = position(stages, &attempt.unit.stage);
+        let (now, arrived) = (self.now, self.n_facts);
+        let table = self.table_mut(&attempt.unit.scope);
+        for follower in followers(stages, position) {
+            table.units[follower].serious.clear();
+            if follower != position {
+                table.units[follower].reset(&stages[follower]);
+            }
+        }
+        if let Edit::Code { commit, tree } = edit {
+            table.code = Some(Code { commit: commit.clone(), tree: tree.clone() });
+        }
+        let unit = &mut table.units[position];
+        unit.attempt = attempt.number;
+        unit.since = now;
+        unit.misses = 0;
+        unit.setbacks = 0;
+        unit.not_before = 0;
+        unit.confidence = Confidence::Clean;
+        unit.found.clear();
+        unit.files = Files::Committed;
+        if let Edit::Artifact { name, content } = edit {
+            unit.artifacts.insert(name.clone(), content.clone());
+        }
+        unit.come_to_gate(&stages[position], 0, arrived);
+        for scope in &shut {
+            self.wait_for_its_turn(scope);
+        }
+        // Whoever changes something has looked: what failed there before is counted anew.
+        let place = attempt.unit.place();
+        Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
+        self.forget_questions();
+    }
+
+    /// The items on the way to a scope that are not open. Those that are open now may write the
+    /// same paths.
+    fn not_open(&self, scope: &Scope) -> Vec<Scope> {
+        let way = std::iter::successors(Some(scope.clone()), Scope::parent);
+        let items = way.filter(|scope| !scope.is_root());
+        items.filter(|scope| self.table(scope).1.standing() != Standing::Open).collect()
+    }
+
+    /// What is around a scope works on it again, and what came after that begins again: items
+    /// that waited for this one, and rows after the table.
+    fn go_back_into(&mut self, scope: &Scope) {
+        let law = Arc::clone(self.law_arc());
+        let now = self.now;
+        let mut inside = scope.clone();
+        while let Some((outer, group)) = inside.origin() {
+            let stages = law.flow.table(&outer);
+            let row = position(stages, &group);
+            let table = self.table_mut(&outer);
+            for follower in followers(stages, row) {
+                table.units[follower].serious.clear();
+                if follower != row {
+                    table.units[follower].reset(&stages[follower]);
+                }
+            }
+            let each = &mut table.units[row];
+            each.inner.reset_after(inside.item().unwrap_or_default(), stages[row].inner());
+            // Its own gates looked at this attempt already, so it needs a new one.
+            if each.state != State::Working {
+                each.state = State::Waiting;
+                each.since = now;
+                each.setbacks = 0;
+                each.not_before = 0;
+            }
+            inside = outer;
+        }
+    }
+
+    /// What a call says about the code: the commit that its scope stands at, and what was proved.
+    pub(super) fn keep_code(&mut self, unit: &UnitId, receipt: &Receipt) {
+        // What landed is where it was; the tree of its receipt is that of the run's result.
+        if let (Some(commit), Some(tree), None) = (&receipt.commit, &receipt.tree, &receipt.head) {
+            let code = Code { commit: commit.clone(), tree: tree.clone() };
+            self.table_mut(&unit.scope).code = Some(code);
+        }
+        if !receipt.evidence.is_empty() {
+            let known = Arc::make_mut(&mut self.evidence);
+            for Evidence { command, tree, colour, .. } in &receipt.evidence {
+                known.insert((tree.clone(), command.clone()), *colour);
+            }
+        }
+    }
+
+    /// The commit that is the run's result so far: what landed last, or what it started from.
+    pub fn head(&self) -> Option<&str> {
+        match &self.head {
+            Some(head) => Some(head),
+            None => self.law.as_ref().and_then(|law| law.start.base.as_deref()),
+        }
+    }
+
+    /// The branch that the run's result lands on.
+    pub fn branch(&self) -> Option<&str> {
+        self.branch.as_deref()
+    }
+
+    /// Whether something is part of the run's result already.
+    pub fn has_landed(&self) -> bool {
+        self.head.is_some()
+    }
+
+    /// The commit that the work of a scope stands at, once Forge has made one.
+    pub fn code(&self, scope: &Scope) -> Option<&Code> {
+        self.table(scope).1.code.as_ref()
+    }
+
+    /// What came of a command that Forge ran on a code tree.
+    pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
+        self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()
+    }
+}

@@ -1,0 +1,274 @@
+//! What a run has come to so far: what landed, what proves it, what was waived, what it made.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RunRow;
+use crate::{
+    event::{Colour, Event, Evidence, Receipt, Record, Waiver},
+    id::{QuestionId, Scope, UnitId},
+    reading::artifacts,
+    run::Run,
+    verdict::Finding,
+};
+
+/// What a run has come to so far: `forge show RUN`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultView {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: RunRow,
+    /// The request, whole.
+    pub request: String,
+    /// The commit that it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The branch of the user's that this was the tip of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
+    /// The branch that its result lands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is its result so far, once something has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// Whether the result is proved.
+    pub proof: ProofState,
+    /// What was run on exactly the code of the result, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// What landed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub landed: Vec<LandedView>,
+    /// Gates that a person waived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<WaivedView>,
+    /// What a person should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Findings that nobody had to act on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noted: Vec<NotedView>,
+    /// What it wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactView>,
+}
+
+/// Whether the result of a run is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofState {
+    /// Nothing has landed, so there is nothing to prove.
+    NothingLanded,
+    /// Every check that was run on exactly this code succeeded.
+    Verified,
+    /// Nothing proves it.
+    Unverified,
+    /// A check failed on exactly this code.
+    Red,
+}
+
+/// Something that landed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LandedView {
+    /// Which unit.
+    pub unit: String,
+    /// One line about its item.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// The commit that was judged.
+    pub commit: String,
+    /// The attempts that it took.
+    pub attempts: u32,
+}
+
+/// A gate that a person waived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaivedView {
+    /// Whose gate.
+    pub unit: String,
+    /// Which.
+    pub gate: String,
+    /// Who.
+    pub who: String,
+    /// In which words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+}
+
+/// A finding that nobody had to act on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotedView {
+    /// At which unit.
+    pub unit: String,
+    /// What.
+    pub finding: Finding,
+}
+
+/// Something that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactView {
+    /// Its name, behind the scope of its item, if it has one.
+    pub name: String,
+    /// Its content, by its hash.
+    pub blob: String,
+}
+
+impl ProofState {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NothingLanded => "nothing landed",
+            Self::Verified => "verified",
+            Self::Unverified => "unverified",
+            Self::Red => "red",
+        }
+    }
+}
+
+impl ResultView {
+    /// What a run has come to, from all its records.
+    pub fn of(id: &str, run: &Run, records: &[Record]) -> Self {
+        let mut told = Told::default();
+        for fact in records.iter().flat_map(|record| &record.facts) {
+            told.hear(fact);
+        }
+        let start = run.is_started().then(|| &run.law().start);
+        let tree = told.landed.last().map(|(_, _, tree)| tree.clone());
+        let evidence: Vec<Evidence> = told
+            .evidence
+            .into_values()
+            .filter(|evidence| Some(&evidence.tree) == tree.as_ref())
+            .collect();
+        let proof = match (&tree, evidence.as_slice()) {
+            (None, _) => ProofState::NothingLanded,
+            (Some(_), []) => ProofState::Unverified,
+            (Some(_), some) if some.iter().any(|one| one.colour == Colour::Red) => ProofState::Red,
+            (Some(_), _) => ProofState::Verified,
+        };
+        let landed = told.landed.iter().filter(|(unit, _, _)| run.has(unit));
+        Self {
+            row: RunRow::of(id, run),
+            request: start.map(|start| start.request.clone()).unwrap_or_default(),
+            base: start.and_then(|start| start.base.clone()),
+            base_branch: start.and_then(|start| start.base_branch.clone()),
+            branch: run.branch().map(str::to_owned),
+            head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
+            proof,
+            evidence,
+            landed: landed
+                .map(|(unit, commit, _)| LandedView {
+                    unit: unit.to_string(),
+                    title: run.item(&unit.scope).map(|item| item.title.clone()).unwrap_or_default(),
+                    commit: commit.clone(),
+                    attempts: run.unit(unit).attempt,
+                })
+                .collect(),
+            waived: told.waived,
+            notes: told.notes,
+            noted: noted(run),
+            artifacts: artifacts(run)
+                .into_iter()
+                .map(|(scope, name, blob)| ArtifactView {
+                    name: named(&scope, &name),
+                    blob: blob.0,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// How an artifact is called outside its scope.
+fn named(scope: &Scope, name: &str) -> String {
+    match scope.as_str() {
+        "" => name.to_owned(),
+        scope => format!("{scope}/{name}"),
+    }
+}
+
+/// Minor things that were found at the latest attempts.
+fn noted(run: &Run) -> Vec<NotedView> {
+    let mut noted = Vec::new();
+    for (id, _, unit) in run.units() {
+        for finding in unit.found.iter().filter(|finding| !finding.is_serious()) {
+            noted.push(NotedView { unit: id.to_string(), finding: finding.clone() });
+        }
+    }
+    noted
+}
+
+/// What the facts tell, in their order.
+#[derive(Default)]
+struct Told {
+    landed: Vec<(UnitId, String, String)>,
+    evidence: BTreeMap<(String, String), Evidence>,
+    answers: BTreeMap<QuestionId, (String, String)>,
+    waived: Vec<WaivedView>,
+    notes: Vec<String>,
+}
+
+impl Told {
+    fn hear(&mut self, fact: &Event) {
+        match fact {
+            Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
+                self.receipt(&attempt.to_string(), receipt);
+            }
+            Event::Judged { judgement, receipt, .. } => {
+                self.receipt(&judgement.to_string(), receipt);
+            }
+            Event::Landed { unit, commit, tree, .. } => {
+                self.landed.push((unit.clone(), commit.clone(), tree.clone()));
+            }
+            Event::Answered { question, words, by, .. } => {
+                self.answers.insert(*question, (by.who.clone(), words.clone()));
+            }
+            Event::GateWaived { unit, gate, why: Waiver::Person { question } } => {
+                let (who, words) = self.answers.get(question).cloned().unwrap_or_default();
+                let (unit, gate) = (unit.to_string(), gate.clone());
+                self.waived.push(WaivedView { unit, gate, who, words });
+            }
+            Event::Noticed { unit, what } => self.notes.push(format!("{unit}: {what}")),
+            Event::Edited { attempt, by, why, .. } => {
+                self.notes.push(format!("{attempt} was made by hand by {}: {why}", by.who));
+            }
+            Event::AttemptEnded { receipt: None, .. }
+            | Event::GateWaived {
+                why:
+                    Waiver::Advisory
+                    | Waiver::RoundsUsedUp
+                    | Waiver::NotShrinking
+                    | Waiver::NothingToRedo,
+                ..
+            }
+            | Event::RunStarted(_)
+            | Event::RunHeld { .. }
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::ItemsListed { .. }
+            | Event::UnitSkipped { .. }
+            | Event::GateSkipped { .. }
+            | Event::AttemptStarted { .. }
+            | Event::JudgementStarted { .. }
+            | Event::CallSettled { .. }
+            | Event::GatePassed { .. }
+            | Event::QuestionAsked(_)
+            | Event::UnitReopened { .. }
+            | Event::UnitAccepted { .. }
+            | Event::UnitFailed { .. }
+            | Event::RunRewound { .. }
+            | Event::EffectIntended { .. }
+            | Event::EffectDone { .. }
+            | Event::RunEnded { .. } => {}
+        }
+    }
+
+    fn receipt(&mut self, call: &str, receipt: &Receipt) {
+        for evidence in &receipt.evidence {
+            let key = (evidence.tree.clone(), evidence.command.clone());
+            self.evidence.insert(key, evidence.clone());
+        }
+        self.notes.extend(receipt.notes.iter().map(|note| format!("{call}: {note}")));
+    }
+}

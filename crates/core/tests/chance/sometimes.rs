@@ -1,0 +1,200 @@
+//! What has to happen sometimes, and how it is counted.
+
+use forge_core::{
+    Refusal,
+    event::{Approval, Edit, End, Event, Hold, Outcome, SentBack, Waiver, Why},
+    failure::FaultClass,
+};
+
+use super::Game;
+
+/// What has to happen sometimes, or chance plays without half of the cards.
+pub(super) const SOMETIMES: &[&str] = &[
+    "end done",
+    "end failed",
+    "end blocked",
+    "end abandoned",
+    "hold paused",
+    "hold interrupted",
+    "hold stopped",
+    "hold out of budget",
+    "hold unfinished",
+    "hold escalated",
+    "why checkpoint",
+    "why rounds used up",
+    "why not shrinking",
+    "why no result",
+    "why setbacks",
+    "why no verdict",
+    "why blocked",
+    "why does not land",
+    "why landed already",
+    "why nothing to redo",
+    "why unverified",
+    "why guarded",
+    "sent back by a gate",
+    "sent back by landing",
+    "sent back by itself",
+    "sent back by a person",
+    "sent back by resuming",
+    "waived as advice",
+    "waived without rounds",
+    "waived by a person",
+    "passed automatically",
+    "landed",
+    "made way",
+    "noticed",
+    "an edited artifact",
+    "edited code",
+    "an edit inside an item",
+    "an edit opens a failed run",
+    "an edit goes back into a table",
+    "a rewind",
+    "a rewind in the middle of a decision",
+    "a rewind with calls under way",
+    "skipped a unit",
+    "skipped a gate",
+    "listed again with a change",
+    "a flawed list",
+    "a straggler",
+    "a report twice",
+    "a replay",
+    "a limit that ended",
+    "an unknown cost",
+    "refused: already going",
+    "refused: already held",
+    "refused: over",
+    "refused: already started",
+    "refused: no such question",
+    "refused: answered already",
+    "refused: not an option",
+    "refused: wrong gate",
+    "refused: words missing",
+    "refused: budget too low",
+    "refused: budget needed",
+    "refused: no such unit",
+    "refused: under way",
+    "refused: nothing to edit",
+    "refused: not its turn",
+    "refused: landed",
+    "refused: why missing",
+    "a flow by chance",
+];
+
+impl Game {
+    pub(super) fn refused(&mut self, refusal: &Refusal) {
+        self.count(match refusal {
+            Refusal::AlreadyStarted => "refused: already started",
+            Refusal::Over(_) => "refused: over",
+            Refusal::AlreadyGoing => "refused: already going",
+            Refusal::AlreadyHeld => "refused: already held",
+            Refusal::NoSuchQuestion { .. } => "refused: no such question",
+            Refusal::AnsweredAlready(_) => "refused: answered already",
+            Refusal::NotAnOption { .. } => "refused: not an option",
+            Refusal::WrongGate { .. } => "refused: wrong gate",
+            Refusal::WordsMissing => "refused: words missing",
+            Refusal::BudgetTooLow { .. } => "refused: budget too low",
+            Refusal::BudgetNeeded { .. } => "refused: budget needed",
+            Refusal::NoSuchUnit(_) => "refused: no such unit",
+            Refusal::UnderWay(_) => "refused: under way",
+            Refusal::NothingToEdit(_) => "refused: nothing to edit",
+            Refusal::NotItsTurn(_) => "refused: not its turn",
+            Refusal::Landed(_) => "refused: landed",
+            Refusal::WhyMissing => "refused: why missing",
+            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) => panic!("{refusal}"),
+        });
+        assert!(!self.is_kind, "a kind world is refused: {refusal}");
+    }
+
+    pub(super) fn happened(&mut self, fact: &Event) {
+        let what = match fact {
+            Event::RunEnded { end } => match end {
+                End::Done => "end done",
+                End::Failed => "end failed",
+                End::Blocked => "end blocked",
+                End::Abandoned => "end abandoned",
+            },
+            Event::RunHeld { hold } => match hold {
+                Hold::Paused { .. } => "hold paused",
+                Hold::Interrupted { .. } => "hold interrupted",
+                Hold::Stopped { .. } => "hold stopped",
+                Hold::OutOfBudget { .. } => "hold out of budget",
+                Hold::Unfinished { .. } => "hold unfinished",
+                Hold::Escalated { .. } => "hold escalated",
+            },
+            Event::QuestionAsked(question) => match question.why {
+                Why::Checkpoint { .. } => "why checkpoint",
+                Why::RoundsUsedUp => "why rounds used up",
+                Why::NotShrinking => "why not shrinking",
+                Why::NoResult { .. } => "why no result",
+                Why::Setbacks { .. } => "why setbacks",
+                Why::NoVerdict { .. } => "why no verdict",
+                Why::Blocked { .. } => "why blocked",
+                Why::DoesNotLand => "why does not land",
+                Why::LandedAlready => "why landed already",
+                Why::NothingToRedo => "why nothing to redo",
+                Why::Unverified { .. } => "why unverified",
+                Why::Guarded => "why guarded",
+            },
+            Event::UnitReopened { by, .. } => match by {
+                SentBack::Gate { .. } => "sent back by a gate",
+                SentBack::Landing => "sent back by landing",
+                SentBack::Partial => "sent back by itself",
+                SentBack::Person { .. } => "sent back by a person",
+                SentBack::Resumed => "sent back by resuming",
+            },
+            Event::GateWaived { why, .. } => match why {
+                Waiver::Advisory => "waived as advice",
+                Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
+                    "waived without rounds"
+                }
+                Waiver::Person { .. } => "waived by a person",
+            },
+            Event::GatePassed { by: Approval::Automatic, .. } => "passed automatically",
+            Event::Landed { .. } => "landed",
+            Event::UnitSkipped { .. } => "skipped a unit",
+            Event::GateSkipped { .. } => "skipped a gate",
+            Event::CallSettled { .. } => "a straggler",
+            Event::AttemptEnded {
+                outcome: Outcome::Fault { class: FaultClass::FlawedList, .. },
+                ..
+            } => "a flawed list",
+            Event::AttemptEnded { outcome: Outcome::Deferred { .. }, .. } => "made way",
+            Event::Noticed { .. } => "noticed",
+            Event::Edited { attempt, edit, .. } => {
+                if !attempt.unit.scope.is_root() {
+                    self.count("an edit inside an item");
+                }
+                match edit {
+                    Edit::Artifact { .. } => "an edited artifact",
+                    Edit::Code { .. } => "edited code",
+                }
+            }
+            Event::RunRewound { .. } => "a rewind",
+            Event::ItemsListed { list, items, scope } => {
+                let before = self.journal.iter().flat_map(|record| &record.facts).any(|fact| {
+                    matches!(fact, Event::ItemsListed { list: l, items: i, scope: s }
+                        if l == list && s == scope && i != items)
+                });
+                if !before {
+                    return;
+                }
+                "listed again with a change"
+            }
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptEnded { .. }
+            | Event::JudgementStarted { .. }
+            | Event::Judged { .. }
+            | Event::GatePassed { .. }
+            | Event::Answered { .. }
+            | Event::UnitAccepted { .. }
+            | Event::UnitFailed { .. }
+            | Event::EffectIntended { .. }
+            | Event::EffectDone { .. } => return,
+        };
+        self.count(what);
+    }
+}

@@ -1,0 +1,254 @@
+//! What cannot be proved is never passed, and files that guard the project need a person.
+
+use forge_core::{
+    Input, Refusal, Report,
+    event::{Answer, Choice, End, Event, Outcome, Ruling},
+    run::Phase,
+    view::QuestionView,
+};
+
+use crate::world::{World, block, finding, revise, revises};
+
+const PROVED: &str = r#"
+[[stage]]
+name = "make"
+agent = "m"
+gates = [{ verify = true }, { human = "Good?", auto = true }]
+"#;
+
+fn unverified() -> Ruling {
+    Ruling::Unverified { what: "no checks are configured.".into() }
+}
+
+#[test]
+fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
+    let mut world = World::small(PROVED).auto().ruling("make#1/verify#1", unverified()).told();
+    world.says("make#1/verify#1 cannot prove it: no checks are configured.");
+    world.says(
+        "Q1 is asked about make: Nothing proves that it works: no checks are configured. What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    let refused = world.try_say(1, Answer::Approve, "");
+    assert!(matches!(refused, Err(Refusal::NotAnOption { choice: Choice::Approve, .. })));
+    assert_eq!(
+        world.try_say(1, Answer::Waive { gate: "human".into() }, ""),
+        Err(Refusal::WrongGate { said: "human".into(), gate: "verify".into() })
+    );
+    world.say(1, Answer::Waive { gate: "verify".into() }, "there are none");
+    world.says("make: verify waived by the answer to Q1");
+    assert_eq!(world.wanted(), ["Q2"], "what nobody proved is not passed automatically");
+}
+
+#[test]
+fn what_cannot_be_proved_can_be_sent_back_or_given_up() {
+    let asked = || World::small(PROVED).ruling("make#1/verify#1", unverified()).told();
+    let mut world = asked();
+    world.say(1, Answer::Revise, "configure the checks");
+    assert_eq!(world.calls(), ["make#2"]);
+    assert_eq!(world.unit("make").round, 0);
+    let mut world = asked();
+    world.say(1, Answer::GiveUp, "");
+    world.is(&Phase::Over(End::Failed));
+}
+
+#[test]
+fn no_setting_of_a_flow_passes_what_cannot_be_proved() {
+    for setting in ["exhausted = \"pass-with-notes\"", "exhausted = \"fail\"", "rounds = 0"] {
+        let flow = PROVED.replace("agent = \"m\"", &format!("agent = \"m\"\n{setting}"));
+        let world = World::small(&flow).auto().ruling("make#1/verify#1", unverified()).told();
+        assert_eq!(world.wanted(), ["Q1"], "{setting}");
+    }
+}
+
+#[test]
+fn advice_that_cannot_be_proved_is_noted() {
+    let flow = PROVED.replace("{ verify = true }", "{ check = \"new-tests\", advisory = true }");
+    let mut world = World::small(&flow).auto().begin();
+    world.end("make#1");
+    world.rules("make#1/new-tests#1", unverified());
+    assert_eq!(world.wanted(), ["Q1"], "but nothing is passed automatically after it");
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+}
+
+#[test]
+fn any_gate_may_say_that_it_cannot_prove_it() {
+    for gate in
+        ["check = \"changes\"", "check = \"new-tests\"", "command = \"test\"", "land = true"]
+    {
+        let flow = format!(
+            "[[stage]]\nname = \"make\"\nagent = \"m\"\ngates = [{{ name = \"g\", {gate} }}]"
+        );
+        let mut world = World::small(&flow).ruling("make#1/g#1", unverified()).told();
+        assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp], "{gate}");
+        world.say(1, Answer::Waive { gate: "g".into() }, "");
+        world.is(&Phase::Over(End::Done));
+        assert_eq!(world.unit("make").landed, None);
+    }
+}
+
+const GUARDED: &str = r#"
+[[stage]]
+name = "make"
+agent = "m"
+rounds = 1
+gates = [{ check = "guarded" }, { review = "critic" }, { human = "Good?", auto = true }]
+"#;
+
+#[test]
+fn a_change_to_what_guards_the_project_is_put_to_a_person() {
+    let mut world = World::small(GUARDED).auto().begin();
+    world.end("make#1");
+    world.rules("make#1/guarded#1", revises(1));
+    world.says(
+        "Q1 is asked about make: It changes files that guard the project. Do you agree to these changes?",
+    );
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    let view = QuestionView::of(&world.run, world.run.questions().next().unwrap());
+    assert_eq!(view.findings.len(), 1, "the person sees which");
+    assert_eq!(view.options[0].does, "it passes, and `critic` looks next");
+    world.say(1, Answer::Approve, "the test was wrong");
+    world.says("make: guarded passed by the answer to Q1");
+    world.end("make#1/critic#1");
+    assert_eq!(world.wanted(), ["Q2"], "nothing about it is automatic");
+}
+
+#[test]
+fn a_person_sends_back_what_guards_the_project_without_using_up_a_round() {
+    let mut world = World::small(GUARDED).auto().begin();
+    for n in 1..=3 {
+        world.end(&format!("make#{n}"));
+        world.rules(&format!("make#{n}/guarded#1"), revises(1));
+        world.say(n, Answer::Revise, "leave the tests alone");
+    }
+    assert_eq!(world.unit("make").round, 0);
+    assert_eq!(world.calls(), ["make#4"]);
+    assert_eq!(world.unit("make").findings.len(), 1, "the next attempt learns which files");
+}
+
+#[test]
+fn guards_that_were_left_alone_ask_nobody() {
+    let world = World::small(GUARDED).auto().told();
+    world.is(&Phase::Over(End::Done));
+    world.never_says("is asked");
+}
+
+#[test]
+fn advice_about_guards_is_noted_and_a_block_still_blocks() {
+    let advisory = GUARDED.replace("\"guarded\"", "\"guarded\", advisory = true");
+    let world = World::small(&advisory).verdict("make#1/guarded#1", revise(1)).told();
+    world.says("make: guarded only advises, its findings are noted");
+    let world = World::small(GUARDED).verdict("make#1/guarded#1", block("no")).told();
+    world.is(&Phase::Over(End::Blocked));
+}
+
+#[test]
+fn other_checks_of_ours_send_back_like_any_gate() {
+    for check in ["changes", "new-tests"] {
+        let flow = GUARDED.replace("guarded", check);
+        let mut world = World::small(&flow).begin();
+        world.end("make#1");
+        world.rules(&format!("make#1/{check}#1"), revises(1));
+        assert_eq!(world.calls(), ["make#2"]);
+    }
+}
+
+#[test]
+fn a_check_that_forge_does_not_have_is_refused_with_those_it_has() {
+    let flow = GUARDED.replace("\"guarded\"", "\"magic\"");
+    let mut world = World::small(&flow);
+    let start = Box::new(world.start.clone());
+    let refused = world.command(forge_core::Command::Start(start)).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "flow `f`: stage `make` has a gate with the check `magic`, which Forge does not have; it has changes, guarded, new-tests"
+    );
+}
+
+/// Work that makes way.
+fn deferred(until: u64) -> Outcome {
+    Outcome::Deferred { until, what: "another run works on src".into() }
+}
+
+#[test]
+fn work_that_makes_way_waits_for_its_time_and_costs_nothing() {
+    let mut world = World::small(PROVED).begin();
+    world.ends("make#1", deferred(900_000));
+    world.says("make#1 waits: another run works on src");
+    assert_eq!(world.wanted(), ["wake at 900000"]);
+    world.input_at(899_999, &Input::Tick).unwrap();
+    assert_eq!(world.calls(), [] as [String; 0]);
+    world.input_at(900_000, &Input::Tick).unwrap();
+    assert_eq!(world.calls(), ["make#2"]);
+    let unit = world.unit("make");
+    assert_eq!((unit.misses, unit.setbacks, unit.round), (0, 0, 0));
+}
+
+#[test]
+fn work_that_makes_way_for_ever_asks_nobody() {
+    let mut world = World::small(PROVED).begin();
+    for n in 1..=200 {
+        let until = world.now() + 60_000;
+        world.ends(&format!("make#{n}"), deferred(until));
+        assert_eq!(world.wanted(), [format!("wake at {until}")]);
+        world.input_at(until, &Input::Tick).unwrap();
+    }
+    world.never_says("is asked");
+    world.is(&Phase::Going);
+}
+
+#[test]
+fn work_that_makes_way_until_a_time_that_is_over_does_not_spin() {
+    let mut world = World::small(PROVED).begin();
+    for until in [0, 1] {
+        let at = world.now();
+        let attempt = format!("make#{}", world.unit("make").attempt);
+        world.ends(&attempt, deferred(until));
+        assert_eq!(world.wanted(), [format!("wake at {}", at + 1_000)]);
+        assert_eq!(world.calls(), [] as [String; 0]);
+        world.input_at(at + 1_000, &Input::Tick).unwrap();
+    }
+    world.ends("make#3", deferred(u64::MAX));
+    assert_eq!(world.wanted(), [format!("wake at {}", u64::MAX)]);
+}
+
+#[test]
+fn setbacks_around_work_that_makes_way_still_count() {
+    let mut world = World::small(PROVED).begin();
+    for n in 1..=9 {
+        let outcome = if n % 2 == 1 { Outcome::Lost } else { deferred(0) };
+        world.ends(&format!("make#{n}"), outcome);
+        world.input_at(world.now() + 1_000, &Input::Tick).unwrap();
+    }
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+}
+
+#[test]
+fn what_a_person_should_know_is_told_and_stops_nothing() {
+    let mut world = World::small(PROVED).begin();
+    let noticed = |unit: &str| {
+        let what = "another run works on src, too".into();
+        Input::Report(Report::Noticed { unit: unit.parse().unwrap(), what })
+    };
+    let record = world.input(&noticed("make")).unwrap();
+    assert!(matches!(&record.facts[..], [Event::Noticed { .. }]));
+    world.says("make: another run works on src, too");
+    assert_eq!(world.calls(), ["make#1"]);
+    assert_eq!(world.input(&noticed("nothing")).unwrap().facts, []);
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.input(&noticed("make")).unwrap().facts.len(), 1, "also when it is over");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_proof_that_says_no_is_never_approved() {
+    let flow = PROVED.replace("agent = \"m\"", "agent = \"m\"\nrounds = 0");
+    let mut world = World::small(&flow).verdict("make#1/verify#1", revise(1)).told();
+    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    let note = finding(forge_core::verdict::Severity::Minor, "slow");
+    world.say(1, Answer::Revise, "mend it");
+    let pass = forge_core::verdict::Verdict::Pass { findings: vec![note] };
+    world.end("make#2");
+    world.rules("make#2/verify#1", Ruling::Verdict(pass));
+    assert_eq!(world.wanted(), ["Q2"]);
+}

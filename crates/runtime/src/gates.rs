@@ -1,0 +1,109 @@
+//! The gates that Forge looks through itself, one file each. What they run, they run under keepers.
+//!
+//! - `verify`: the project's own checks on the exact commit, in a checkout that no agent is given.
+//! - `land`: the change becomes part of the run's result.
+//! - `changes`: what was changed is what was declared, and the commit hooks take it.
+//! - `guarded`: whether files that guard the project were changed.
+//! - `new_tests`: new tests fail without the change and pass with it.
+//!
+//! Not here: artifacts, commands and reviews (`intake.rs`), and what follows from a verdict (`core`).
+//!
+//! Invariant: what cannot be read, run or proved is never a pass.
+
+pub(crate) mod changes;
+pub(crate) mod guarded;
+pub(crate) mod land;
+pub(crate) mod new_tests;
+pub(crate) mod verify;
+
+use forge_core::{
+    Report, Run,
+    event::{Receipt, Ruling},
+    flow::BuiltIn,
+    id::{CallId, JudgementId, Scope},
+    money::Spent,
+    verdict::{Finding, Proof, Severity, Verdict},
+};
+use forge_workspace::{GitError, Repository};
+
+use crate::{
+    place::commit_of,
+    steps::{Halt, Plan},
+};
+
+/// Brings a built-in check on as far as it goes.
+pub(crate) fn built_in(plan: &Plan<'_>, check: BuiltIn) -> Result<Report, Halt> {
+    match check {
+        BuiltIn::Changes => changes::plan(plan),
+        BuiltIn::Guarded => guarded::plan(plan),
+        BuiltIn::NewTests => new_tests::plan(plan),
+    }
+}
+
+/// What a gate of ours comes to.
+fn judged(plan: &Plan<'_>, ruling: Ruling, receipt: Receipt) -> Report {
+    Report::Judged { judgement: judgement(plan).clone(), ruling, receipt }
+}
+
+fn judgement<'a>(plan: &Plan<'a>) -> &'a JudgementId {
+    match plan.call {
+        CallId::Judgement(judgement) => judgement,
+        CallId::Attempt(_) => unreachable!("only gates judge"),
+    }
+}
+
+/// Pass, or back with what was found.
+fn ruling(findings: Vec<Finding>) -> Ruling {
+    let is_serious = |finding: &Finding| finding.severity != Severity::Minor;
+    Ruling::Verdict(if findings.iter().any(is_serious) {
+        Verdict::Revise { findings }
+    } else {
+        Verdict::Pass { findings }
+    })
+}
+
+/// A finding of ours.
+fn finding(severity: Severity, path: Option<&str>, what: String, proof: Option<Proof>) -> Finding {
+    Finding {
+        id: String::new(),
+        severity,
+        path: path.map(str::to_owned),
+        line: None,
+        what,
+        why: String::new(),
+        proof,
+        was: None,
+    }
+}
+
+/// The change that a scope stands for: from where it left the run's result, to where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// What it is compared with.
+    pub from: String,
+    /// Where it stands.
+    pub to: String,
+}
+
+/// The change of a scope that is to be judged.
+pub(crate) fn span(repository: &Repository, run: &Run, scope: &Scope) -> Result<Span, GitError> {
+    let to = commit_of(run, scope);
+    let head = run.head().expect("a run with checkouts has a base");
+    // What landed is the change of the whole run.
+    let from = if to == head {
+        run.law().start.base.clone().expect("a run with checkouts has a base")
+    } else {
+        repository.merge_base(head, &to)?
+    };
+    Ok(Span { from, to })
+}
+
+/// The receipt of a look at a commit. A scope that made none of its own stands for none.
+fn receipt_at(plan: &Plan<'_>, took_ms: u64) -> Receipt {
+    let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+    if let Some(code) = plan.run.code(&plan.call.unit().scope) {
+        receipt.commit = Some(code.commit.clone());
+        receipt.tree = Some(code.tree.clone());
+    }
+    receipt
+}

@@ -1,0 +1,124 @@
+//! The gate `changes`: what was changed is what was declared, Forge's own settings are left alone,
+//! and the repository's commit hooks take it.
+//!
+//! What the hooks change by themselves, such as formatting, becomes part of the commit, and that
+//! commit is the one that the gates after this one judge.
+
+use forge_core::{
+    Report,
+    item::writes_reach,
+    verdict::{Finding, Proof, Severity},
+};
+use forge_workspace::{Change, Hooks, Made, Order};
+
+use super::{finding, judged, receipt_at, ruling, span};
+use crate::{
+    Trouble,
+    place::Hand,
+    project::guard::{Guard, guarded},
+    steps::{Duty, Halt, Plan},
+    work::paths,
+};
+
+/// The most findings of one kind; others are counted.
+const FINDINGS_MAX: usize = 20;
+/// The most bytes of what a hook says.
+const HOOK_OUTPUT_MAX: usize = 12 * 1024;
+
+/// The gate `changes`.
+pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let repository = &shop.home.repository;
+    let unit = call.unit();
+    let span = span(repository, run, &unit.scope).map_err(Trouble::from)?;
+    let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
+    let mut findings: Vec<Finding> = Vec::new();
+    findings.extend(settings(&changes));
+    if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
+        findings.extend(outside(&changes, &item.id, &item.writes));
+    }
+    let flaws = run.unit(unit).receipt.as_ref().map(|receipt| receipt.flaws.clone());
+    for flaw in flaws.unwrap_or_default() {
+        let proof = Proof::Quote { quote: flaw.clone() };
+        findings.push(finding(Severity::Major, None, flaw, Some(proof)));
+    }
+    let mut receipt = receipt_at(plan, 0);
+    receipt.changed = paths(&changes);
+    // Work without a commit of its own changed nothing that hooks could look at.
+    if receipt.commit.is_some() && !changes.is_empty() {
+        let place = shop.place(run, unit);
+        let open = || Ok(Order::Open(shop.open(run, call, &place, Hand::Writes)));
+        let opened = plan.opened("open", open)?;
+        plan.set_up("", &opened, crate::steps::SetUpBefore::Kept)?;
+        let order = || {
+            Ok(Order::Hooks(Hooks {
+                bench: place.bench.clone(),
+                commit: span.to.clone(),
+                message: repository.message(&span.to)?,
+                when_ms: repository.when_ms(&span.to)?,
+                pin: shop.pin(ordinal),
+                output_max: HOOK_OUTPUT_MAX,
+            }))
+        };
+        let hooked = match plan.bench("hooks", Duty::WhileWanted, order)? {
+            Made::Hooked(hooked) => hooked,
+            other => unreachable!("the bench was asked to run hooks and did {other:?}"),
+        };
+        match hooked.refusal {
+            Some(refusal) => {
+                let what = format!("the commit hook `{}` refuses it", refusal.hook);
+                let command = format!("git commit (hook {})", refusal.hook);
+                let proof = Proof::Command { command, output: refusal.output };
+                findings.push(finding(Severity::Major, None, what, Some(proof)));
+            }
+            None => {
+                receipt.commit = Some(hooked.commit);
+                receipt.tree = Some(hooked.tree);
+                if !hooked.changed.is_empty() {
+                    let files = crate::work::short_list(&hooked.changed);
+                    receipt.notes.push(format!("the commit hooks changed {files}"));
+                }
+            }
+        }
+    }
+    Ok(judged(plan, ruling(findings), receipt))
+}
+
+/// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.
+fn settings(changes: &[Change]) -> Vec<Finding> {
+    let is_settings = |path: &str| guarded(path) == Some(Guard::Settings);
+    let found = changes.iter().filter(|change| is_settings(&change.path));
+    found
+        .take(FINDINGS_MAX)
+        .map(|change| {
+            let what =
+                format!("`{}` belongs to Forge's settings; agents leave it alone", change.path);
+            finding(Severity::Critical, Some(&change.path), what, None)
+        })
+        .collect()
+}
+
+/// Changes outside the paths that an item declared.
+fn outside(changes: &[Change], id: &str, writes: &[String]) -> Vec<Finding> {
+    let outside: Vec<&Change> =
+        changes.iter().filter(|change| !writes_reach(writes, &change.path)).collect();
+    let mut findings: Vec<Finding> = outside
+        .iter()
+        .take(FINDINGS_MAX)
+        .map(|change| {
+            let what = format!(
+                "`{}` is outside what {id} may change ({})",
+                change.path,
+                writes.join(", ")
+            );
+            finding(Severity::Major, Some(&change.path), what, None)
+        })
+        .collect();
+    if let (Some(change), more @ 1..) =
+        (outside.get(FINDINGS_MAX), outside.len().saturating_sub(FINDINGS_MAX))
+    {
+        let what = format!("{more} more files are outside what {id} may change");
+        findings.push(finding(Severity::Major, Some(&change.path), what, None));
+    }
+    findings
+}

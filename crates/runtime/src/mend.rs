@@ -1,0 +1,223 @@
+//! What a person does to a run by hand: change an artifact or the code, or let it go another way.
+
+use std::path::PathBuf;
+
+use forge_core::{
+    Command, Run,
+    event::{Blob, Edit, Event},
+    id::{Scope, UnitId},
+    reading::artifacts,
+    rewind::rewind,
+};
+use forge_workspace::{Commit, Made, Order, perform};
+
+use crate::{
+    Trouble,
+    doors::{Doors, Left, Sent, person, refuse_agents},
+    drive::{Driver, Signals, Tell, body, fold_facts, row},
+    home::{new_run_id, now},
+    journal::{RunLock, Store},
+    place::{bench_of, commit_of, scope_of},
+};
+
+/// An artifact of a run that a person may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Editable {
+    /// The unit that wrote it.
+    pub unit: UnitId,
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+impl Doors {
+    /// The artifact of this name, as `forge show` names it: with its scope, if it has one.
+    pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let known = |unit: &UnitId, artifact: &str| -> String {
+            match unit.scope.as_str() {
+                "" => artifact.to_owned(),
+                scope => format!("{scope}/{artifact}"),
+            }
+        };
+        let mut found = Vec::new();
+        for (unit, _, state) in run.units() {
+            for (artifact, blob) in &state.artifacts {
+                let full = known(&unit, artifact);
+                if full == name || artifact == name {
+                    found.push((unit.clone(), artifact.clone(), full, blob.clone()));
+                }
+            }
+        }
+        let exact = found.iter().any(|(_, _, full, _)| full == name);
+        if exact {
+            found.retain(|(_, _, full, _)| full == name);
+        }
+        match found.as_slice() {
+            [(unit, name, _, blob)] => {
+                let content = self.blob(blob)?;
+                Ok(Editable { unit: unit.clone(), name: name.clone(), content })
+            }
+            [] => {
+                let names: Vec<String> = artifacts(&run)
+                    .into_iter()
+                    .map(|(scope, name, _)| known(&scope.unit("x"), &name))
+                    .collect();
+                let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                Err(Trouble::usage(
+                    format!("{id} has no artifact `{name}`; there is: {there}"),
+                    format!("forge show {id}"),
+                ))
+            }
+            [..] => {
+                let names: Vec<&str> = found.iter().map(|(_, _, full, _)| full.as_str()).collect();
+                Err(Trouble::usage(
+                    format!("`{name}` could be {}", names.join(" or ")),
+                    format!("forge edit {id} {}", names[0]),
+                ))
+            }
+        }
+    }
+
+    /// Takes a person's change of an artifact for an attempt of its own.
+    pub fn edit_artifact(
+        &self,
+        id: &str,
+        unit: &UnitId,
+        name: &str,
+        content: &[u8],
+        why: &str,
+    ) -> Result<Sent, Trouble> {
+        refuse_agents()?;
+        let blob = self.blobs()?.put(content);
+        let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+        let content = Blob(blob.as_str().to_owned());
+        let edit = Edit::Artifact { name: name.to_owned(), content };
+        let (unit, why, by) = (unit.clone(), why.to_owned(), person());
+        self.send(id, &Command::Edit { unit, edit, why, by })
+    }
+
+    /// The checkout of a unit, where a person may change the code.
+    pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Trouble> {
+        let (run, _) = self.fold(id)?;
+        self.known_unit(&run, id, unit)?;
+        let frozen = self.frozen(&run)?;
+        let scope = scope_of(&run, unit);
+        let tree = bench_of(&self.home, &frozen, id, &scope)?.dir.join("tree");
+        if tree.is_dir() {
+            return Ok(tree);
+        }
+        Err(Trouble::usage(
+            format!("nothing was worked on at `{unit}` yet, so it has no checkout"),
+            format!("forge status {id}"),
+        ))
+    }
+
+    /// Takes what a person changed in the checkout of a unit for an attempt of its own.
+    pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Trouble> {
+        refuse_agents()?;
+        let (run, _) = self.fold(id)?;
+        self.known_unit(&run, id, unit)?;
+        if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
+            return Err(Trouble::usage(
+                format!("somebody works in the checkout of `{unit}` just now"),
+                format!("forge stop {id}"),
+            ));
+        }
+        self.checkout(id, unit)?;
+        let frozen = self.frozen(&run)?;
+        let scope = scope_of(&run, unit);
+        let from = commit_of(&run, &scope);
+        let order = Order::Commit(Commit {
+            bench: bench_of(&self.home, &frozen, id, &scope)?,
+            onto: vec![from.clone()],
+            message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
+            when_ms: now(),
+            pin: format!("refs/forge/{id}/edits/{}", now()),
+        });
+        let made = match perform(&order)? {
+            Made::Committed(made) => made,
+            other => unreachable!("the bench was asked to commit and did {other:?}"),
+        };
+        if made.commit == from {
+            return Err(Trouble::usage(
+                format!("nothing is changed in the checkout of `{unit}`"),
+                format!("change files in {}", self.checkout(id, unit)?.display()),
+            ));
+        }
+        let edit = Edit::Code { commit: made.commit, tree: made.tree };
+        let (unit, why, by) = (unit.clone(), why.to_owned(), person());
+        self.send(id, &Command::Edit { unit, edit, why, by })
+    }
+
+    fn known_unit(&self, run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
+        if run.is_started() && run.has(unit) {
+            return Ok(());
+        }
+        let what = format!("{id} has no unit `{unit}`");
+        Err(Trouble::usage(what, format!("forge status {id}")))
+    }
+
+    /// Starts a run that shares the facts of another one up to a unit, and drives it.
+    pub fn rewind(
+        &self,
+        id: &str,
+        unit: &UnitId,
+        began: &mut dyn FnMut(&str),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
+        refuse_agents()?;
+        let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
+        let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
+            let (run, _) = self.fold(id)?;
+            let begun: Vec<String> = run
+                .units()
+                .into_iter()
+                .filter(|(_, _, unit)| unit.attempt > 0)
+                .map(|(unit, _, _)| unit.to_string())
+                .collect();
+            return Err(Trouble::usage(
+                format!("{id} never began `{unit}`; it began: {}", begun.join(", ")),
+                format!("forge rewind {id} STAGE"),
+            ));
+        };
+        let run = fold_facts(&shared);
+        let new = new_run_id(&run.law().start.request);
+        let frozen = self.frozen(&run)?;
+        if let Some(Event::RunRewound { branch, .. }) =
+            shared.last_mut().and_then(|last| last.facts.last_mut())
+        {
+            *branch = run.branch().map(|_| frozen.branch_of(&new));
+        }
+        let run = fold_facts(&shared);
+        self.keep_shared(&new, &run)?;
+        let mut store = Store::open(&self.home.dir)?;
+        let lock = RunLock::take(&self.home.dir, &new)?;
+        let first: Vec<(u64, String)> =
+            shared.iter().map(|record| (record.at, body(record))).collect();
+        let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;
+        let mut signals = Signals::listen()?;
+        let mut driver = Driver::over(&self.home, &new, store, writer, run, frozen)?;
+        began(&new);
+        driver.tell_first(tell)?;
+        driver.hear_time(tell)?;
+        let how = driver.drive(&mut signals, tell)?;
+        Ok(Left::by(&driver, new, how))
+    }
+
+    /// Commits that a rewound run goes on from are kept by refs of its own.
+    fn keep_shared(&self, new: &str, run: &Run) -> Result<(), Trouble> {
+        let mut scopes: Vec<Scope> =
+            run.units().into_iter().map(|(unit, _, _)| unit.scope).collect();
+        scopes.sort();
+        scopes.dedup();
+        for (number, scope) in (1..).zip(scopes) {
+            if let Some(code) = run.code(&scope) {
+                let name = format!("refs/forge/{new}/shared/{number:04}");
+                self.home.repository.pin(&name, &code.commit)?;
+            }
+        }
+        Ok(())
+    }
+}

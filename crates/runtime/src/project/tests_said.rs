@@ -1,0 +1,118 @@
+//! What a run of tests said about each test, and whether a test file was weakened.
+//!
+//! Each runner's output has its reader in `runners` (marked lines) or `runners_text` (lines by
+//! indentation); an output may hold several. What is read here is shown and compared, but it is
+//! never a verdict: whether a check is green is said by its exit code alone.
+//!
+//! Invariant: any text gives an answer, in time linear in its length.
+//! Invariant: a test that failed once in an output is failed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{plain::plain_lines, runners, runners_text};
+
+pub use super::weakened::skipped_or_weakened;
+
+/// The most tests of one output.
+const TESTS_MAX: usize = 100_000;
+/// The most bytes of a test's name.
+const NAME_BYTES_MAX: usize = 500;
+
+/// What was said about a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TestSaid {
+    /// Left out, or expected to fail.
+    Skipped,
+    /// It passed.
+    Passed,
+    /// It failed, or never ended.
+    Failed,
+}
+
+impl TestSaid {
+    /// One word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Skipped => "skipped",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What an output says about each test; nothing if it names none.
+///
+/// A name that occurs in several places, such as two binaries of a crate, carries its place.
+pub fn tests_said(output: &str) -> Option<BTreeMap<String, TestSaid>> {
+    let lines: Vec<_> = plain_lines(output).collect();
+    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+    let mut all = Said::default();
+    for read in runners::ALL.iter().chain(runners_text::ALL) {
+        read(&lines, &mut all);
+    }
+    let named = all.named();
+    (!named.is_empty()).then_some(named)
+}
+
+/// Collects what readers find.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// By name, then by place.
+    tests: BTreeMap<String, BTreeMap<String, TestSaid>>,
+    count: usize,
+}
+
+impl Said {
+    /// Adds what was said about a test. The worst word wins.
+    pub(super) fn add(&mut self, place: &str, name: &str, said: TestSaid) {
+        let name = name.trim();
+        if name.is_empty() || self.count == TESTS_MAX {
+            return;
+        }
+        let name = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
+        let places = self.tests.entry(name.to_owned()).or_default();
+        let before = places.get(place).copied();
+        if before.is_none() {
+            self.count += 1;
+        }
+        places.insert(place.to_owned(), before.map_or(said, |before| before.max(said)));
+    }
+
+    fn named(self) -> BTreeMap<String, TestSaid> {
+        let mut named = BTreeMap::new();
+        for (name, places) in self.tests {
+            let is_single = places.len() == 1;
+            for (place, said) in places {
+                let name = if is_single || place.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{place} {name}")
+                };
+                let worst = named.get(&name).map_or(said, |before: &TestSaid| (*before).max(said));
+                named.insert(name, worst);
+            }
+        }
+        named
+    }
+}
+
+/// Tells places of the same name apart: the second `a` is `a #2`.
+#[derive(Debug, Default)]
+pub(super) struct Places(BTreeMap<String, usize>);
+
+impl Places {
+    pub(super) fn numbered(&mut self, place: &str) -> String {
+        let count = self.0.entry(place.to_owned()).or_default();
+        *count += 1;
+        if *count == 1 { place.to_owned() } else { format!("{place} #{count}") }
+    }
+}
+
+/// Names that are in one set and not in the other, for messages.
+pub(super) fn missing<'n>(before: &'n [String], after: &[String]) -> BTreeSet<&'n str> {
+    let after: BTreeSet<&str> = after.iter().map(String::as_str).collect();
+    before.iter().map(String::as_str).filter(|name| !after.contains(name)).collect()
+}
+
+#[cfg(test)]
+mod tests;

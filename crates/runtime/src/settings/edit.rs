@@ -1,0 +1,276 @@
+//! `forge config set`: changes one value of a settings file, and leaves all else as it is.
+//!
+//! Not here: which file a person means (the door knows), and what the value means.
+//!
+//! Invariant: a file is replaced as a whole, by rename, and only by a text that was read again
+//! and is right. Comments, order and line ends stay.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+use super::{
+    key::Key,
+    near::line_of,
+    sheet::{Layer, Sheet, known},
+    source::SourceFile,
+    value::{Value, from_words},
+};
+use crate::{Trouble, doors::refuse_agents};
+
+/// What was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The key.
+    pub key: Key,
+    /// What it is now.
+    pub value: Value,
+    /// Whether the file was there before.
+    pub file: FileWas,
+}
+
+/// Whether a file was there before it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileWas {
+    /// It was.
+    There,
+    /// It was made.
+    Missing,
+}
+
+/// Sets a key in a settings file. Agents are refused.
+pub fn set(path: &Path, key: &str, words: &str) -> Result<Change, Trouble> {
+    refuse_agents()?;
+    let key = known(key)?;
+    let value = from_words(key, words).map_err(|flaw| {
+        Trouble::usage(flaw.what, format!("forge config explain {}", key.name()))
+    })?;
+    let before = SourceFile::read(path)?;
+    let file = if before.is_some() { FileWas::There } else { FileWas::Missing };
+    let text = before.map(|file| file.text).unwrap_or_default();
+    let text = changed(&text, key, &value).map_err(|why| {
+        let what = format!("{}: {why}", path.display());
+        Trouble::usage(what, format!("set {} in {} by hand", key.name(), path.display()))
+    })?;
+    // The layer is of no interest: the text must be right, and say what was wanted.
+    let after = SourceFile { name: path.display().to_string(), text };
+    let sheet = Sheet::of_file(Layer::User, &after)?;
+    assert_eq!(sheet.winner(key).map(|said| &said.value), Some(&value), "what is set is read");
+    replace(path, &after.text).map_err(|error| Trouble::file(path, &error))?;
+    Ok(Change { key, value, file })
+}
+
+/// The text with one value changed.
+fn changed(text: &str, key: Key, value: &Value) -> Result<String, String> {
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let n_ends = body.matches("\r\n").count();
+    let has_crlf = n_ends > 0 && n_ends == body.matches('\n').count();
+    let plain = if has_crlf { body.replace("\r\n", "\n") } else { body.to_owned() };
+    let mut document: DocumentMut = plain.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error.span().map_or(1, |span| line_of(&plain, span.start));
+        format!("line {line}: {}", error.message().trim())
+    })?;
+    let mut words: Vec<&str> = key.name().split('.').collect();
+    let name = words.pop().expect("a key has a name");
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for word in words {
+        let item = table.entry(word).or_insert_with(|| {
+            // A table that only holds tables needs no line of its own.
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        table = item.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+    }
+    let mut new = match value {
+        Value::Text(text) => toml_edit::Value::from(text.as_str()),
+        Value::Count(count) => {
+            let count = i64::try_from(*count).map_err(|_| "the number is too large".to_owned())?;
+            toml_edit::Value::from(count)
+        }
+        Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
+    };
+    match table.get_mut(name) {
+        Some(Item::Value(old)) => {
+            // The comment behind a value belongs to the line, and stays.
+            *new.decor_mut() = old.decor().clone();
+            *old = new;
+        }
+        Some(Item::None | Item::Table(_) | Item::ArrayOfTables(_)) => {
+            return Err(format!("`{}` is a table", key.name()));
+        }
+        None => {
+            table.insert(name, Item::Value(new));
+        }
+    }
+    let text = document.to_string();
+    let text = if has_crlf { text.replace('\n', "\r\n") } else { text };
+    Ok(format!("{mark}{text}"))
+}
+
+/// Puts a text in the place of a file. Whoever keeps the file elsewhere behind a link keeps it
+/// there.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    let folder = path.parent().expect("a file lies in a folder");
+    fs::create_dir_all(folder)?;
+    let scratch: PathBuf = folder.join(format!(".forge-{}.tmp", std::process::id()));
+    let written = write(&path, &scratch, text);
+    if written.is_err() {
+        let _ = fs::remove_file(&scratch);
+    }
+    written?;
+    File::open(folder)?.sync_all()
+}
+
+fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(scratch)?;
+    match fs::metadata(path) {
+        Ok(meta) => file.set_permissions(meta.permissions())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(scratch, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(text: &str, key: Key, words: &str) -> String {
+        changed(text, key, &from_words(key, words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn comments_order_and_line_ends_stay() {
+        let text = "# mine\n\n[limits] # all\n  budget = \"2\"   # dollars\n\n# eight\nat_once = 8\n\n[verify]\ncommands = [\n  \"a\", # first\n]\n";
+        assert_eq!(
+            edited(text, Key::Budget, "3"),
+            text.replace("\"2\"   # dollars", "\"3\"   # dollars")
+        );
+        assert_eq!(edited(text, Key::AtOnce, "9"), text.replace("at_once = 8", "at_once = 9"));
+        let crlf = text.replace('\n', "\r\n");
+        assert_eq!(
+            edited(&crlf, Key::AtOnce, "9"),
+            crlf.replace("at_once = 8", "at_once = 9"),
+            "Windows line ends"
+        );
+        let bom = format!("\u{feff}{text}");
+        assert_eq!(edited(&bom, Key::AtOnce, "9"), bom.replace("at_once = 8", "at_once = 9"));
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_is_put_into_its_table_however_that_is_written() {
+        for (text, key, words, expected) in [
+            ("", Key::Agent, "scripted", "agent = \"scripted\"\n"),
+            ("", Key::AtOnce, "3", "[limits]\nat_once = 3\n"),
+            ("", Key::Scenario, "a.toml", "[agents.scripted]\nscenario = \"a.toml\"\n"),
+            (
+                "[limits]\nbudget = \"1\"\n\n[land]\n",
+                Key::AtOnce,
+                "3",
+                "[limits]\nbudget = \"1\"\nat_once = 3\n\n[land]\n",
+            ),
+            (
+                "limits.budget = \"1\"\n",
+                Key::AtOnce,
+                "3",
+                "limits.budget = \"1\"\nlimits.at_once = 3\n",
+            ),
+            (
+                "limits = { budget = \"1\" }\n",
+                Key::AtOnce,
+                "3",
+                "limits = { budget = \"1\" , at_once = 3 }\n",
+            ),
+            ("[limits]\n", Key::Agent, "scripted", "agent = \"scripted\"\n[limits]\n"),
+            (
+                "",
+                Key::VerifyCommands,
+                "[\"a\", 'b \"c\"']",
+                "[verify]\ncommands = [\"a\", 'b \"c\"']\n",
+            ),
+        ] {
+            assert_eq!(edited(text, key, words), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_read_again_for_every_key_in_every_file() {
+        let files = [
+            "",
+            "# only a comment",
+            "agent = \"scripted\"",
+            "[limits]\nat_once = 2\n[agents.scripted]\nscenario = \"x\"\n[workspace]\nsetup = []\n",
+            "limits.at_once = 2\nagents.scripted.scenario = \"x\"\nverify = { final = \"cached\" }",
+            "agents = { scripted = { scenario = \"x\" } }\r\n[land]\r\nbranch = \"x\"\r\n",
+            "[agents]\n[agents.scripted]\n[limits]\n[workspace]\n[verify]\n[land]\n",
+        ];
+        for text in files {
+            let read = |text: &str| {
+                let file = SourceFile { name: "f".to_owned(), text: text.to_owned() };
+                Sheet::of_file(Layer::Repo, &file).expect("what was right stays right")
+            };
+            let before = read(text);
+            for key in Key::ALL {
+                for words in super::super::tests::examples(key) {
+                    let value = from_words(key, words).unwrap();
+                    let after = read(&changed(text, key, &value).unwrap());
+                    assert_eq!(after.winner(key).map(|said| &said.value), Some(&value));
+                    for other in Key::ALL.into_iter().filter(|other| *other != key) {
+                        let of = |sheet: &Sheet| sheet.winner(other).map(|said| said.value.clone());
+                        assert_eq!(of(&before), of(&after), "{other:?} stays as it was");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_set_is_made_kept_whole_and_kept_behind_its_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/config.toml");
+        let change = set(&path, "limits.at_once", "3").unwrap();
+        assert_eq!((change.key, change.file), (Key::AtOnce, FileWas::Missing));
+        let link = folder.path().join("link.toml");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(set(&link, "limits.at_once", "4").unwrap().file, FileWas::There);
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[limits]\nat_once = 4\n");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left");
+    }
+
+    #[test]
+    fn what_would_be_wrong_is_refused_and_the_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        for (text, key, words, expected) in [
+            ("agent = ", "limits.at_once", "3", "line 1"),
+            ("a = 1\n", "limits.at_once", "3", "unknown key `a`"),
+            ("limits = 3\n", "limits.at_once", "3", "`limits` is not a table"),
+            ("[agent]\n", "agent", "scripted", "`agent` is a table"),
+            ("", "limits.at_once", "0", "limits.at_once is `0`"),
+            ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
+            ("", "budget", "3", "did you mean `limits.budget`?"),
+            ("", "", "3", "the empty word is no key"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let trouble = set(&path, key, words).unwrap_err();
+            assert!(trouble.what.contains(expected), "{trouble}");
+            assert!(trouble.next.is_some());
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        // A wrong value can be set right.
+        fs::write(&path, "[limits]\nat_once = 0\n").unwrap();
+        set(&path, "limits.at_once", "3").unwrap();
+    }
+}

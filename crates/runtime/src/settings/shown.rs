@@ -1,0 +1,106 @@
+//! What `forge config list` and `forge config explain` show.
+//!
+//! Invariant: what is shown as the value is what [`Settings`] uses; both come from one sheet.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Settings,
+    key::Key,
+    sheet::{Layer, Place, Said, known},
+    value::Value,
+};
+use crate::Trouble;
+
+/// One line of `forge config list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SettingRow {
+    /// The key.
+    pub key: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// What counts. Nothing, if nobody set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The layer that won.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<Layer>,
+    /// Where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+/// `forge config explain --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Explained {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: SettingRow,
+    /// What it may be, in words.
+    pub may_be: String,
+    /// The variable that sets it.
+    pub variable: String,
+    /// All that is said, the winner first.
+    pub said: Vec<SaidRow>,
+    /// What a person should know about the settings.
+    pub notes: Vec<String>,
+}
+
+/// What one layer says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SaidRow {
+    /// The layer.
+    pub layer: Layer,
+    /// Where.
+    pub place: String,
+    /// The file, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What.
+    pub value: Value,
+}
+
+impl SaidRow {
+    fn of(said: &Said) -> Self {
+        let (file, line) = match &said.place {
+            Place::File { name, line } => (Some(name.clone()), Some(*line)),
+            Place::Forge | Place::Variable(_) | Place::CommandLine => (None, None),
+        };
+        let place = said.place.to_string();
+        Self { layer: said.layer, place, file, line, value: said.value.clone() }
+    }
+}
+
+impl Settings {
+    /// All keys, with what counts and who says so.
+    pub fn list(&self) -> Vec<SettingRow> {
+        Key::ALL.into_iter().map(|key| self.row(key)).collect()
+    }
+
+    /// All that is said about one key.
+    pub fn explain(&self, key: &str) -> Result<Explained, Trouble> {
+        let key = known(key)?;
+        Ok(Explained {
+            row: self.row(key),
+            may_be: key.kind().may_be(),
+            variable: key.variable(),
+            said: self.sheet.said(key).iter().rev().map(SaidRow::of).collect(),
+            notes: self.notes(),
+        })
+    }
+
+    fn row(&self, key: Key) -> SettingRow {
+        let winner = self.sheet.winner(key);
+        SettingRow {
+            key: key.name(),
+            about: key.about(),
+            value: winner.map(|said| said.value.clone()),
+            layer: winner.map(|said| said.layer),
+            place: winner.map(|said| said.place.to_string()),
+        }
+    }
+}

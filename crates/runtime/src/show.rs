@@ -1,0 +1,64 @@
+//! What a door shows of a run's result: what landed, what proves it, artifacts, diffs.
+
+use forge_core::{
+    event::{Blob, Record},
+    id::UnitId,
+    view::ResultView,
+};
+
+use crate::{Trouble, doors::Doors, gates::span, mend::Editable};
+
+/// The most bytes of a diff that is shown.
+const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+impl Doors {
+    /// What a run has come to so far.
+    pub fn result(&self, id: &str) -> Result<ResultView, Trouble> {
+        let records: Vec<Record> =
+            self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
+        let run = crate::drive::fold_facts(&records);
+        Ok(ResultView::of(id, &run, &records))
+    }
+
+    /// The content of an artifact.
+    pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Trouble> {
+        let view = self.result(id)?;
+        if let Some(found) = view.artifacts.iter().find(|artifact| artifact.name == name) {
+            return self.blob(&Blob(found.blob.clone()));
+        }
+        let Editable { content, .. } = self.editable(id, name)?;
+        Ok(content)
+    }
+
+    /// The change of a run's result, or of one unit.
+    pub fn diff(&self, id: &str, unit: Option<&UnitId>) -> Result<Vec<u8>, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let repository = &self.home.repository;
+        let Some(base) = &run.law().start.base else {
+            let what = format!("{id} works on no code");
+            return Err(Trouble::usage(what, format!("forge show {id}")));
+        };
+        let (from, to) = match unit {
+            None => (base.clone(), run.head().unwrap_or(base).to_owned()),
+            Some(unit) if run.has(unit) => {
+                match (run.unit(unit).landed.as_ref(), run.code(&unit.scope)) {
+                    // What landed is compared with what it came from.
+                    (Some(commit), _) => (repository.merge_base(base, commit)?, commit.clone()),
+                    (None, Some(_)) => {
+                        let span = span(repository, &run, &unit.scope)?;
+                        (span.from, span.to)
+                    }
+                    (None, None) => {
+                        let what = format!("`{unit}` has changed nothing yet");
+                        return Err(Trouble::usage(what, format!("forge status {id}")));
+                    }
+                }
+            }
+            Some(unit) => {
+                let what = format!("{id} has no unit `{unit}`");
+                return Err(Trouble::usage(what, format!("forge status {id}")));
+            }
+        };
+        Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
+    }
+}

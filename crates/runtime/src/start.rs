@@ -1,0 +1,366 @@
+//! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
+//!
+//! Settings, flows, roles and instructions are read once, from the base commit plus the personal
+//! layers. What lies in the checkout and is not committed would not be used, so it is refused
+//! rather than passed over in silence.
+//!
+//! Invariant: everything that could be wrong is found out before anything is written.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use forge_core::{
+    event::{Approvals, Blob, Limits, Start},
+    flow::{Check, FORMAT, Stage, Work},
+    money::Money,
+};
+
+use crate::{
+    Trouble,
+    catalog::{Catalog, Found, text_at},
+    committed::Committed,
+    doors::{Doors, Left, person, refuse_agents},
+    drive::{Driver, Signals, Tell},
+    home::new_run_id,
+    journal::Store,
+    project,
+    settings::{Agent, FILE, FILE_BYTES_MAX, Settings, SourceFile, Sources, VerifyFrom},
+    text::read_text,
+};
+
+/// The most bytes of a scenario.
+const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The most bytes of the project's instructions.
+const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
+/// The project's own rules for agents.
+const INSTRUCTIONS: &str = ".forge/instructions.md";
+
+/// What a person wants to be run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// In their words.
+    pub text: String,
+    /// Which flow.
+    pub flow: String,
+    /// Choices, by parameter.
+    pub params: BTreeMap<String, String>,
+    /// Whether human gates marked `auto` may pass by themselves.
+    pub approvals: Approvals,
+    /// What the run may cost.
+    pub budget: Option<Money>,
+    /// What the scripted agent plays from.
+    pub scenario: Option<PathBuf>,
+}
+
+/// Whether a person lets a repository run its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// They do, and want to be asked again.
+    Once,
+    /// They do, and it is kept.
+    FromNowOn,
+    /// They do not, or there is nobody to ask.
+    No,
+}
+
+/// How a door asks whether commands of a repository may be run.
+pub type AskCommands<'a> = &'a mut dyn FnMut(&[String]) -> Allowed;
+
+impl Doors {
+    /// Starts a run and drives it until it stops.
+    pub fn run(
+        &self,
+        request: &Request,
+        ask: AskCommands<'_>,
+        began: &mut dyn FnMut(&str, &[String]),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
+        refuse_agents()?;
+        if request.text.trim().is_empty() {
+            let next = "forge run \"what you want, in plain words\"";
+            return Err(Trouble::usage("the request is empty", next));
+        }
+        let repository = &self.home.repository;
+        let base = repository.head();
+        let settings = self.settings_at(base.as_deref())?;
+        let catalog = Catalog::at(repository, base.as_deref());
+        let found = self.committed_flow(&catalog, &request.flow)?;
+        self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
+        self.refuse_unready(&found, base.as_deref())?;
+        for (name, value) in &request.params {
+            found.flow.accepts(name, value).map_err(|problem| {
+                Trouble::usage(problem, format!("forge flow show {}", request.flow))
+            })?;
+        }
+        let scenario = self.scenario(request, &settings, &found)?;
+        let instructions = match &base {
+            Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
+            None => None,
+        };
+        self.ask_about_commands(&settings, &found, ask)?;
+        // Everything that could be wrong was looked at: from here on, things are written. First the
+        // journal: where that cannot be written, nothing else is.
+        let store = Store::open(&self.home.dir)?;
+        let blobs = self.blobs()?;
+        let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
+            let blob = blobs.put(bytes);
+            let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+            Ok(Blob(blob.as_str().to_owned()))
+        };
+        let agent = match scenario {
+            Some(text) => Agent::Scripted { scenario: put(text.as_bytes())? },
+            None => Agent::Nobody,
+        };
+        let mut frozen = settings.freeze(agent);
+        if let Some(base) = &base {
+            self.fill_in(&mut frozen, &settings, base)?;
+        }
+        let mut roles = BTreeMap::new();
+        for role in found.flow.roles() {
+            let (text, _) = catalog.role_text(&found, role)?;
+            roles.insert(role.to_owned(), put(text.as_bytes())?);
+        }
+        let text = serde_json::to_vec(&frozen).expect("settings can be written");
+        let id = new_run_id(&request.text);
+        let start = Start {
+            request: request.text.clone(),
+            flow: request.flow.clone(),
+            texts: found.texts,
+            format: FORMAT,
+            params: request.params.clone(),
+            approvals: request.approvals,
+            limits: Limits {
+                budget: request.budget.or(settings.limits.budget),
+                call_budget: settings.limits.call_budget,
+                at_once: settings.limits.at_once,
+            },
+            settings: Some(put(&text)?),
+            roles,
+            instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
+            base_branch: base.as_ref().and_then(|_| repository.branch()),
+            branch: base.as_ref().map(|_| frozen.branch_of(&id)),
+            base,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            by: person(),
+        };
+        let mut signals = Signals::listen()?;
+        let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
+        began(&id, &settings.notes());
+        driver.tell_first(tell)?;
+        let how = driver.drive(&mut signals, tell)?;
+        Ok(Left::by(&driver, id, how))
+    }
+
+    /// What is set for a run that starts from this commit.
+    pub fn settings_at(&self, base: Option<&str>) -> Result<Settings, Trouble> {
+        let repository = &self.home.repository;
+        let mut sources = Sources::personal(repository.top.as_deref())?;
+        if let Some(base) = base {
+            let text = text_at(repository, base, FILE, FILE_BYTES_MAX)?;
+            sources.repo = text.map(|text| SourceFile { name: FILE.to_owned(), text });
+        }
+        Settings::of(&sources)
+    }
+
+    /// The flow as it is committed, or why it cannot be used.
+    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<Found, Trouble> {
+        catalog.flow(name).map_err(|trouble| {
+            let is_here = self.catalog().flow(name).is_ok();
+            if is_here && catalog.text(name).is_err() {
+                uncommitted(&[format!("the flow `{name}`")])
+            } else {
+                trouble
+            }
+        })
+    }
+
+    /// What was changed in the checkout and would not be used is not passed over in silence.
+    fn refuse_uncommitted(
+        &self,
+        base: Option<&str>,
+        catalog: &Catalog,
+        found: &Found,
+    ) -> Result<(), Trouble> {
+        let Some(top) = &self.home.repository.top else { return Ok(()) };
+        let mut differ = Vec::new();
+        let committed = match base {
+            Some(base) => text_at(&self.home.repository, base, FILE, FILE_BYTES_MAX)?,
+            None => None,
+        };
+        let here = read_text(&top.join(FILE), FILE_BYTES_MAX)?;
+        if here.is_some() && here != committed {
+            differ.push(FILE.to_owned());
+        }
+        let checkout = self.catalog();
+        for (name, text) in &found.texts {
+            if checkout.text(name).is_ok_and(|(here, _)| here != *text) {
+                differ.push(format!("the flow `{name}`"));
+            }
+        }
+        for role in found.flow.roles() {
+            let (committed, _) = catalog.role_text(found, role)?;
+            if checkout.role_text(found, role).is_ok_and(|(here, _)| here != committed) {
+                differ.push(format!("the role `{role}`"));
+            }
+        }
+        if differ.is_empty() { Ok(()) } else { Err(uncommitted(&differ)) }
+    }
+
+    /// Flows may need more than there is. That is found out before anything is created.
+    fn refuse_unready(&self, found: &Found, base: Option<&str>) -> Result<(), Trouble> {
+        if let Some((stage, _)) =
+            find(&found.flow.stages, &|stage, _| matches!(stage.work, Work::Deliver { .. }))
+        {
+            return Err(Trouble::usage(
+                format!(
+                    "the flow `{}` is right, but its stage `{}` delivers, which this version cannot do",
+                    found.flow.name, stage.name
+                ),
+                "use a flow without deliver: what landed is on the run's branch",
+            ));
+        }
+        let Some(base) = base else {
+            let needs = find(&found.flow.stages, &|_, check| {
+                matches!(check, Some(Check::Verify | Check::Land | Check::BuiltIn { .. }))
+            });
+            return match needs {
+                None => Ok(()),
+                Some((stage, _)) => Err(Trouble::usage(
+                    format!(
+                        "this repository has no commit yet, and the stage `{}` works on code",
+                        stage.name
+                    ),
+                    "git add . && git commit -m \"first\"",
+                )),
+            };
+        };
+        match self.home.repository.unsuited(base)?.as_slice() {
+            [] => Ok(()),
+            unsuited => Err(Trouble::surroundings(
+                unsuited.join("\n"),
+                "do that, then run the same command again",
+            )),
+        }
+    }
+
+    /// Where nobody said what the checks are, they are looked for in the project itself.
+    fn fill_in(
+        &self,
+        frozen: &mut crate::settings::Frozen,
+        settings: &Settings,
+        base: &str,
+    ) -> Result<(), Trouble> {
+        if settings.verify.commands.is_some() {
+            return Ok(());
+        }
+        let files = Committed::of(&self.home.repository, base)?;
+        let found = project::detect(&files);
+        let commands = |found: &[project::Found]| -> Vec<String> {
+            found.iter().map(|found| found.command.clone()).collect()
+        };
+        frozen.verify.commands = commands(&found.verify);
+        frozen.verify.from =
+            if found.verify.is_empty() { VerifyFrom::Nothing } else { VerifyFrom::Found };
+        if frozen.setup.is_empty() && frozen.cache.is_empty() {
+            frozen.setup = commands(&found.setup);
+            frozen.setup_inputs = found.setup_inputs;
+            frozen.cache = found.cache;
+        }
+        Ok(())
+    }
+
+    /// Commands that came with the repository are run only if a person has seen them.
+    fn ask_about_commands(
+        &self,
+        settings: &Settings,
+        found: &Found,
+        ask: AskCommands<'_>,
+    ) -> Result<(), Trouble> {
+        let commands = self.unapproved(settings, found)?;
+        if commands.is_empty() {
+            return Ok(());
+        }
+        match ask(&commands) {
+            Allowed::Once => Ok(()),
+            Allowed::FromNowOn => self.trust()?.approve(&commands, &person()).map(|_| ()),
+            Allowed::No => Err(Trouble::person(
+                "you have not allowed the commands that this repository makes Forge run",
+                format!("forge config approve --flow {}", found.flow.name),
+            )),
+        }
+    }
+
+    fn scenario(
+        &self,
+        request: &Request,
+        settings: &Settings,
+        found: &Found,
+    ) -> Result<Option<String>, Trouble> {
+        if found.flow.roles().is_empty() {
+            return Ok(None);
+        }
+        let set = settings.agents.scripted.scenario.as_ref();
+        let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
+        let Some(path) = request.scenario.clone().or(set) else {
+            return Err(Trouble::usage(
+                format!(
+                    "the flow `{}` has roles, and no agent is set up to play them",
+                    request.flow
+                ),
+                "this version has the scripted agent: `--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
+            ));
+        };
+        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
+            let what = format!("there is no scenario {}", path.display());
+            Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+        })?;
+        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
+            Trouble::usage(
+                format!("{}, {flaw}", path.display()),
+                "mend the scenario, then try again",
+            )
+        })?;
+        let plays = |role: &&str| {
+            scenario
+                .play
+                .iter()
+                .any(|play| play.role.as_deref().is_none_or(|played| played == *role))
+        };
+        if let Some(role) = found.flow.roles().into_iter().find(|role| !plays(role)) {
+            let what = format!("{}: nobody plays the role `{role}`", path.display());
+            return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+        }
+        Ok(Some(text))
+    }
+}
+
+fn uncommitted(what: &[String]) -> Trouble {
+    let is = if what.len() == 1 { "is" } else { "are" };
+    Trouble::usage(
+        format!(
+            "{} {is} not committed as it lies in your checkout; a run reads settings, flows and roles from the commit that it starts from",
+            what.join(", ")
+        ),
+        "commit it (or put it back), then run the same command again",
+    )
+}
+
+/// The first stage that is like this, by itself or by one of its gates.
+fn find<'a>(
+    stages: &'a [Stage],
+    is_it: &dyn Fn(&Stage, Option<&Check>) -> bool,
+) -> Option<(&'a Stage, Option<&'a Check>)> {
+    for stage in stages {
+        if is_it(stage, None) {
+            return Some((stage, None));
+        }
+        for gate in &stage.gates {
+            if is_it(stage, Some(&gate.check)) {
+                return Some((stage, Some(&gate.check)));
+            }
+        }
+        if let Some(inner) = find(stage.inner(), is_it) {
+            return Some(inner);
+        }
+    }
+    None
+}

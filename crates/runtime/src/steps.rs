@@ -1,0 +1,369 @@
+//! The steps of a call, each under a keeper of its own, in the order in which they are asked for.
+//!
+//! A plan (`work.rs`, `gates.rs`) is ordinary code that asks for one step after the other. It is
+//! run again from the top whenever a step has ended: steps that have an ending answer at once
+//! with what they left, the first one that has none stops the plan. So a plan can be interrupted
+//! anywhere and by anything, and nothing that has ended is done twice.
+//!
+//! Invariant: a plan depends on nothing but the facts of the run and on what its steps left.
+
+use std::{
+    cell::RefCell,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::{AttemptFolder, Ending, How, Keeper, Standing, look};
+use forge_core::{
+    Report, Run,
+    event::{Outcome, Receipt, Ruling},
+    failure::FaultClass,
+    id::CallId,
+    money::Spent,
+};
+use forge_workspace::{Failure, Made, Opened, Order};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    Trouble,
+    intake::{CommandEnd, command_end},
+    prepare::Shop,
+    text::read_text,
+};
+
+/// Argument 1 of the program that works on checkouts.
+pub(crate) const BENCH: &str = "__bench";
+
+/// The most bytes of what the bench made.
+const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Why a plan stops before its end.
+pub(crate) enum Halt {
+    /// This step is next.
+    Due(Box<Step>),
+    /// This step is under way.
+    Alive(AttemptFolder, Duty, Keeper),
+    /// The keeper of this step died.
+    Dead(AttemptFolder),
+    /// This step was given up before it began.
+    Void,
+    /// The call is over.
+    Report(Box<Report>),
+    /// Something that a user can mend.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Halt {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+/// One thing to do under a keeper.
+pub(crate) struct Step {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What is done.
+    pub what: What,
+    /// Whether it is done even in a run that was stopped meanwhile.
+    pub duty: Duty,
+}
+
+/// What a step does.
+pub(crate) enum What {
+    /// The agent or the command itself.
+    Main {
+        /// The working directory.
+        dir: PathBuf,
+        /// Files in it that have conflict markers.
+        conflicts: Vec<String>,
+    },
+    /// A line for the shell.
+    Shell {
+        /// The line.
+        line: String,
+        /// The working directory.
+        dir: PathBuf,
+        /// How much it may take.
+        limits: forge_agents::Limits,
+    },
+    /// Work on a checkout.
+    Bench(Box<Order>),
+}
+
+/// Whether a step is done even in a run that was stopped meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// Only while the call is wanted.
+    WhileWanted,
+    /// Also afterwards: the work has ended, and this takes it in.
+    ToTheEnd,
+}
+
+/// A call, and all that its plan may look at.
+pub(crate) struct Plan<'a> {
+    /// What all calls of the run have in common.
+    pub shop: &'a Shop<'a>,
+    /// The run.
+    pub run: &'a Run,
+    /// The call.
+    pub call: &'a CallId,
+    /// The number of its folder.
+    pub ordinal: u32,
+    /// What a person should know, and what stops nothing.
+    pub notices: RefCell<Vec<String>>,
+}
+
+/// Whether a set-up that was made in a checkout before is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetUpBefore {
+    /// If its inputs are the same.
+    Kept,
+    /// The files that it made are gone.
+    Gone,
+}
+
+impl Plan<'_> {
+    /// The folder of the call itself.
+    pub(crate) fn folder(&self) -> AttemptFolder {
+        AttemptFolder::at(self.shop.home.attempt(self.shop.id, self.ordinal))
+    }
+
+    /// Where the other steps lie.
+    fn steps(&self) -> PathBuf {
+        steps_of(&self.folder().path)
+    }
+
+    /// Whether any step of it was ever prepared.
+    pub(crate) fn has_begun(&self) -> bool {
+        has_begun(&self.folder().path)
+    }
+
+    /// Tells something that stops nothing.
+    pub(crate) fn notice(&self, what: String) {
+        self.notices.borrow_mut().push(what);
+    }
+
+    /// The agent or the command itself.
+    pub(crate) fn main(&self, dir: &Path, conflicts: &[String]) -> Result<Ending, Halt> {
+        let what = || Ok(What::Main { dir: dir.to_owned(), conflicts: conflicts.to_vec() });
+        self.step(self.folder().path, Duty::WhileWanted, what)
+    }
+
+    /// Opens a checkout.
+    pub(crate) fn opened(
+        &self,
+        name: &str,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Opened, Halt> {
+        match self.bench(name, Duty::WhileWanted, order)? {
+            Made::Opened(opened) => Ok(opened),
+            other => unreachable!("the bench was asked to open a checkout and did {other:?}"),
+        }
+    }
+
+    /// A line for the shell, under its own name.
+    pub(crate) fn shell(
+        &self,
+        name: &str,
+        line: &str,
+        dir: &Path,
+        limits: forge_agents::Limits,
+    ) -> Result<(AttemptFolder, Ending), Halt> {
+        let path = self.steps().join(name);
+        let what = || Ok(What::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
+        let ending = self.step(path.clone(), Duty::WhileWanted, what)?;
+        Ok((AttemptFolder::at(path), ending))
+    }
+
+    /// Work on a checkout, under its own name. What cannot be done ends the call.
+    pub(crate) fn bench(
+        &self,
+        name: &str,
+        duty: Duty,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Made, Halt> {
+        let path = self.steps().join(name);
+        let ending = self.step(path.clone(), duty, || Ok(What::Bench(Box::new(order()?))))?;
+        let folder = AttemptFolder::at(path);
+        match made(&folder, &ending)? {
+            Ok(made) => Ok(made),
+            Err(None) => Err(self.interrupted()),
+            Err(Some(what)) => Err(self.fault(FaultClass::NoWorkspace, what)),
+        }
+    }
+
+    /// The order that was given to a step of the bench.
+    pub(crate) fn ordered(&self, name: &str) -> Result<Order, Trouble> {
+        let path = order_file(&AttemptFolder::at(self.steps().join(name)));
+        let bytes = fs::read(&path).map_err(|error| Trouble::file(&path, &error))?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
+    }
+
+    fn step(
+        &self,
+        path: PathBuf,
+        duty: Duty,
+        what: impl FnOnce() -> Result<What, Trouble>,
+    ) -> Result<Ending, Halt> {
+        let folder = AttemptFolder::at(path);
+        match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+            Standing::Ended(ending) => Ok(ending),
+            Standing::Alive(keeper) => Err(Halt::Alive(folder, duty, keeper)),
+            Standing::Dead => Err(Halt::Dead(folder)),
+            Standing::Void => Err(Halt::Void),
+            Standing::Unclaimed => {
+                Err(Halt::Due(Box::new(Step { folder: folder.path, what: what()?, duty })))
+            }
+        }
+    }
+
+    /// Runs the project's set-up in a checkout, if it was not run there for these inputs yet.
+    pub(crate) fn set_up(
+        &self,
+        prefix: &str,
+        opened: &Opened,
+        before: SetUpBefore,
+    ) -> Result<(), Halt> {
+        let setup = &self.shop.frozen.setup;
+        if setup.is_empty() {
+            return Ok(());
+        }
+        let mut hash = Sha256::new();
+        for line in setup.iter().chain([&opened.setup]) {
+            hash.update(line.as_bytes());
+            hash.update([0]);
+        }
+        let wanted: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let beside = opened.tree.parent().expect("a checkout lies in its bench");
+        let mark = beside.join("setup.done");
+        let is_kept = before == SetUpBefore::Kept && !opened.is_new;
+        if is_kept && read_text(&mark, 1024)?.is_some_and(|done| done == wanted) {
+            return Ok(());
+        }
+        for (number, line) in (1..).zip(setup) {
+            let name = format!("{prefix}setup-{number}");
+            let (folder, ending) = self.shell(&name, line, &opened.tree, self.shop.limits())?;
+            match command_end(&folder, &ending) {
+                CommandEnd::Success => {}
+                CommandEnd::Interrupted => return Err(self.interrupted()),
+                CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => {
+                    let what = format!("{what}\nthe set-up `{line}` failed");
+                    return Err(self.fault(FaultClass::NoWorkspace, what));
+                }
+            }
+        }
+        crate::prepare::write(&mark, wanted.as_bytes())
+            .map_err(|error| Trouble::file(&mark, &error))?;
+        Ok(())
+    }
+
+    /// The call ends without a result, and not because of what was worked.
+    pub(crate) fn fault(&self, class: FaultClass, what: String) -> Halt {
+        let receipt = Receipt::of(Spent::NOTHING);
+        Halt::Report(Box::new(match self.call {
+            CallId::Attempt(attempt) => Report::Worked {
+                attempt: attempt.clone(),
+                outcome: Outcome::Fault { class, what },
+                lists: Vec::new(),
+                receipt,
+            },
+            CallId::Judgement(judgement) => Report::Judged {
+                judgement: judgement.clone(),
+                ruling: Ruling::Fault { class, what },
+                receipt,
+            },
+        }))
+    }
+
+    /// The call was stopped by us.
+    pub(crate) fn interrupted(&self) -> Halt {
+        let receipt = Receipt::of(Spent::NOTHING);
+        Halt::Report(Box::new(match self.call {
+            CallId::Attempt(attempt) => Report::Worked {
+                attempt: attempt.clone(),
+                outcome: Outcome::Interrupted,
+                lists: Vec::new(),
+                receipt,
+            },
+            CallId::Judgement(judgement) => Report::Judged {
+                judgement: judgement.clone(),
+                ruling: Ruling::Interrupted,
+                receipt,
+            },
+        }))
+    }
+}
+
+/// Whether any step of the call in this folder was ever prepared.
+pub(crate) fn has_begun(folder: &Path) -> bool {
+    steps_of(folder).exists() || AttemptFolder::at(folder).attempt().exists()
+}
+
+/// Where the steps of a call lie.
+fn steps_of(folder: &Path) -> PathBuf {
+    folder.join("steps")
+}
+
+fn order_file(folder: &AttemptFolder) -> PathBuf {
+    folder.inbox().join("order.json")
+}
+
+fn made_file(folder: &AttemptFolder) -> PathBuf {
+    folder.outbox().join("made.json")
+}
+
+fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
+    Trouble::surroundings(format!("{}: {error}", path.display()), "forge doctor")
+}
+
+/// Writes down what the bench is to do.
+pub(crate) fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
+    let bytes = serde_json::to_vec(order).expect("an order can be written");
+    crate::prepare::write(&order_file(folder), &bytes)
+}
+
+/// The command line of the program that does it.
+pub(crate) fn bench_argv(program: &str, folder: &AttemptFolder) -> Vec<String> {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    vec![program.to_owned(), BENCH.to_owned(), text(order_file(folder)), text(made_file(folder))]
+}
+
+/// What the bench made, or why not: nothing, if it was interrupted.
+fn made(folder: &AttemptFolder, ending: &Ending) -> Result<Result<Made, Option<String>>, Trouble> {
+    if ending.how == How::Interrupted {
+        return Ok(Err(None));
+    }
+    let path = made_file(folder);
+    let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
+        return Ok(Err(Some(match command_end(folder, ending) {
+            CommandEnd::Success | CommandEnd::Interrupted => {
+                "the work on the checkout left nothing".to_owned()
+            }
+            CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
+        })));
+    };
+    let made: Result<Made, Failure> =
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+    Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
+}
+
+/// The program that works on checkouts: reads an order, does it, and writes what came of it.
+pub(crate) fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
+    let perform = || -> io::Result<()> {
+        let [order, answer] = args else {
+            return Err(io::Error::other("it wants an order and a place for the answer"));
+        };
+        let order: Order = serde_json::from_slice(&fs::read(order)?)?;
+        let made = forge_workspace::perform(&order);
+        crate::prepare::write(Path::new(answer), &serde_json::to_vec(&made)?)
+    };
+    match perform() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            use io::Write as _;
+            let _nobody_listens = writeln!(io::stderr(), "the bench: {error}");
+            std::process::ExitCode::from(70)
+        }
+    }
+}

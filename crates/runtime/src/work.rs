@@ -1,0 +1,221 @@
+//! The plan of a call that an agent or a command carries out: open the checkout, set it up, let it
+//! work, take in what it left.
+//!
+//! What a writer changed becomes a commit of Forge's, whatever the agent did with git itself, and
+//! however the attempt ended. What a reader changed is discarded and noted.
+
+use forge_agents::{AgentResult, Ending, How};
+use forge_core::{
+    Report,
+    event::{Outcome, Receipt},
+    id::CallId,
+    money::Spent,
+    verdict::BlockerClass,
+};
+use forge_workspace::{Access, Change, Commit, Made, Order, Restore};
+
+use crate::{
+    Trouble, gates,
+    home::now,
+    intake,
+    place::Hand,
+    prepare::{Doing, doing},
+    settings::Claims,
+    steps::{Duty, Halt, Plan, SetUpBefore},
+};
+
+/// The most paths of a change that its receipt names.
+const CHANGED_MAX: usize = 200;
+/// How long work waits for other runs before it is looked at again.
+const DEFERRED_MS: u64 = 5_000;
+/// The most characters of the first line of a commit message.
+const SUBJECT_CHARS_MAX: usize = 72;
+
+/// Brings a call on as far as it goes: its report, or why not yet.
+pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    match doing(plan.run, plan.call) {
+        Doing::Agent { .. } | Doing::Command { .. } => called(plan),
+        Doing::Verify => gates::verify::plan(plan),
+        Doing::Land => gates::land::plan(plan),
+        Doing::BuiltIn { check } => gates::built_in(plan, check),
+        Doing::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+    }
+}
+
+fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let folder = plan.folder();
+    if run.law().start.base.is_none() {
+        let dir = shop.home.work(shop.id);
+        std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
+        let ending = plan.main(&dir, &[])?;
+        return Ok(intake::report(shop, run, call, &folder, &ending)?);
+    }
+    let place = shop.place(run, call.unit());
+    let hand = shop.hand(run, call)?;
+    if hand == Hand::Writes && !plan.has_begun() {
+        mind_other_runs(plan)?;
+    }
+    let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
+    let opened = plan.opened("open", open)?;
+    plan.set_up("", &opened, SetUpBefore::Kept)?;
+    let ending = plan.main(&opened.tree, &opened.conflicts)?;
+    match (hand, doing(run, call)) {
+        (Hand::Writes, _) => {
+            let made = match ending.how {
+                How::NotStarted { .. } => None,
+                How::Exited { .. }
+                | How::Signalled { .. }
+                | How::TimedOut
+                | How::Silent
+                | How::TooMuchOutput
+                | How::Interrupted => Some(committed(plan, &opened.head, &ending)?),
+            };
+            let mut report = intake::report(shop, run, call, &folder, &ending)?;
+            if let Some(made) = made {
+                take_in(receipt(&mut report), made);
+            }
+            Ok(report)
+        }
+        (Hand::Reads, Doing::Agent { .. }) => {
+            let bench = place.bench;
+            let restore = || {
+                Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
+            };
+            let discarded = match plan.bench("restore", Duty::ToTheEnd, restore)? {
+                Made::Restored(restored) => restored.discarded,
+                other => unreachable!("the bench was asked to restore and did {other:?}"),
+            };
+            let mut report = intake::report(shop, run, call, &folder, &ending)?;
+            if !discarded.is_empty() {
+                let what = format!(
+                    "it changed code, which its role does not; discarded: {}",
+                    short_list(&discarded)
+                );
+                receipt(&mut report).notes.push(what);
+            }
+            Ok(report)
+        }
+        // The next call that opens the checkout finds it as it should be.
+        (Hand::Reads, _) => Ok(intake::report(shop, run, call, &folder, &ending)?),
+    }
+}
+
+/// What another run works on at the same time is told, waited for, or asked about.
+fn mind_other_runs(plan: &Plan<'_>) -> Result<(), Halt> {
+    let CallId::Attempt(attempt) = plan.call else { return Ok(()) };
+    let Some(what) = plan.shop.other_runs(plan.run, &attempt.unit)? else { return Ok(()) };
+    let outcome = match plan.shop.frozen.claims {
+        Claims::Warn => {
+            plan.notice(what);
+            return Ok(());
+        }
+        Claims::Defer => Outcome::Deferred { until: now() + DEFERRED_MS, what },
+        Claims::Block => Outcome::Blocked { class: BlockerClass::ExternalDependency, what },
+    };
+    Err(Halt::Report(Box::new(Report::Worked {
+        attempt: attempt.clone(),
+        outcome,
+        lists: Vec::new(),
+        receipt: Receipt::of(Spent::NOTHING),
+    })))
+}
+
+fn committed(
+    plan: &Plan<'_>,
+    from: &str,
+    ending: &Ending,
+) -> Result<forge_workspace::Committed, Halt> {
+    let Plan { shop, call, .. } = *plan;
+    let repository = &shop.home.repository;
+    let order = || {
+        let Order::Open(open) = plan.ordered("open")? else {
+            unreachable!("the step `open` opens a checkout")
+        };
+        let mut onto = vec![from.to_owned()];
+        if let Some(merged) = open.merge
+            && !repository.is_ancestor(&merged, from)?
+        {
+            onto.push(merged);
+        }
+        Ok(Order::Commit(Commit {
+            bench: open.bench,
+            onto,
+            message: message(plan),
+            when_ms: ending.ended_at_ms,
+            pin: shop.pin(plan.ordinal),
+        }))
+    };
+    match plan.bench("commit", Duty::ToTheEnd, order)? {
+        Made::Committed(committed) => Ok(committed),
+        other => unreachable!("the bench was asked to commit {call} and did {other:?}"),
+    }
+}
+
+fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
+    receipt.changed = paths(&made.changes);
+    receipt.commit = Some(made.commit);
+    receipt.tree = Some(made.tree);
+    receipt.flaws = made.odd;
+    match made.own_commits {
+        0 => {}
+        1 => receipt.notes.push("one commit of its own was folded in".to_owned()),
+        n => receipt.notes.push(format!("{n} commits of its own were folded in")),
+    }
+}
+
+/// The paths of a change, as many as a receipt names.
+pub(crate) fn paths(changes: &[Change]) -> Vec<String> {
+    changes.iter().take(CHANGED_MAX).map(|change| change.path.clone()).collect()
+}
+
+/// A few paths, and how many more.
+pub(crate) fn short_list(paths: &[String]) -> String {
+    let shown: Vec<&str> = paths.iter().take(5).map(String::as_str).collect();
+    match paths.len().saturating_sub(5) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The message of the commit: what the agent proposed, or what it says it did.
+fn message(plan: &Plan<'_>) -> String {
+    let Plan { shop, run, call, .. } = *plan;
+    let bytes = forge_agents::collect(
+        &plan.folder().outbox(),
+        forge_agents::result::RESULT_FILE,
+        forge_agents::result::RESULT_BYTES_MAX,
+    );
+    let result = bytes.ok().and_then(|bytes| {
+        AgentResult::parse(&intake::redacted(&bytes), &call.to_string(), &[]).ok()
+    });
+    let said = result.and_then(|result| {
+        result.commit.filter(|message| !message.trim().is_empty()).or(Some(result.summary))
+    });
+    let title = run.item(&call.unit().scope).map(|item| item.title.clone());
+    let text = said
+        .into_iter()
+        .chain(title)
+        .find(|text| !text.trim().is_empty())
+        .unwrap_or_else(|| format!("Work on {}", call.unit()));
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let mut message: String = first.trim().chars().take(SUBJECT_CHARS_MAX).collect();
+    if first.trim().chars().count() > SUBJECT_CHARS_MAX {
+        message = format!("{message}\n\n{}", first.trim());
+    }
+    if !rest.trim().is_empty() {
+        message = format!("{message}\n\n{}", rest.trim());
+    }
+    format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", shop.id)
+}
+
+/// The receipt of a report about a call.
+pub(crate) fn receipt(report: &mut Report) -> &mut Receipt {
+    match report {
+        Report::Worked { receipt, .. } | Report::Judged { receipt, .. } => receipt,
+        Report::Noticed { .. } | Report::Intends { .. } | Report::Did { .. } => {
+            unreachable!("a call ends with a report that has a receipt")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Puts every `.git` in a tree aside for a while, and back.
+//!
+//! While Forge adds files, no `.git` that an agent made may be near: git would take it for a
+//! submodule, and run with its settings. A list on the disk says where each came from, so that they
+//! come back even if we are killed in between.
+
+use std::{fs, path::Path};
+
+use crate::{
+    disk::{self, Real, Standing},
+    failure::{Failure, Trying as _},
+    git::parts,
+    name::below,
+};
+
+const FOLDER: &str = "aside";
+const LIST: &str = "list";
+
+/// Puts these paths of the tree of a bench aside.
+pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let folder = dir.join(FOLDER);
+    disk::make_folder(&folder)?;
+    let list: Vec<u8> = paths.iter().flat_map(|path| [path.as_slice(), b"\0"].concat()).collect();
+    disk::write(&folder.join(LIST), &list)?;
+    for (number, path) in paths.iter().enumerate() {
+        let from = below(&dir.join("tree"), path);
+        if disk::kind(&from)?.is_some() {
+            fs::rename(&from, folder.join(number.to_string())).trying("put aside", &from)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts back what is aside. What came in its place meanwhile is ours, or a hook's, and goes. What
+/// has no folder to go back to is gone.
+pub(crate) fn put_back(dir: &Path) -> Result<(), Failure> {
+    let folder = dir.join(FOLDER);
+    let Some(list) = disk::read(&folder.join(LIST))? else { return disk::remove(&folder) };
+    let tree = dir.join("tree");
+    let is_tree = disk::kind(&tree)?.is_some_and(|kind| kind.is_dir());
+    let mut real = Real::below(&tree);
+    for (number, path) in parts(&list).enumerate() {
+        let from = folder.join(number.to_string());
+        let has_folder = is_tree && real.folder(disk::parent(path))? == Standing::Folder;
+        if has_folder && disk::kind(&from)?.is_some() {
+            let to = below(&tree, path);
+            disk::remove(&to)?;
+            fs::rename(&from, &to).trying("put back", &to)?;
+        }
+    }
+    disk::remove(&folder)
+}

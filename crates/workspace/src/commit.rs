@@ -1,0 +1,301 @@
+//! One commit of the files as they are.
+//!
+//! Forge's own index decides what is tracked; nothing that the agent did to its `.git` plays a
+//! role. The same files, parents, message and time give the same commit.
+//!
+//! Invariant: no submodule is added, moved or lost by accident; no copied file and no cache is ever
+//! committed.
+
+use std::{ffi::OsStr, fs::File, os::unix::ffi::OsStrExt as _};
+
+use crate::{
+    aside,
+    checkout::{self, Checkout, Filled, Folders},
+    disk::{self, Real, Survey},
+    failure::Failure,
+    git::{Git, GitError, parts},
+    merge::{self, Outcome},
+    name::{self, below, shown},
+    open::{is_read_by_git, user},
+    order::{Commit, Committed},
+    private,
+    repository::{self, Repository},
+    state::Held,
+    submodules,
+};
+
+/// How many of the agent's own commits are counted.
+const OWN_COMMITS_MAX: u32 = 10_000;
+/// How many strange things are told one by one.
+const ODD_MAX: usize = 100;
+/// How much of a file is looked through for conflict markers, in bytes.
+const MARKED_BYTES_MAX: usize = 4 << 20;
+
+/// Performs [`Commit`].
+pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
+    repository::check_pin(&order.pin)?;
+    let message = repository::checked_message(&order.message)?;
+    let user = user(&order.bench);
+    let parents = parents(&user, &order.onto)?;
+    let held = Held::take(&order.bench)?;
+    let state = held.opened()?;
+    let survey = disk::survey(&held.tree)?;
+    let checkout = held.checkout(&order.bench)?;
+    let kept_out = state.kept_out();
+    checkout.prepare(&kept_out)?;
+
+    let outcome = match parents.as_slice() {
+        [first, second] => Some(merge::try_merge(&user.common_dir, first, second)?),
+        _ => None,
+    };
+    let baseline = outcome.as_ref().map_or(&parents[0], |outcome| &outcome.tree).clone();
+    let own_commits = own_commits(&checkout, &parents)?;
+    let mut odd = Vec::new();
+    for path in &survey.strange {
+        odd.push(format!("{} is a pipe, a socket or a device: left out", shown(path)));
+        if is_read_by_git(path) {
+            disk::remove(&below(&held.tree, path))?;
+        }
+    }
+    let filled = Filled { checkout, at: baseline.clone(), path: Vec::new() };
+    let prepare = |inner: &Filled| inner.checkout.prepare(&[]);
+    let all = checkout::all_below(filled, Folders::AsTheyAre, prepare)?;
+    aside::put(&held.dir, &survey.nested)?;
+    let checkout = &all[0].checkout;
+    let tree = take_in(checkout, &baseline, &kept_out, &mut odd);
+    let repositories = odd_repositories(&survey, &all);
+    aside::put_back(&held.dir)?;
+    let tree = tree?;
+    odd.extend(repositories?);
+
+    if let Some(outcome) = &outcome {
+        odd.extend(unresolved(&user, &tree, outcome)?);
+    }
+    let is_unchanged =
+        user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).line()? == tree;
+    let commit = if is_unchanged && parents.len() == 1 {
+        parents[0].clone()
+    } else {
+        let git = Git::of(&user.common_dir).durably();
+        let git = checkout.settings.identity().sign(git, order.when_ms);
+        repository::commit_tree(git, &tree, &parents, &message)?
+    };
+    user.pin(&order.pin, &commit)?;
+    let changes = user.changes(&parents[0], &commit)?;
+    let tree = user.code_tree(&commit)?;
+    shorten(&mut odd);
+    Ok(Committed { commit, tree, changes, own_commits, odd })
+}
+
+/// The parents in full, without one that is in the history of the first.
+fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, Failure> {
+    match onto {
+        [only] => Ok(vec![user.sure(only)?]),
+        [first, second] => {
+            let (first, second) = (user.sure(first)?, user.sure(second)?);
+            let is_in = user.is_ancestor(&second, &first)?;
+            Ok(if is_in { vec![first] } else { vec![first, second] })
+        }
+        _ => Err(Failure::new(
+            format!("a commit has one or two parents, not {}", onto.len()),
+            "this is a defect of Forge",
+        )),
+    }
+}
+
+/// Brings the files into the index, and gives the tree of it. An index that refers to objects
+/// which somebody has pruned is made anew, once.
+fn take_in(
+    checkout: &Checkout,
+    baseline: &str,
+    kept_out: &[Vec<u8>],
+    odd: &mut Vec<String>,
+) -> Result<String, Failure> {
+    let attempt = |checkout: &Checkout| -> Result<(String, Vec<String>), Failure> {
+        let mut noted = Vec::new();
+        checkout.reset_index(baseline)?;
+        let git = checkout.git().durably().args(["add", "-A", "--ignore-errors"]);
+        let add = git.run();
+        if let Err(error) = add {
+            noted.extend(left_out(checkout, error)?);
+        }
+        noted.extend(keep_out(checkout, baseline, kept_out)?);
+        let tree = checkout.git().durably().arg("write-tree").line()?;
+        Ok((tree, noted))
+    };
+    let (tree, noted) = attempt(checkout).or_else(|_| {
+        disk::remove(&checkout.index())?;
+        attempt(checkout)
+    })?;
+    odd.extend(noted);
+    Ok(tree)
+}
+
+/// What git would not add: fine if it is the file's fault, an error if it is not.
+fn left_out(checkout: &Checkout, error: GitError) -> Result<Vec<String>, Failure> {
+    let is_partial = matches!(&error, GitError::Refused { code: Some(1), .. });
+    let mut left = checkout.changed()?;
+    left.extend(checkout.untracked()?);
+    if !is_partial || left.is_empty() {
+        return Err(error.into());
+    }
+    let mut real = Real::below(&checkout.tree);
+    let mut odd = Vec::new();
+    for path in left {
+        let file = below(&checkout.tree, &path);
+        let metadata = real.file(&path)?;
+        let is_strange =
+            metadata.as_ref().is_some_and(|metadata| disk::is_strange(metadata.file_type()));
+        let is_unreadable = !is_strange
+            && metadata.is_some_and(|metadata| metadata.is_file())
+            && File::open(&file).is_err();
+        if is_strange {
+            continue;
+        }
+        if is_unreadable {
+            odd.push(format!("{} cannot be read: left as it was", shown(&path)));
+        } else if is_refused_name(checkout, &path)? {
+            odd.push(format!("{} has a name that git refuses: left out", shown(&path)));
+        } else {
+            return Err(error.into());
+        }
+    }
+    Ok(odd)
+}
+
+/// Whether git refuses a name, asked with an index that nobody uses.
+fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, Failure> {
+    let index = checkout.git_dir.join("index.asked");
+    disk::remove(&index)?;
+    let empty = checkout.git().args(["hash-object", "-w", "-t", "blob", "--stdin"]).line()?;
+    let path = OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path));
+    let git = checkout.git().env("GIT_INDEX_FILE", &index);
+    let asked =
+        git.args(["update-index", "--add", "--cacheinfo", "100644", &empty]).arg(path).run();
+    disk::remove(&index)?;
+    Ok(asked.is_err())
+}
+
+/// Takes out of the index what must not be committed, and puts back submodules.
+fn keep_out(
+    checkout: &Checkout,
+    baseline: &str,
+    kept_out: &[Vec<u8>],
+) -> Result<Vec<String>, Failure> {
+    let git = checkout.git().args([
+        "diff-index",
+        "--cached",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "-z",
+    ]);
+    let said = git.arg("--ignore-submodules=none").arg(baseline).arg("--").run()?;
+    let mut fields = parts(&said);
+    let mut lines = Vec::new();
+    let mut odd = Vec::new();
+    let mut known = None;
+    while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
+        let header = String::from_utf8_lossy(header).into_owned();
+        let words: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old, ..] = words.as_slice() else { continue };
+        let mut put = |mode: &str, object: &str| {
+            lines.extend(format!("{mode} {object}\t").into_bytes());
+            lines.extend(path);
+            lines.push(0);
+        };
+        let none = "0".repeat(old.len());
+        match (*old_mode, *new_mode) {
+            ("000000", "160000") => {
+                put("0", &none);
+                odd.push(format!("{} is a repository of its own: left out", shown(path)));
+            }
+            ("000000", _) if name::is_at_or_below(path, kept_out) => put("0", &none),
+            ("160000", "000000") => {
+                // Gone for good only if `.gitmodules` has forgotten it, too.
+                let known =
+                    known.get_or_insert_with(|| submodules::names(checkout.git(), ":.gitmodules"));
+                if known.iter().any(|(known, _)| known == path) {
+                    put("160000", old);
+                    odd.push(format!("the submodule {} was removed: kept", shown(path)));
+                }
+            }
+            ("160000", _) => {
+                put("160000", old);
+                odd.push(format!("the submodule {} was changed: kept as it was", shown(path)));
+            }
+            (_, _) => {}
+        }
+    }
+    if !lines.is_empty() {
+        checkout.git().args(["update-index", "-z", "--index-info"]).input(lines).run()?;
+    }
+    Ok(odd)
+}
+
+/// Repositories that the agent made in the tree, and submodules that it changed.
+fn odd_repositories(survey: &Survey, all: &[Filled]) -> Result<Vec<String>, Failure> {
+    let mut odd = Vec::new();
+    let known: Vec<Vec<u8>> =
+        all[1..].iter().map(|filled| disk::joined(&filled.path, b".git")).collect();
+    let made: Vec<&Vec<u8>> = survey.nested.iter().filter(|path| !known.contains(path)).collect();
+    if !made.is_empty() {
+        let tracked = all[0].checkout.tracked()?;
+        for path in made {
+            let folder = [disk::parent(path), b"/"].concat();
+            if tracked.iter().any(|path| path.starts_with(&folder)) {
+                let folder = shown(disk::parent(path));
+                odd.push(format!(
+                    "{folder} was a repository of its own: its files were added as plain files"
+                ));
+            }
+        }
+    }
+    for filled in &all[1..] {
+        filled.checkout.reset_index(&filled.at)?;
+        let is_same =
+            filled.checkout.changed()?.is_empty() && filled.checkout.untracked()?.is_empty();
+        if !is_same {
+            let path = shown(&filled.path);
+            odd.push(format!("the submodule {path} was changed: its changes are not committed"));
+        }
+    }
+    Ok(odd)
+}
+
+/// Files of a merge that still have conflict markers.
+fn unresolved(user: &Repository, tree: &str, outcome: &Outcome) -> Result<Vec<String>, Failure> {
+    let mut odd = Vec::new();
+    for path in outcome.paths() {
+        let Some(object) = user.blob_at(tree, &path)? else { continue };
+        let (text, _) =
+            user.git().args(["cat-file", "blob", &object]).beginning(MARKED_BYTES_MAX)?;
+        if merge::has_markers(&text) {
+            odd.push(format!("unresolved conflict markers in {path}"));
+        }
+    }
+    Ok(odd)
+}
+
+/// How many commits the agent's git has on top of the parents. A `.git` that cannot be read any
+/// more has none.
+fn own_commits(checkout: &Checkout, parents: &[String]) -> Result<u32, Failure> {
+    let Some(head) = private::head(&checkout.tree)? else { return Ok(0) };
+    if parents.contains(&head) {
+        return Ok(0);
+    }
+    let Some(objects) = private::objects(checkout)? else { return Ok(0) };
+    let borrowed = name::quoted(objects.as_os_str().as_encoded_bytes());
+    let git = checkout.git().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", borrowed);
+    let git = git.args(["rev-list", "--count", &format!("--max-count={OWN_COMMITS_MAX}")]);
+    let counted = git.arg(head).arg("--not").args(parents).arg("--").line();
+    Ok(counted.ok().and_then(|counted| counted.parse().ok()).unwrap_or(0))
+}
+
+fn shorten(odd: &mut Vec<String>) {
+    if odd.len() > ODD_MAX {
+        let more = odd.len() - ODD_MAX;
+        odd.truncate(ODD_MAX);
+        odd.push(format!("and {more} more"));
+    }
+}

@@ -1,0 +1,149 @@
+//! Files that are not in git, and yet needed: copied from the user's checkout.
+//!
+//! Also the fingerprint of the files that say whether the setup must run again.
+//!
+//! Invariant: no link is followed on either side, and no tracked file is written.
+
+use std::{collections::HashSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    checkout::HexOf,
+    disk::{self, Real, Standing},
+    failure::{Failure, Trying as _},
+    name::below,
+};
+
+/// What becomes of a copy that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Old {
+    /// It is copied again.
+    Replace,
+    /// It stays.
+    Keep,
+}
+
+/// Copies files and folders from the user's checkout into a tree. Missing ones are skipped, and so
+/// is what a link, a tracked file or a strange file is in the way of.
+pub(crate) fn copy(
+    top: &Path,
+    tree: &Path,
+    paths: &[Vec<u8>],
+    tracked: &HashSet<Vec<u8>>,
+    old: Old,
+) -> Result<(), Failure> {
+    let mut from = Real::below(top);
+    let mut to = Real::below(tree);
+    for root in paths {
+        let mut open = vec![root.clone()];
+        while let Some(path) = open.pop() {
+            let Some(metadata) = from.file(&path)? else { continue };
+            if path.ends_with(b"/.git") || tracked.contains(&path) {
+                continue;
+            }
+            let source = below(top, &path);
+            if metadata.is_dir() {
+                let inner = disk::entries(&source)?;
+                open.extend(inner.into_iter().map(|(name, _)| disk::joined(&path, &name)));
+                continue;
+            }
+            let is_link = metadata.is_symlink();
+            if !(metadata.is_file() || is_link && stays_inside(&source, &path)?) {
+                continue;
+            }
+            if to.make(disk::parent(&path))? != Standing::Folder {
+                continue;
+            }
+            let target = below(tree, &path);
+            match (disk::kind(&target)?, old) {
+                (Some(kind), _) if kind.is_dir() => continue,
+                (Some(_), Old::Keep) => continue,
+                (Some(_), Old::Replace) => disk::remove(&target)?,
+                (None, Old::Keep | Old::Replace) => {}
+            }
+            if is_link {
+                let aim = fs::read_link(&source).trying("read", &source)?;
+                std::os::unix::fs::symlink(aim, &target).trying("write", &target)?;
+            } else {
+                fs::copy(&source, &target).trying("copy to", &target)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// SHA-256 over the contents of files and folders of a tree, each with its name. A missing one
+/// counts as missing.
+pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Failure> {
+    let mut real = Real::below(tree);
+    let mut sum = Sha256::new();
+    for root in paths {
+        let mut open = vec![root.clone()];
+        while let Some(path) = open.pop() {
+            let metadata = real.file(&path)?;
+            let file = below(tree, &path);
+            sum.update(u64::try_from(path.len()).unwrap_or(u64::MAX).to_be_bytes());
+            sum.update(&path);
+            match metadata {
+                Some(metadata) if metadata.is_file() => {
+                    let content = Sha256::digest(fs::read(&file).trying("read", &file)?);
+                    sum.update(b"file");
+                    sum.update(content);
+                }
+                Some(metadata) if metadata.is_dir() => {
+                    sum.update(b"folder");
+                    let inner = disk::entries(&file)?;
+                    open.extend(inner.iter().rev().map(|(name, _)| disk::joined(&path, name)));
+                }
+                Some(metadata) if metadata.is_symlink() => {
+                    let aim = fs::read_link(&file).trying("read", &file)?;
+                    sum.update(b"link");
+                    sum.update(Sha256::digest(aim.as_os_str().as_bytes()));
+                }
+                Some(_) | None => sum.update(b"missing"),
+            }
+        }
+    }
+    Ok(format!("{:x}", HexOf(&sum.finalize())))
+}
+
+/// Whether a link, taken by its words, points to something below the same checkout.
+fn stays_inside(link: &Path, path: &[u8]) -> Result<bool, Failure> {
+    let aim = fs::read_link(link).trying("read", link)?;
+    let mut depth = path.split(|byte| *byte == b'/').count() - 1;
+    for part in aim.as_os_str().as_bytes().split(|byte| *byte == b'/').enumerate() {
+        match part {
+            (0, b"") => return Ok(false),
+            (_, b"" | b".") => {}
+            (_, b"..") if depth == 0 => return Ok(false),
+            (_, b"..") => depth -= 1,
+            (_, _) => depth += 1,
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_points_out_is_seen() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        for (aim, expected) in [
+            ("b", true),
+            ("../b", true),
+            ("../../b", false),
+            ("/etc/passwd", false),
+            ("x/../../b", true),
+            ("x/../../../b", false),
+        ] {
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(aim, &link)?;
+            assert_eq!(stays_inside(&link, b"a/link").unwrap(), expected, "{aim}");
+            fs::remove_file(&link)?;
+        }
+        Ok(())
+    }
+}

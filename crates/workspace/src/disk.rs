@@ -1,0 +1,298 @@
+//! Files in a tree that somebody may have ruined.
+//!
+//! An agent may have replaced any folder by a link to the user's checkout, taken away its own
+//! rights, or left pipes and sockets. Nothing here knows git, but for the name `.git`.
+//!
+//! Invariant: no link is ever followed. A path below a tree is used only after every folder on the
+//! way was seen to be a real one ([`Real`]). Agents are dead when we look, so nothing moves meanwhile.
+
+use std::{
+    collections::HashMap,
+    fs::{self, FileType, Metadata, Permissions},
+    io,
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{FileTypeExt as _, PermissionsExt as _},
+    },
+    path::Path,
+};
+
+use crate::{
+    failure::{Failure, Trying as _},
+    name::below,
+};
+
+/// The bits that let the owner list and change a folder.
+const OWNER_ALL: u32 = 0o700;
+
+/// What a look through a tree found. Paths are relative to the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// Everything that is called `.git`, but for the one at the top.
+    pub(crate) nested: Vec<Vec<u8>>,
+    /// Pipes, sockets and devices.
+    pub(crate) strange: Vec<Vec<u8>>,
+}
+
+/// Looks at everything in a tree, and gives the owner back the rights on folders.
+pub(crate) fn survey(tree: &Path) -> Result<Survey, Failure> {
+    let mut found = Survey::default();
+    let mut open: Vec<Vec<u8>> = vec![Vec::new()];
+    while let Some(folder) = open.pop() {
+        let path = below(tree, &folder);
+        reclaim(&path)?;
+        for (name, kind) in entries(&path)? {
+            let inside = joined(&folder, &name);
+            if name == b".git" {
+                if !folder.is_empty() {
+                    found.nested.push(inside);
+                }
+            } else if kind.is_dir() {
+                open.push(inside);
+            } else if is_strange(kind) {
+                found.strange.push(inside);
+            }
+        }
+    }
+    found.nested.sort();
+    found.strange.sort();
+    Ok(found)
+}
+
+/// Removes whatever is at a path, and never what a link there points to. Nothing there is fine.
+pub(crate) fn remove(path: &Path) -> Result<(), Failure> {
+    let Some(kind) = kind(path)? else { return Ok(()) };
+    if !kind.is_dir() {
+        return fs::remove_file(path).trying("remove", path);
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            reclaim_all(path)?;
+            fs::remove_dir_all(path).trying("remove", path)
+        }
+        result => result.trying("remove", path),
+    }
+}
+
+/// The real folder at this path. Whatever else is there, is removed. Whether it was there.
+pub(crate) fn make_folder(path: &Path) -> Result<Was, Failure> {
+    match kind(path)? {
+        Some(kind) if kind.is_dir() => return Ok(Was::There),
+        Some(_) => fs::remove_file(path).trying("remove", path)?,
+        None => {}
+    }
+    fs::create_dir_all(path).trying("make the folder", path)?;
+    Ok(Was::Made)
+}
+
+/// Whether something was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Was {
+    /// Yes.
+    There,
+    /// No, we made it.
+    Made,
+}
+
+/// Writes a file of our own whole or not at all, and only if that changes it.
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    if kind(path)?.is_some_and(|kind| kind.is_file())
+        && fs::read(path).is_ok_and(|known| known == content)
+    {
+        return Ok(());
+    }
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let aside = Path::new(&aside);
+    remove(aside)?;
+    fs::write(aside, content).trying("write", aside)?;
+    if kind(path)?.is_some_and(|kind| kind.is_dir()) {
+        remove(path)?;
+    }
+    fs::rename(aside, path).trying("write", path)
+}
+
+/// The content of a regular file; none if there is none, or something else.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match kind(path)? {
+        Some(kind) if kind.is_file() => fs::read(path).trying("read", path).map(Some),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// What is at a path, links not followed; none if nothing is.
+pub(crate) fn kind(path: &Path) -> Result<Option<FileType>, Failure> {
+    Ok(look(path)?.map(|metadata| metadata.file_type()))
+}
+
+/// The same with all that the file system says.
+pub(crate) fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(Failure::file("look at", path, &error)),
+    }
+}
+
+/// The entries of a folder, in the order of their names.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, Failure> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).trying("list", folder)? {
+        let entry = entry.trying("list", folder)?;
+        let kind = entry.file_type().trying("list", folder)?;
+        found.push((entry.file_name().as_bytes().to_vec(), kind));
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+/// A pipe, a socket or a device: opening it may hang, and git cannot keep it.
+pub(crate) fn is_strange(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
+}
+
+/// A relative path one step further.
+pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
+}
+
+/// The folder that a relative path lies in.
+pub(crate) fn parent(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |end| &path[..end])
+}
+
+/// Knows which folders below a tree are real ones, all the way down from the tree.
+#[derive(Debug)]
+pub(crate) struct Real<'a> {
+    tree: &'a Path,
+    known: HashMap<Vec<u8>, Standing>,
+}
+
+/// What is where a folder is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A real folder, and so are all above it.
+    Folder,
+    /// Nothing, below a real folder or below nothing.
+    Nothing,
+    /// A file or a link, here or above.
+    Blocked,
+}
+
+impl<'a> Real<'a> {
+    /// Below a tree, which is a real folder itself.
+    pub(crate) fn below(tree: &'a Path) -> Self {
+        Self { tree, known: HashMap::from([(Vec::new(), Standing::Folder)]) }
+    }
+
+    /// What is at this relative path.
+    pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Standing, Failure> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(*known);
+        }
+        let standing = match self.folder(parent(path))? {
+            Standing::Folder => match kind(&below(self.tree, path))? {
+                Some(kind) if kind.is_dir() => Standing::Folder,
+                Some(_) => Standing::Blocked,
+                None => Standing::Nothing,
+            },
+            above @ (Standing::Nothing | Standing::Blocked) => above,
+        };
+        self.known.insert(path.to_vec(), standing);
+        Ok(standing)
+    }
+
+    /// What the file system says about a file whose folders are all real; none otherwise.
+    pub(crate) fn file(&mut self, path: &[u8]) -> Result<Option<Metadata>, Failure> {
+        match self.folder(parent(path))? {
+            Standing::Folder => look(&below(self.tree, path)),
+            Standing::Nothing | Standing::Blocked => Ok(None),
+        }
+    }
+
+    /// Makes the folders down to this one, if nothing else is in the way.
+    pub(crate) fn make(&mut self, path: &[u8]) -> Result<Standing, Failure> {
+        if self.folder(path)? != Standing::Nothing {
+            return self.folder(path);
+        }
+        self.make(parent(path))?;
+        let folder = below(self.tree, path);
+        fs::create_dir(&folder).trying("make the folder", &folder)?;
+        self.known.insert(path.to_vec(), Standing::Folder);
+        Ok(Standing::Folder)
+    }
+}
+
+fn reclaim_all(folder: &Path) -> Result<(), Failure> {
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        reclaim(&folder)?;
+        for (name, kind) in entries(&folder)? {
+            if kind.is_dir() {
+                open.push(below(&folder, &name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives the owner back the rights on one real folder.
+fn reclaim(folder: &Path) -> Result<(), Failure> {
+    let mode = fs::symlink_metadata(folder).trying("look at", folder)?.permissions().mode();
+    if mode & OWNER_ALL != OWNER_ALL {
+        let permissions = Permissions::from_mode(mode | OWNER_ALL);
+        fs::set_permissions(folder, permissions).trying("make writable", folder)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn removing_a_link_leaves_what_it_points_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("a"), "a").unwrap();
+        let tree = folder.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        symlink(&kept, tree.join("link")).unwrap();
+        remove(&tree.join("link")).unwrap();
+        symlink(&kept, tree.join("link")).unwrap();
+        remove(&tree).unwrap();
+        assert!(kept.join("a").exists());
+        remove(&tree).unwrap();
+    }
+
+    #[test]
+    fn a_folder_without_rights_is_removed_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("c"), "c").unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(0o500)).unwrap();
+        remove(&folder.path().join("a")).unwrap();
+        assert!(!folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn what_lies_behind_a_link_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        fs::write(other.path().join("a"), "a").unwrap();
+        symlink(other.path(), folder.path().join("link")).unwrap();
+        let mut real = Real::below(folder.path());
+        assert!(real.file(b"link/a").unwrap().is_none());
+        assert_eq!(real.make(b"link/b").unwrap(), Standing::Blocked);
+        assert_eq!(real.make(b"x/y").unwrap(), Standing::Folder);
+        assert!(!other.path().join("b").exists());
+    }
+}

@@ -1,0 +1,98 @@
+//! What a person can mend: what is wrong, and the next step.
+//!
+//! Outcomes of the work (a conflict, a hook that says no) are not here; they are answers.
+
+use std::{fmt, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::GitError;
+
+/// What a person can mend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What is wrong.
+    pub what: String,
+    /// What to do next.
+    pub next: String,
+}
+
+/// What git or the system says, and what helps.
+const HELPS: &[(&str, &str)] = &[
+    ("No space left on device", "free some disk space, then resume"),
+    ("Disk quota exceeded", "free some disk space, then resume"),
+    ("Read-only file system", "make the file system writable, then resume"),
+    ("Permission denied", "give this user write access to it, then resume"),
+    ("Operation not permitted", "give this user write access to it, then resume"),
+    ("Too many open files", "raise the limit of open files (`ulimit -n`), then resume"),
+    (".lock': File exists", "wait for the other git process, or remove the lock file, then resume"),
+    ("git cannot be run", "install git 2.38 or newer, so that it is found in PATH"),
+    ("lazy fetching disabled", "fetch what the partial clone left out, with `git archive COMMIT`"),
+    ("missing blob object", "fetch what the partial clone left out, with `git archive COMMIT`"),
+    (
+        "filter",
+        "see that the filter programs in .gitattributes and git's settings work, then resume",
+    ),
+    ("bad object", "see with `git fsck` what the repository lacks, then resume"),
+    ("not a valid object", "see with `git fsck` what the repository lacks, then resume"),
+    ("unable to read", "see with `git fsck` what the repository lacks, then resume"),
+];
+
+impl Failure {
+    /// What is wrong, and the next step.
+    pub(crate) fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { what: what.into(), next: next.into() }
+    }
+
+    /// A step with a file that did not work.
+    pub(crate) fn file(step: &str, path: &Path, error: &io::Error) -> Self {
+        let what = format!("cannot {step} {}: {error}", path.display());
+        let next = help(&what).unwrap_or("see what is in the way there, then resume");
+        Self::new(what, next)
+    }
+}
+
+fn help(said: &str) -> Option<&'static str> {
+    HELPS.iter().find(|(words, _)| said.contains(words)).map(|(_, next)| *next)
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        let what = error.to_string();
+        let next = help(&what).unwrap_or("see what git says, mend it, then resume");
+        Self::new(what, next)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.next)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An [`io::Result`] becomes ours by saying what was tried, and where.
+pub(crate) trait Trying<T> {
+    /// Says `cannot STEP PATH`.
+    fn trying(self, step: &str, path: &Path) -> Result<T, Failure>;
+}
+
+impl<T> Trying<T> for io::Result<T> {
+    fn trying(self, step: &str, path: &Path) -> Result<T, Failure> {
+        self.map_err(|error| Failure::file(step, path, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_to_free_space() {
+        let said = "error: unable to write file x: No space left on device".to_owned();
+        let command = "git add -A".to_owned();
+        let failure = Failure::from(GitError::Refused { command, code: Some(128), said });
+        assert!(failure.next.contains("free some disk space"), "{failure}");
+    }
+}

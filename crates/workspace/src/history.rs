@@ -1,0 +1,85 @@
+//! What a commit is, beyond its files: when, why, where two of them parted, and commits that are
+//! put together from two others.
+//!
+//! Nothing here touches a checkout.
+
+use std::fs;
+
+use crate::{
+    Repository,
+    git::{Git, GitError},
+};
+
+impl Repository {
+    /// Where two commits parted.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
+        Git::of(&self.common_dir).args(["merge-base", "--end-of-options", one, other]).line()
+    }
+
+    /// When a commit was made, in milliseconds since 1970.
+    pub fn when_ms(&self, commit: &str) -> Result<u64, GitError> {
+        let git = Git::of(&self.common_dir);
+        let git = git.args(["show", "--no-patch", "--format=%ct", "--end-of-options", commit]);
+        let said = git.line()?;
+        let seconds: u64 = said
+            .parse()
+            .map_err(|_| GitError::Unreadable { command: format!("git show {commit}") })?;
+        Ok(seconds.saturating_mul(1_000))
+    }
+
+    /// What a commit says about itself.
+    pub fn message(&self, commit: &str) -> Result<String, GitError> {
+        let git = Git::of(&self.common_dir);
+        let git = git.args(["show", "--no-patch", "--format=%B", "--end-of-options", commit]);
+        Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
+    }
+
+    /// One commit with these files of another one: the same two, and the same files, always give
+    /// the same commit. It is kept by the ref `pin`.
+    pub fn overlay(
+        &self,
+        onto: &str,
+        from: &str,
+        paths: &[String],
+        pin: &str,
+    ) -> Result<String, GitError> {
+        let index = std::env::temp_dir().join(format!(
+            "forge-overlay-{}-{}",
+            std::process::id(),
+            &from[..from.len().min(12)]
+        ));
+        let made = self.overlay_with(&index, onto, from, paths, pin);
+        // Whether it is gone or never was: nobody needs it any more.
+        let _ = fs::remove_file(&index);
+        made
+    }
+
+    fn overlay_with(
+        &self,
+        index: &std::path::Path,
+        onto: &str,
+        from: &str,
+        paths: &[String],
+        pin: &str,
+    ) -> Result<String, GitError> {
+        let git = || Git::of(&self.common_dir).env("GIT_INDEX_FILE", index);
+        git().args(["read-tree", onto]).run()?;
+        let list = git().args(["ls-tree", "-z", "--full-tree", "-r", from, "--"]);
+        let entries = list.args(paths).run()?;
+        git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
+        let tree = git().durably().args(["write-tree"]).line()?;
+        let when = format!("{} +0000", self.when_ms(onto)? / 1_000);
+        let commit = git()
+            .durably()
+            .env("GIT_AUTHOR_NAME", "Forge")
+            .env("GIT_AUTHOR_EMAIL", "forge@localhost")
+            .env("GIT_AUTHOR_DATE", &when)
+            .env("GIT_COMMITTER_NAME", "Forge")
+            .env("GIT_COMMITTER_EMAIL", "forge@localhost")
+            .env("GIT_COMMITTER_DATE", &when)
+            .args(["commit-tree", &tree, "-p", onto, "-m", "Files of another commit"])
+            .line()?;
+        self.pin(pin, &commit)?;
+        Ok(commit)
+    }
+}

@@ -1,0 +1,342 @@
+//! The user's commit hooks, run for one commit as `git commit` would have run them.
+//!
+//! They see a git folder of their own: HEAD is the first parent, the index is the commit. What they
+//! stage becomes part of a new commit; what they only leave in the files does not.
+//!
+//! Invariant: the user's HEAD, index and refs, and the agent's `.git`, are out of their reach by the
+//! variables that git sets.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl},
+};
+
+use crate::{
+    aside,
+    checkout::{self, Checkout, Filled},
+    disk,
+    failure::{Failure, Trying as _},
+    git::{Git, GitError},
+    name,
+    open::{make_inner_private, user},
+    order::{Bench, Hooked, Hooks, Refusal},
+    repository::{self, Repository},
+    settings::Settings,
+    state::Held,
+};
+
+/// How often we look whether a silent hook has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How much of the output is read at once, in bytes.
+const CHUNK_BYTES: usize = 8192;
+
+const PRE_COMMIT: &str = "pre-commit";
+const COMMIT_MSG: &str = "commit-msg";
+
+/// Performs [`Hooks`].
+pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
+    repository::check_pin(&order.pin)?;
+    let message = repository::checked_message(&order.message)?;
+    let user = user(&order.bench);
+    let commit = user.sure(&order.commit)?;
+    let held = Held::take(&order.bench)?;
+    let state = held.opened()?;
+    disk::survey(&held.tree)?;
+    let checkout = held.checkout(&order.bench)?;
+    checkout.prepare(&state.kept_out())?;
+    let exactly = |at: &str| -> Result<Checkout, Failure> {
+        for path in &disk::survey(&held.tree)?.strange {
+            disk::remove(&name::below(&held.tree, path))?;
+        }
+        let checkout = held.checkout(&order.bench)?;
+        let filled = Filled { checkout, at: at.to_owned(), path: Vec::new() };
+        let mut all = checkout::fill_all(filled, &held.lock)?;
+        for filled in &all {
+            filled.checkout.clean(&held.lock)?;
+        }
+        make_inner_private(&held, &all)?;
+        Ok(all.swap_remove(0).checkout)
+    };
+    let as_it_is = |refusal: Option<Refusal>| -> Result<Hooked, Failure> {
+        user.pin(&order.pin, &commit)?;
+        let tree = user.code_tree(&commit)?;
+        Ok(Hooked { commit: commit.clone(), tree, refusal, changed: Vec::new() })
+    };
+
+    let folder = hooks_folder(&order.bench, &held.tree)?;
+    if ![PRE_COMMIT, COMMIT_MSG].iter().any(|name| is_program(&folder.join(name))) {
+        return as_it_is(None);
+    }
+    let checkout = exactly(&commit)?;
+    let scene = Scene::set(&held, &checkout, &user, &commit, &state.branch, &folder)?;
+    let outcome = scene.run(order, &message);
+    aside::put_back(&held.dir)?;
+    let outcome = outcome.and_then(|outcome| match outcome {
+        Outcome::Refused(refusal) => Ok(Err(refusal)),
+        Outcome::Passed { tree, message } => {
+            scene.hand_over(&user, &tree)?;
+            Ok(Ok((tree, message)))
+        }
+    });
+    disk::remove(&scene.git_dir)?;
+    let (tree, new_message) = match outcome {
+        Ok(Ok(passed)) => passed,
+        Ok(Err(refusal)) => {
+            exactly(&commit)?;
+            return as_it_is(Some(refusal));
+        }
+        Err(failure) => {
+            exactly(&commit)?;
+            return Err(failure);
+        }
+    };
+    let old = user.git().args(["rev-parse", &format!("{commit}^{{tree}}")]).line()?;
+    if tree == old && new_message == message {
+        exactly(&commit)?;
+        return as_it_is(None);
+    }
+    let git = Git::of(&user.common_dir).durably();
+    let git = checkout.settings.identity().sign(git, order.when_ms);
+    let new = repository::commit_tree(git, &tree, &scene.parents, &new_message)?;
+    user.pin(&order.pin, &new)?;
+    exactly(&new)?;
+    let changed = user.changes(&commit, &new)?.into_iter().map(|change| change.path).collect();
+    let tree = user.code_tree(&new)?;
+    Ok(Hooked { commit: new, tree, refusal: None, changed })
+}
+
+/// The git folder that the hooks see, set up and in place.
+struct Scene {
+    git_dir: PathBuf,
+    tree: PathBuf,
+    parents: Vec<String>,
+    lock: File,
+    settings: Settings,
+}
+
+/// What the hooks said.
+enum Outcome {
+    Passed { tree: String, message: String },
+    Refused(Refusal),
+}
+
+impl Scene {
+    fn set(
+        held: &Held,
+        checkout: &Checkout,
+        user: &Repository,
+        commit: &str,
+        branch: &str,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
+        let listed = user.git().args(["rev-list", "--parents", "-n1", commit]).line()?;
+        let parents: Vec<String> = listed.split(' ').skip(1).map(str::to_owned).collect();
+        let git_dir = held.dir.join("hooks.git");
+        disk::remove(&git_dir)?;
+        for folder in ["objects/info", "refs/heads", "info"] {
+            let folder = git_dir.join(folder);
+            fs::create_dir_all(&folder).trying("make the folder", &folder)?;
+        }
+        let config = checkout.settings.text(&[
+            ("core.worktree", held.tree.as_os_str().as_bytes()),
+            ("core.hookspath", folder.as_os_str().as_bytes()),
+            ("core.fsmonitor", b"false"),
+            ("gc.auto", b"0"),
+            ("maintenance.auto", b"false"),
+        ]);
+        let put = |name: &str, content: &[u8]| disk::write(&git_dir.join(name), content);
+        put("config", &config)?;
+        put("HEAD", format!("ref: refs/heads/{branch}\n").as_bytes())?;
+        if let Some(parent) = parents.first() {
+            put("packed-refs", format!("{parent} refs/heads/{branch}\n").as_bytes())?;
+        }
+        let objects = checkout.objects();
+        let borrowed = format!("{}\n", name::quoted(objects.as_os_str().as_bytes()));
+        put("objects/info/alternates", borrowed.as_bytes())?;
+        for name in ["info/attributes", "info/exclude", "shallow"] {
+            checkout::copy_settings(&checkout.git_dir.join(name), &git_dir.join(name))?;
+        }
+        let index = git_dir.join("index");
+        fs::copy(checkout.index(), &index).trying("write", &index)?;
+        // Programs that look for `.git` themselves must find the same, and never the agent's.
+        aside::put(&held.dir, &[b".git".to_vec()])?;
+        let link = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
+        disk::write(&held.tree.join(".git"), &link)?;
+        let lock = held.lock.try_clone().trying("keep open", &held.dir)?;
+        let tree = held.tree.clone();
+        let settings = Settings::of(checkout.owner.top.as_deref(), &checkout.owner.git_dir)?;
+        Ok(Self { git_dir, tree, parents, lock, settings })
+    }
+
+    fn run(&self, order: &Hooks, message: &str) -> Result<Outcome, Failure> {
+        let refused = |hook: &str, output: String| {
+            Ok(Outcome::Refused(Refusal { hook: hook.to_owned(), output }))
+        };
+        if let Some(output) = self.run_one(PRE_COMMIT, &[], order)? {
+            return refused(PRE_COMMIT, output);
+        }
+        let file = self.git_dir.join("COMMIT_EDITMSG");
+        disk::write(&file, message.as_bytes())?;
+        if let Some(output) = self.run_one(COMMIT_MSG, &[&file], order)? {
+            return refused(COMMIT_MSG, output);
+        }
+        let tree = match self.git().durably().arg("write-tree").line() {
+            Ok(tree) => tree,
+            // It left the index with conflicts, or not readable at all.
+            Err(error) => return refused(PRE_COMMIT, error.to_string()),
+        };
+        let left = fs::read(&file).unwrap_or_default();
+        if left == message.as_bytes() {
+            return Ok(Outcome::Passed { tree, message: message.to_owned() });
+        }
+        let cleaned = self.git().arg("stripspace").input(left).run()?;
+        match repository::checked_message(&String::from_utf8_lossy(&cleaned)) {
+            Ok(message) => Ok(Outcome::Passed { tree, message }),
+            Err(failure) => refused(COMMIT_MSG, failure.what),
+        }
+    }
+
+    /// Runs one hook; the end of what it said, if it said no.
+    fn run_one(
+        &self,
+        name: &str,
+        args: &[&Path],
+        order: &Hooks,
+    ) -> Result<Option<String>, Failure> {
+        let variables = self.settings.identity().variables(order.when_ms);
+        let git = Git::with_hooks(&self.tree)
+            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_INDEX_FILE", self.git_dir.join("index"))
+            .env("GIT_EDITOR", ":")
+            .env("GIT_PREFIX", "");
+        let author = variables.into_iter().filter(|(name, _)| name.starts_with("GIT_AUTHOR"));
+        let git = author.fold(git, |git, (name, value)| git.env(name, value));
+        let git = git.holding(&self.lock)?.args(["hook", "run", "--ignore-missing", name, "--"]);
+        let (is_passed, output) = heard(git.args(args), order.output_max)?;
+        Ok((!is_passed).then_some(output))
+    }
+
+    /// Brings new objects into the user's store: the hooks had one of their own.
+    fn hand_over(&self, user: &Repository, tree: &str) -> Result<(), Failure> {
+        let mut wanted = format!("{tree}\n");
+        wanted.extend(self.parents.iter().map(|parent| format!("^{parent}\n")));
+        let pack = self.git().args(["pack-objects", "--revs", "--stdout", "-q"]);
+        let pack = pack.input(wanted.into_bytes()).run()?;
+        let unpack = user.git().durably().args(["unpack-objects", "-q"]).input(pack);
+        unpack.run()?;
+        Ok(())
+    }
+
+    /// Git as the hooks see it, without hooks.
+    fn git(&self) -> Git {
+        Git::of(&self.git_dir).env("GIT_INDEX_FILE", self.git_dir.join("index")).within(&self.tree)
+    }
+}
+
+/// Where the user's hooks are. A relative path is looked for in the files of the commit first.
+fn hooks_folder(bench: &Bench, tree: &Path) -> Result<PathBuf, Failure> {
+    let top = bench.top.as_deref().unwrap_or(&bench.common_dir);
+    let asked =
+        Git::with_hooks(top).args(["config", "--type=path", "-z", "--get", "core.hooksPath"]);
+    let (code, said) = asked.run_with(&[0, 1])?;
+    if code == 1 {
+        return Ok(bench.common_dir.join("hooks"));
+    }
+    let path = said.strip_suffix(b"\0").unwrap_or(&said);
+    let inside = name::below(tree, path);
+    Ok(if inside.is_dir() { inside } else { name::below(top, path) })
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// Runs a program to its end; whether it succeeded, and the last bytes that it said. Whatever it
+/// leaves behind in the background may keep the pipe open: we do not wait for that.
+fn heard(git: Git, output_max: usize) -> Result<(bool, String), Failure> {
+    let not_run = |error: io::Error| Failure::from(GitError::NotRun(error));
+    let (mut from, to) = io::pipe().map_err(not_run)?;
+    let flags = fcntl_getfl(&from).map_err(|error| not_run(error.into()))?;
+    fcntl_setfl(&from, flags | OFlags::NONBLOCK).map_err(|error| not_run(error.into()))?;
+    let mut command = git.into_command();
+    command.stdout(Stdio::from(to.try_clone().map_err(not_run)?)).stderr(Stdio::from(to));
+    let mut child = command.spawn().map_err(not_run)?;
+    // The command holds our ends of the pipe.
+    drop(command);
+    let mut output = Vec::new();
+    let wait = Timespec::try_from(LOOK_AGAIN).expect("a short time is a time");
+    let status = loop {
+        let ended = child.try_wait().map_err(not_run)?;
+        let end = drain(&mut from, &mut output, output_max).map_err(not_run)?;
+        match (ended, end) {
+            (Some(status), _) => break status,
+            (None, End::Closed) => break child.wait().map_err(not_run)?,
+            (None, End::NothingNow) => {
+                let mut watched = [PollFd::new(&from, PollFlags::IN)];
+                // Interrupted or not: the next look tells.
+                let _ = poll(&mut watched, Some(&wait));
+            }
+        }
+    };
+    let kept = &output[output.len().saturating_sub(output_max)..];
+    Ok((status.success(), String::from_utf8_lossy(kept).trim().to_owned()))
+}
+
+/// Why there is nothing more to read.
+enum End {
+    Closed,
+    NothingNow,
+}
+
+/// Reads what is there, and keeps about as much as is wanted of its end.
+fn drain(from: &mut io::PipeReader, output: &mut Vec<u8>, output_max: usize) -> io::Result<End> {
+    let mut chunk = [0; CHUNK_BYTES];
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => return Ok(End::Closed),
+            Ok(n) => output.extend(&chunk[..n]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(End::NothingNow),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        let surplus = output.len().saturating_sub(output_max);
+        if surplus > output_max.max(CHUNK_BYTES) {
+            output.drain(..surplus);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = Git::in_folder(folder.path()).set("alias.speak=!seq 1 100000; exit 3");
+        let (is_passed, output) = heard(git.arg("speak"), 13).unwrap();
+        assert!(!is_passed);
+        assert_eq!(output, "99999\n100000");
+    }
+
+    #[test]
+    fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let begin = format!("alias.speak=!mkfifo {0}; (cat {0} &) ; echo said", pipe.display());
+        let (is_passed, output) =
+            heard(Git::in_folder(folder.path()).set(&begin).arg("speak"), 100).unwrap();
+        assert!(is_passed);
+        assert_eq!(output, "said");
+        fs::write(&pipe, "end").unwrap();
+    }
+}

@@ -1,0 +1,235 @@
+//! Opening a bench, and putting its files back.
+//!
+//! Both can be killed at any moment and repeated: a note on the disk says that they are not
+//! through, and nothing that is there is trusted until it was looked at or made anew.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use crate::{
+    checkout::{self, Filled},
+    copy::{self, Old},
+    disk::{self, Was},
+    failure::Failure,
+    merge::{self, Outcome},
+    name::{self, below, shown},
+    order::{Bench, Files, Open, Opened, Restore, Restored},
+    private::{self, Merging, Private},
+    repository::Repository,
+    state::{Held, Standing, State},
+};
+
+/// Performs [`Open`].
+pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
+    let asked = Asked::of(order)?;
+    let held = Held::take(&order.bench)?;
+    let was = disk::make_folder(&held.tree)?;
+    let old = State::read(&held.dir)?.filter(|_| was == Was::There);
+    let survey = disk::survey(&held.tree)?;
+    let outcome = asked.outcome(order)?;
+    let checkout = held.checkout(&order.bench)?;
+    checkout.prepare(&asked.kept_out)?;
+    let is_new = !old.as_ref().is_some_and(|old| old.standing != Standing::Making);
+    let is_kept = order.files == Files::AsLeft
+        && old.as_ref().is_some_and(|old| old.standing == Standing::Whole);
+
+    let standing = if is_new { Standing::Making } else { Standing::Remaking };
+    let state = asked.state(order, standing);
+    let at = outcome.as_ref().map_or(&asked.at, |outcome| &outcome.tree);
+    let filled = Filled { checkout, at: at.clone(), path: Vec::new() };
+    let all = if is_kept {
+        for path in survey.strange.iter().filter(|path| is_read_by_git(path)) {
+            disk::remove(&below(&held.tree, path))?;
+        }
+        if !private::is_sound(&filled.checkout)? {
+            filled.checkout.reset_index(&filled.at)?;
+            asked.make_private(order, &held, &filled, outcome.as_ref())?;
+        }
+        vec![filled]
+    } else {
+        state.write(&held.dir)?;
+        for path in &survey.strange {
+            disk::remove(&below(&held.tree, path))?;
+        }
+        let all = checkout::fill_all(filled, &held.lock)?;
+        match order.files {
+            Files::Pristine => checkout::remove_all_but(&all, &held.tree, &asked.cache)?,
+            Files::Exactly | Files::AsLeft => {
+                for filled in &all {
+                    filled.checkout.clean(&held.lock)?;
+                }
+            }
+        }
+        all
+    };
+    if let (Some(top), false) = (&order.bench.top, asked.copy.is_empty()) {
+        let tracked: HashSet<Vec<u8>> = all[0].checkout.tracked()?.into_iter().collect();
+        let old = if is_kept { Old::Keep } else { Old::Replace };
+        copy::copy(top, &held.tree, &asked.copy, &tracked, old)?;
+    }
+    for filled in &all {
+        checkout::set_access(&filled.checkout, order.access)?;
+    }
+    if !is_kept {
+        make_inner_private(&held, &all)?;
+        asked.make_private(order, &held, &all[0], outcome.as_ref())?;
+    }
+    State { standing: Standing::Whole, ..state }.write(&held.dir)?;
+    let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
+    let setup = copy::fingerprint(&held.tree, &asked.setup_inputs)?;
+    Ok(Opened { tree: held.tree, head: asked.at, conflicts, setup, is_new })
+}
+
+/// Performs [`Restore`].
+pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
+    let at = user(&order.bench).sure(&order.at)?;
+    let held = Held::take(&order.bench)?;
+    let state = held.opened()?;
+    let mut discarded = Vec::new();
+    let survey = disk::survey(&held.tree)?;
+    let note = State { standing: Standing::Remaking, ..state.clone() };
+    note.write(&held.dir)?;
+    let checkout = held.checkout(&order.bench)?;
+    checkout.prepare(&state.kept_out())?;
+    for path in &survey.strange {
+        disk::remove(&below(&held.tree, path))?;
+        discarded.push(shown(path));
+    }
+    checkout.reset_index(&at)?;
+    discarded.extend(checkout.changed()?.iter().map(|path| shown(path)));
+    let filled = Filled { checkout, at: at.clone(), path: Vec::new() };
+    let all = checkout::fill_all(filled, &held.lock)?;
+    for filled in &all {
+        let untracked = filled.checkout.untracked()?;
+        let untracked = untracked.iter().map(|path| disk::joined(&filled.path, path));
+        discarded.extend(untracked.map(|path| shown(&path)));
+        filled.checkout.clean(&held.lock)?;
+        checkout::set_access(&filled.checkout, order.access)?;
+    }
+    make_inner_private(&held, &all)?;
+    let private = Private {
+        checkout: &all[0].checkout,
+        at: &at,
+        branch: Some(&state.branch),
+        base: state.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
+        kept_out: &state.kept_out(),
+        merging: None,
+    };
+    private::make(&private, &held.dir.join("git.new"))?;
+    State { standing: Standing::Whole, ..state }.write(&held.dir)?;
+    discarded.sort();
+    discarded.dedup();
+    Ok(Restored { discarded })
+}
+
+/// The user's repository of a bench.
+pub(crate) fn user(bench: &Bench) -> Repository {
+    Repository { common_dir: bench.common_dir.clone(), top: bench.top.clone() }
+}
+
+/// Files that git opens by name wherever it meets them; a pipe there would make it wait for ever.
+pub(crate) fn is_read_by_git(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    [&b".gitattributes"[..], b".gitignore", b".gitmodules", b".mailmap"].contains(&name)
+}
+
+/// An order whose names were all looked at.
+struct Asked {
+    at: String,
+    merge: Option<String>,
+    copy: Vec<Vec<u8>>,
+    cache: Vec<Vec<u8>>,
+    kept_out: Vec<Vec<u8>>,
+    setup_inputs: Vec<Vec<u8>>,
+}
+
+impl Asked {
+    fn of(order: &Open) -> Result<Self, Failure> {
+        let repository = user(&order.bench);
+        let base = order.base.as_ref().map(|(branch, _)| branch);
+        for branch in [Some(&order.branch), base].into_iter().flatten() {
+            if !name::is_branch_name(branch) {
+                let what = format!("{branch:?} cannot be the name of a branch");
+                return Err(Failure::new(what, "choose another name"));
+            }
+        }
+        let (copy, cache) = (inside("copy", &order.copy)?, inside("cache", &order.cache)?);
+        Ok(Self {
+            at: repository.sure(&order.at)?,
+            merge: order.merge.as_ref().map(|commit| repository.sure(commit)).transpose()?,
+            kept_out: [copy.as_slice(), cache.as_slice()].concat(),
+            copy,
+            cache,
+            setup_inputs: inside("setup_inputs", &order.setup_inputs)?,
+        })
+    }
+
+    /// What the merge makes, if there is anything to merge.
+    fn outcome(&self, order: &Open) -> Result<Option<Outcome>, Failure> {
+        let Some(commit) = &self.merge else { return Ok(None) };
+        if user(&order.bench).is_ancestor(commit, &self.at)? {
+            return Ok(None);
+        }
+        Ok(Some(merge::try_merge(&order.bench.common_dir, &self.at, commit)?))
+    }
+
+    fn state(&self, order: &Open, standing: Standing) -> State {
+        State {
+            standing,
+            branch: order.branch.clone(),
+            base: order.base.clone(),
+            kept_out: self.kept_out.iter().map(|path| shown(path)).collect(),
+        }
+    }
+
+    fn make_private(
+        &self,
+        order: &Open,
+        held: &Held,
+        filled: &Filled,
+        outcome: Option<&Outcome>,
+    ) -> Result<(), Failure> {
+        let sides = outcome.map(Outcome::index_lines).unwrap_or_default();
+        let merging = self.merge.as_deref().filter(|_| outcome.is_some());
+        let private = Private {
+            checkout: &filled.checkout,
+            at: &self.at,
+            branch: Some(&order.branch),
+            base: order.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
+            kept_out: &self.kept_out,
+            merging: merging.map(|commit| Merging { commit, sides: &sides }),
+        };
+        private::make(&private, &aside(held))
+    }
+}
+
+/// Makes the agent's `.git` in every submodule anew.
+pub(crate) fn make_inner_private(held: &Held, all: &[Filled]) -> Result<(), Failure> {
+    for filled in all.iter().filter(|filled| !filled.path.is_empty()) {
+        let private = Private {
+            checkout: &filled.checkout,
+            at: &filled.at,
+            branch: None,
+            base: None,
+            kept_out: &[],
+            merging: None,
+        };
+        private::make(&private, &aside(held))?;
+    }
+    Ok(())
+}
+
+fn aside(held: &Held) -> PathBuf {
+    held.dir.join("git.new")
+}
+
+fn inside(key: &str, names: &[String]) -> Result<Vec<Vec<u8>>, Failure> {
+    let path = |name: &String| {
+        name::inside(name).ok_or_else(|| {
+            Failure::new(
+                format!("`{key}` names {name:?}, which is no path inside the repository"),
+                format!("name files below the top of the repository in `{key}`"),
+            )
+        })
+    };
+    names.iter().map(path).collect()
+}

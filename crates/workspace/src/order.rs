@@ -1,0 +1,369 @@
+//! What can be asked of the bench, and what it answers: plain data, so that a process of its own
+//! can perform it.
+//!
+//! Nothing here acts. Paths in answers are strings as [`crate::shown`] makes them.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name;
+
+/// One bench: a folder with a private checkout of the user's repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bench {
+    /// The user's git folder, shared by all the user's checkouts.
+    #[serde(with = "name::path")]
+    pub common_dir: PathBuf,
+    /// The user's checkout that files are copied from; none in a bare repository.
+    #[serde(with = "name::optional_path")]
+    pub top: Option<PathBuf>,
+    /// The folder of the bench. Only Forge makes and removes it.
+    #[serde(with = "name::path")]
+    pub dir: PathBuf,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Make the checkout ready to be worked in.
+    Open(Open),
+    /// Make one commit of the files as they are.
+    Commit(Commit),
+    /// Run the user's commit hooks for a commit.
+    Hooks(Hooks),
+    /// Put the files back.
+    Restore(Restore),
+    /// Merge two commits, without any files.
+    Merge(Merge),
+    /// Move the head of a run.
+    Move(Move),
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Made {
+    /// To [`Order::Open`].
+    Opened(Opened),
+    /// To [`Order::Commit`].
+    Committed(Committed),
+    /// To [`Order::Hooks`].
+    Hooked(Hooked),
+    /// To [`Order::Restore`].
+    Restored(Restored),
+    /// To [`Order::Merge`].
+    Merged(Merged),
+    /// To [`Order::Move`].
+    Moved(HasMoved),
+}
+
+/// Make the checkout ready to be worked in. Can be killed at any moment, and repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// Where.
+    pub bench: Bench,
+    /// The commit to begin with.
+    pub at: String,
+    /// What becomes of files that are there.
+    pub files: Files,
+    /// A commit to merge into the files.
+    pub merge: Option<String>,
+    /// Whether the tracked files may be written.
+    pub access: Access,
+    /// The branch that the agent's git shows as checked out.
+    pub branch: String,
+    /// The branch that the work came from, and its commit: the agent's git has it, too.
+    pub base: Option<(String, String)>,
+    /// Files and folders to copy from the user's checkout. They are never committed.
+    pub copy: Vec<String>,
+    /// Folders that outlive everything, and are never committed.
+    pub cache: Vec<String>,
+    /// Files whose contents say whether the setup must be run again.
+    pub setup_inputs: Vec<String>,
+}
+
+/// What becomes of files that are there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// Tracked files are exactly those of the commit, ignored ones stay, others go.
+    Exactly,
+    /// Whatever an interrupted attempt left stays. Made only if it is missing.
+    AsLeft,
+    /// Exactly the commit; everything else goes, but for the cache folders.
+    Pristine,
+}
+
+/// Whether the tracked files may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Yes.
+    Write,
+    /// No: they lose their write bits. Ignored and untracked files keep theirs.
+    Read,
+}
+
+/// A checkout that is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Where the files are.
+    #[serde(with = "name::path")]
+    pub tree: PathBuf,
+    /// The commit that the agent's git stands on.
+    pub head: String,
+    /// Files with conflict markers of the merge.
+    pub conflicts: Vec<String>,
+    /// SHA-256 over the setup inputs.
+    pub setup: String,
+    /// Whether there was no whole checkout before, so that the setup has never run in it.
+    pub is_new: bool,
+}
+
+/// Make one commit of the files as they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Where.
+    pub bench: Bench,
+    /// The parents: the commit that was opened, and the one that was merged into it, if any.
+    pub onto: Vec<String>,
+    /// The message.
+    pub message: String,
+    /// The date of author and committer, so that repeating gives the same commit.
+    pub when_ms: u64,
+    /// The ref below `refs/forge/` that keeps it.
+    pub pin: String,
+}
+
+/// A commit that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Committed {
+    /// The commit. If nothing had changed: the parent itself.
+    pub commit: String,
+    /// Its code tree, see [`crate::Repository::code_tree`].
+    pub tree: String,
+    /// What changed since the first parent.
+    pub changes: Vec<Change>,
+    /// How many commits the agent had made itself. Their files are in, their history is not.
+    pub own_commits: u32,
+    /// What a person should know, in words.
+    pub odd: Vec<String>,
+}
+
+/// Run the user's commit hooks for a commit, as `git commit` would have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Where.
+    pub bench: Bench,
+    /// The commit.
+    pub commit: String,
+    /// The message that the hooks see.
+    pub message: String,
+    /// The date of a new commit.
+    pub when_ms: u64,
+    /// The ref below `refs/forge/` that keeps a new commit.
+    pub pin: String,
+    /// How much of the hooks' output is kept, in bytes; the last ones.
+    pub output_max: usize,
+}
+
+/// What the hooks made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooked {
+    /// The commit with what hooks changed; without changes, or refused, the same commit.
+    pub commit: String,
+    /// Its code tree.
+    pub tree: String,
+    /// Set if a hook said no.
+    pub refusal: Option<Refusal>,
+    /// Files that hooks changed in the commit.
+    pub changed: Vec<String>,
+}
+
+/// A hook said no.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Its name.
+    pub hook: String,
+    /// The end of what it said.
+    pub output: String,
+}
+
+/// Put the files back to exactly a commit. Ignored files stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restore {
+    /// Where.
+    pub bench: Bench,
+    /// The commit.
+    pub at: String,
+    /// Whether the tracked files may be written afterwards.
+    pub access: Access,
+}
+
+/// The files are back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Paths that differed, tracked or not.
+    pub discarded: Vec<String>,
+}
+
+/// Merge two commits. No files are touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merge {
+    /// Whose repository.
+    pub bench: Bench,
+    /// Merged into this one,
+    pub head: String,
+    /// this one.
+    pub commit: String,
+    /// The message of the merge.
+    pub message: String,
+    /// Its date.
+    pub when_ms: u64,
+    /// The ref below `refs/forge/` that keeps the result.
+    pub pin: String,
+}
+
+/// How two commits go together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Merged {
+    /// The commit is in the head already.
+    Nothing {
+        /// The head.
+        head: String,
+    },
+    /// The head is an ancestor: the commit itself is the result.
+    Forward {
+        /// The commit.
+        commit: String,
+        /// Its code tree.
+        tree: String,
+    },
+    /// A new commit of both.
+    Merge {
+        /// The new commit.
+        commit: String,
+        /// Its code tree.
+        tree: String,
+    },
+    /// They contradict each other.
+    Conflict {
+        /// Where.
+        conflicts: Vec<Conflict>,
+    },
+}
+
+/// One place where two commits contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// The file.
+    pub path: String,
+    /// What git says about it.
+    pub what: String,
+    /// The head's side, cut.
+    pub ours: String,
+    /// The commit's side, cut.
+    pub theirs: String,
+}
+
+/// Move the head of a run from one commit to another, if nobody else has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// The user's git folder.
+    #[serde(with = "name::path")]
+    pub common_dir: PathBuf,
+    /// The ref below `refs/forge/`.
+    pub name: String,
+    /// Where it stands now; none if it does not exist yet.
+    pub from: Option<String>,
+    /// Where it goes.
+    pub to: String,
+    /// The run's branch, which follows.
+    pub branch: Option<String>,
+}
+
+/// Whether the head has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HasMoved {
+    /// It stands where it should.
+    Yes {
+        /// What became of the branch.
+        branch: BranchMoved,
+    },
+    /// Somebody else moved it first.
+    Overtaken {
+        /// Where it stands.
+        at: Option<String>,
+    },
+}
+
+/// What became of the run's branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchMoved {
+    /// No branch was named.
+    NotAsked,
+    /// It stands where the head stands.
+    Moved,
+    /// Left alone: the user has it checked out.
+    LeftCheckedOut {
+        /// In this checkout.
+        #[serde(rename = "where", with = "name::path")]
+        place: PathBuf,
+    },
+    /// Left alone: somebody else moved it.
+    LeftChanged {
+        /// To this commit.
+        at: String,
+    },
+    /// Left alone: git cannot write it.
+    LeftBlocked {
+        /// In git's words, or ours.
+        why: String,
+    },
+}
+
+/// One file that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The file, by its new name.
+    pub path: String,
+    /// How it differs.
+    pub kind: ChangeKind,
+}
+
+/// How a file differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It has other content.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It had another name, and may have other content.
+    Renamed {
+        /// Its old name.
+        from: String,
+    },
+    /// A file became a link, a submodule, or the other way round.
+    TypeChanged,
+    /// Only whether it can be run.
+    ModeChanged,
+}
+
+/// A branch that went on since a run came from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Where it stands.
+    pub tip: String,
+    /// How many commits it has that the base has not.
+    pub n_commits: u64,
+    /// Files that a merge with the run's head would leave in conflict.
+    pub conflicts: Vec<String>,
+}

@@ -1,0 +1,224 @@
+//! The user's git settings, as far as they shape content: identity, line ends, filters, ignores.
+//!
+//! They are read from the user's repository, where conditions on its folder hold, and written into
+//! our own git folders. Settings that run things (hooks, monitors, signing) and those with
+//! passwords (remotes, credentials) are never taken over.
+
+use std::{os::unix::ffi::OsStrExt as _, path::Path};
+
+use crate::git::{Git, GitError, parts};
+
+/// Sections that are taken over whole.
+const SECTIONS: &[&str] = &["user", "author", "committer", "filter", "merge"];
+
+/// Single settings that are taken over.
+const KEYS: &[&str] = &[
+    "core.attributesfile",
+    "core.autocrlf",
+    "core.bigfilethreshold",
+    "core.checkroundtripencoding",
+    "core.compression",
+    "core.eol",
+    "core.excludesfile",
+    "core.loosecompression",
+    "core.sharedrepository",
+    "core.whitespace",
+    "lfs.fetchexclude",
+    "lfs.fetchinclude",
+];
+
+/// The name that commits carry when the user has set none.
+const NAME: &str = "Forge";
+/// The address that commits carry when the user has set none.
+const EMAIL: &str = "forge@localhost";
+
+/// One setting: its whole key, and its value, if it has one.
+type Setting = (Vec<u8>, Option<Vec<u8>>);
+
+/// The user's settings.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    all: Vec<Setting>,
+    lfs_storage: Option<Vec<u8>>,
+}
+
+/// Who makes a commit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    author: (String, String),
+    committer: (String, String),
+}
+
+impl Settings {
+    /// Those that hold in the user's checkout, or in the repository if it is bare.
+    pub(crate) fn of(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
+        let git = top.map_or_else(|| Git::of(git_dir), Git::in_folder);
+        let said = git.args(["config", "--list", "-z"]).run()?;
+        let setting = |part: &[u8]| match part.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (part[..end].to_vec(), Some(part[end + 1..].to_vec())),
+            None => (part.to_vec(), None),
+        };
+        let all: Vec<Setting> = parts(&said).map(setting).collect();
+        let store = git_dir.join("lfs");
+        let lfs_storage = store.is_dir().then(|| store.as_os_str().as_bytes().to_vec());
+        let mut settings = Self { all, lfs_storage };
+        if let Some(path) = settings.get("lfs.storage") {
+            // Git LFS takes a relative path as relative to the git folder.
+            let path = crate::name::below(git_dir, path.as_bytes());
+            settings.lfs_storage = Some(path.as_os_str().as_bytes().to_vec());
+        }
+        Ok(settings)
+    }
+
+    /// The value that holds, if it is text.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        let last = self.all.iter().rev().find(|(known, _)| known == key.as_bytes());
+        last.and_then(|(_, value)| str::from_utf8(value.as_ref()?).ok())
+    }
+
+    /// Whether some objects of the repository may be elsewhere.
+    pub(crate) fn is_partial_clone(&self) -> bool {
+        self.all.iter().any(|(key, _)| {
+            key == b"extensions.partialclone"
+                || (key.starts_with(b"remote.") && key.ends_with(b".promisor"))
+        })
+    }
+
+    /// Who makes our commits.
+    pub(crate) fn identity(&self) -> Identity {
+        let of = |role: &str| {
+            let value = |key: &str, fallback: &str| {
+                let own =
+                    self.get(&format!("{role}.{key}")).filter(|value| !value.trim().is_empty());
+                let common =
+                    || self.get(&format!("user.{key}")).filter(|value| !value.trim().is_empty());
+                own.or_else(common).unwrap_or(fallback).to_owned()
+            };
+            (value("name", NAME), value("email", EMAIL))
+        };
+        Identity { author: of("author"), committer: of("committer") }
+    }
+
+    /// The text of a configuration file for one of our own git folders.
+    pub(crate) fn text(&self, ours: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut add = |key: &[u8], value: Option<&[u8]>| {
+            let mut line = |bytes: &[u8]| text.extend_from_slice(bytes);
+            let Some(first) = key.iter().position(|byte| *byte == b'.') else { return };
+            let last = key.iter().rposition(|byte| *byte == b'.').unwrap_or(first);
+            line(b"[");
+            line(&key[..first]);
+            if last > first {
+                line(b" ");
+                line(&in_quotes(&key[first + 1..last]));
+            }
+            line(b"]\n\t");
+            line(&key[last + 1..]);
+            if let Some(value) = value {
+                line(b" = ");
+                line(&in_quotes(value));
+            }
+            line(b"\n");
+        };
+        let version: &[u8] =
+            if self.get("extensions.objectformat").is_some() { b"1" } else { b"0" };
+        add(b"core.repositoryformatversion", Some(version));
+        if let Some(format) = self.get("extensions.objectformat") {
+            add(b"extensions.objectformat", Some(format.as_bytes()));
+        }
+        for (key, value) in self.all.iter().filter(|(key, _)| is_taken_over(key)) {
+            add(key, value.as_deref());
+        }
+        if let Some(storage) = &self.lfs_storage {
+            add(b"lfs.storage", Some(storage));
+        }
+        for (key, value) in [("core.bare", "false"), ("core.filemode", "true")] {
+            add(key.as_bytes(), Some(value.as_bytes()));
+        }
+        if cfg!(target_os = "macos") {
+            add(b"core.ignorecase", Some(b"true"));
+            add(b"core.precomposeunicode", Some(b"true"));
+        }
+        for (key, value) in ours {
+            add(key.as_bytes(), Some(value));
+        }
+        text
+    }
+}
+
+impl Identity {
+    /// Lets a call of git commit as this person, at this time.
+    pub(crate) fn sign(&self, git: Git, when_ms: u64) -> Git {
+        self.variables(when_ms).into_iter().fold(git, |git, (name, value)| git.env(name, value))
+    }
+
+    /// The variables that say who commits, and when.
+    pub(crate) fn variables(&self, when_ms: u64) -> [(&'static str, String); 6] {
+        let date = format!("@{} +0000", when_ms / 1000);
+        [
+            ("GIT_AUTHOR_NAME", self.author.0.clone()),
+            ("GIT_AUTHOR_EMAIL", self.author.1.clone()),
+            ("GIT_AUTHOR_DATE", date.clone()),
+            ("GIT_COMMITTER_NAME", self.committer.0.clone()),
+            ("GIT_COMMITTER_EMAIL", self.committer.1.clone()),
+            ("GIT_COMMITTER_DATE", date),
+        ]
+    }
+
+    /// The author, for the agent's own git.
+    pub(crate) fn author(&self) -> (&str, &str) {
+        (&self.author.0, &self.author.1)
+    }
+}
+
+fn is_taken_over(key: &[u8]) -> bool {
+    let section = key.split(|byte| *byte == b'.').next().unwrap_or_default();
+    SECTIONS.iter().any(|known| known.as_bytes() == section)
+        || KEYS.iter().any(|known| known.as_bytes() == key)
+}
+
+fn in_quotes(value: &[u8]) -> Vec<u8> {
+    let mut text = vec![b'"'];
+    for byte in value {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', *byte]),
+            b'\n' => text.extend(b"\\n"),
+            byte => text.push(*byte),
+        }
+    }
+    text.push(b'"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        let pair = |(key, value): &(&str, &str)| (key.as_bytes().to_vec(), Some((*value).into()));
+        Settings { all: pairs.iter().map(pair).collect(), lfs_storage: None }
+    }
+
+    #[test]
+    fn git_reads_what_we_write() {
+        let odd = "a \"b\" \\ # ; \n c ";
+        let user = settings(&[("filter.A \"b\\.c.clean", odd), ("remote.origin.url", "secret")]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        std::fs::write(&file, user.text(&[("core.worktree", b"/x")])).unwrap();
+        let git = Git::in_folder(folder.path()).args(["config", "--list", "-z", "--file"]);
+        let said = String::from_utf8(git.arg(&file).run().unwrap()).unwrap();
+        assert!(said.contains(&format!("filter.A \"b\\.c.clean\n{odd}\0")), "{said}");
+        assert!(said.contains("core.worktree\n/x\0"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+
+    #[test]
+    fn an_author_of_its_own_goes_before_the_user() {
+        let user = settings(&[("user.name", "U"), ("user.email", "u@x"), ("author.name", "A")]);
+        assert_eq!(user.identity().author, ("A".to_owned(), "u@x".to_owned()));
+        assert_eq!(user.identity().committer, ("U".to_owned(), "u@x".to_owned()));
+        let nobody = settings(&[("user.name", " ")]).identity();
+        assert_eq!(nobody.author, ("Forge".to_owned(), "forge@localhost".to_owned()));
+    }
+}

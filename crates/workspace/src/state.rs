@@ -1,0 +1,133 @@
+//! What a bench remembers between orders, and its lock.
+//!
+//! It lies in Forge's own git folder, as JSON. If it is missing or cannot be read, the bench was
+//! never opened whole, and is made anew.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    aside,
+    checkout::Checkout,
+    disk,
+    failure::{Failure, Trying as _},
+    order::Bench,
+    submodules::Owner,
+};
+
+/// How long we wait for whoever else works in a bench: a git whose Forge was killed.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(120);
+const LOCK_POLL: Duration = Duration::from_millis(10);
+
+/// How the last opening went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// How far it came.
+    pub(crate) standing: Standing,
+    /// The branch of the agent's git.
+    pub(crate) branch: String,
+    /// The other branch, with its commit.
+    pub(crate) base: Option<(String, String)>,
+    /// Paths that are never committed.
+    pub(crate) kept_out: Vec<String>,
+}
+
+/// How far an opening came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Standing {
+    /// For the first time, and not through.
+    Making,
+    /// Again, and not through.
+    Remaking,
+    /// Through.
+    Whole,
+}
+
+impl State {
+    /// What a bench remembers.
+    pub(crate) fn read(dir: &Path) -> Result<Option<Self>, Failure> {
+        let content = disk::read(&file(dir))?;
+        Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
+    }
+
+    /// Remembers it.
+    pub(crate) fn write(&self, dir: &Path) -> Result<(), Failure> {
+        let content = serde_json::to_vec(self).expect("a state is plain data");
+        disk::write(&file(dir), &content)
+    }
+
+    /// Paths that are never committed.
+    pub(crate) fn kept_out(&self) -> Vec<Vec<u8>> {
+        self.kept_out.iter().map(|name| crate::name::path_bytes(name)).collect()
+    }
+}
+
+/// A bench that nobody else works in as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// Its folder.
+    pub(crate) dir: PathBuf,
+    /// Its files.
+    pub(crate) tree: PathBuf,
+    /// Held while this lives, and by git calls that were given it.
+    pub(crate) lock: File,
+}
+
+impl Held {
+    /// Takes the lock of a bench, and puts back what a killed order had put aside.
+    pub(crate) fn take(bench: &Bench) -> Result<Self, Failure> {
+        let dir = bench.dir.clone();
+        disk::make_folder(&dir)?;
+        let path = dir.join("lock");
+        if disk::kind(&path)?.is_some_and(|kind| !kind.is_file()) {
+            disk::remove(&path)?;
+        }
+        let options = File::options().write(true).create(true).truncate(false).open(&path);
+        let lock = options.trying("open", &path)?;
+        let began = Instant::now();
+        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if began.elapsed() > LOCK_WAIT_MAX {
+                return Err(Failure::new(
+                    format!("another process still works in {}", dir.display()),
+                    "end it (see `fuser` or `lsof` on the lock file there), then resume",
+                ));
+            }
+            thread::sleep(LOCK_POLL);
+        }
+        aside::put_back(&dir)?;
+        Ok(Self { tree: dir.join("tree"), dir, lock })
+    }
+
+    /// Forge's own view of the files of the bench.
+    pub(crate) fn checkout(&self, bench: &Bench) -> Result<Checkout, Failure> {
+        let owner = Owner { git_dir: bench.common_dir.clone(), top: bench.top.clone() };
+        Checkout::of(self.dir.join("forge.git"), self.tree.clone(), owner)
+    }
+
+    /// What the bench remembers, if it was opened whole and its files are still there.
+    pub(crate) fn opened(&self) -> Result<State, Failure> {
+        let is_tree = disk::kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
+        let state = State::read(&self.dir)?.filter(|state| match state.standing {
+            Standing::Whole | Standing::Remaking => is_tree,
+            Standing::Making => false,
+        });
+        state.ok_or_else(|| {
+            Failure::new(
+                format!("the workspace {} is not there, or damaged", self.dir.display()),
+                "resume: it is opened again from the last commit",
+            )
+        })
+    }
+}
+
+fn file(dir: &Path) -> PathBuf {
+    dir.join("forge.git").join("opened.json")
+}

@@ -1,0 +1,123 @@
+//! The submodules of a commit, and where the user keeps theirs.
+//!
+//! Only what the user has on this machine is used: nothing is fetched.
+
+use std::{
+    fs,
+    os::unix::ffi::OsStrExt as _,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{
+    git::{Git, GitError, parts},
+    name::below,
+};
+
+/// How deep submodules may lie in submodules.
+pub(crate) const DEPTH_MAX: usize = 16;
+
+/// A repository of the user's that has submodules: the main one, or a submodule itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    /// Its git folder, with the objects.
+    pub(crate) git_dir: PathBuf,
+    /// The user's checkout of it, if there is one.
+    pub(crate) top: Option<PathBuf>,
+}
+
+/// One submodule.
+#[derive(Debug)]
+pub(crate) struct Submodule {
+    /// Where it lies, relative to its owner.
+    pub(crate) path: Vec<u8>,
+    /// Which commit of it.
+    pub(crate) commit: String,
+    /// Where its objects are.
+    pub(crate) source: Source,
+}
+
+/// Where the objects of a submodule are.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// The user has them.
+    Here(Owner),
+    /// The user has never fetched them.
+    Missing,
+    /// `.gitmodules` does not know it. Git leaves such a folder empty, and so do we.
+    Unnamed,
+}
+
+/// The submodules of a commit or tree.
+pub(crate) fn of(owner: &Owner, tree: &str) -> Result<Vec<Submodule>, GitError> {
+    let settings = format!("{tree}:.gitmodules");
+    let is_there = Git::of(&owner.git_dir).args(["cat-file", "-e"]).arg(&settings);
+    let (code, _) = is_there.run_with(&[0, 1, 128])?;
+    if code != 0 {
+        return Ok(Vec::new());
+    }
+    let names = names(Git::of(&owner.git_dir), &settings);
+    let listed = Git::of(&owner.git_dir).args(["ls-tree", "-r", "-z", "--full-tree"]).arg(tree);
+    let mut found = Vec::new();
+    for line in parts(&listed.run()?) {
+        let Some((path, commit)) = gitlink(line) else { continue };
+        let source = match names.iter().find(|(known, _)| *known == path) {
+            Some((_, name)) => source(owner, &path, name, &commit)?,
+            None => Source::Unnamed,
+        };
+        found.push(Submodule { path, commit, source });
+    }
+    Ok(found)
+}
+
+/// Paths that a `.gitmodules` names, each with its name. A file that git cannot read names none.
+pub(crate) fn names(git: Git, blob: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let git = git.args(["config", "--blob", blob, "--list", "-z"]);
+    let Ok(said) = git.run() else { return Vec::new() };
+    let entry = |part: &[u8]| {
+        let end = part.iter().position(|byte| *byte == b'\n')?;
+        let name = part[..end].strip_prefix(b"submodule.")?.strip_suffix(b".path")?;
+        Some((part[end + 1..].to_vec(), name.to_vec()))
+    };
+    parts(&said).filter_map(entry).collect()
+}
+
+fn gitlink(line: &[u8]) -> Option<(Vec<u8>, String)> {
+    let rest = line.strip_prefix(b"160000 commit ")?;
+    let end = rest.iter().position(|byte| *byte == b'\t')?;
+    Some((rest[end + 1..].to_vec(), String::from_utf8_lossy(&rest[..end]).into_owned()))
+}
+
+fn source(owner: &Owner, path: &[u8], name: &[u8], commit: &str) -> Result<Source, GitError> {
+    let top = owner.top.as_ref().map(|top| below(top, path));
+    let mut places = Vec::new();
+    let name = Path::new(std::ffi::OsStr::from_bytes(name));
+    let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
+    if is_plain && name.components().next().is_some() {
+        // A linked worktree has modules of its own.
+        let own = owner.top.as_deref().and_then(linked_git_dir);
+        places.extend(own.map(|dir| dir.join("modules").join(name)));
+        places.push(owner.git_dir.join("modules").join(name));
+    }
+    // An old submodule has its git folder in its checkout.
+    places.extend(top.as_ref().map(|top| top.join(".git")));
+    for git_dir in places {
+        if !git_dir.join("objects").is_dir() {
+            continue;
+        }
+        let object = format!("{commit}^{{commit}}");
+        let (code, _) =
+            Git::of(&git_dir).args(["cat-file", "-e"]).arg(object).run_with(&[0, 1, 128])?;
+        if code == 0 {
+            return Ok(Source::Here(Owner { git_dir, top }));
+        }
+    }
+    Ok(Source::Missing)
+}
+
+/// The git folder that the `.git` file of a linked worktree names.
+fn linked_git_dir(top: &Path) -> Option<PathBuf> {
+    let link = top.join(".git");
+    let text = fs::read(&link).ok()?;
+    let path = text.strip_prefix(b"gitdir: ")?;
+    Some(below(top, path.strip_suffix(b"\n").unwrap_or(path)))
+}

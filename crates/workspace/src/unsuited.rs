@@ -1,0 +1,131 @@
+//! What of a commit cannot be worked with on this machine, in words, each with what to do next.
+//!
+//! Asked once, before a run begins. An opening that meets the same later fails in the same words.
+
+use std::{ffi::OsStr, path::Path};
+
+use crate::{
+    checkout::missing_submodule,
+    git::GitError,
+    repository::Repository,
+    settings::Settings,
+    submodules::{self, DEPTH_MAX, Owner, Source},
+};
+
+/// The oldest git that can merge without files.
+const GIT_MIN: (u32, u32) = (2, 38);
+/// A `.gitattributes` that is longer than this is not looked at, in bytes.
+const ATTRIBUTES_BYTES_MAX: u64 = 1 << 20;
+
+impl Repository {
+    /// What of a commit cannot be worked with, each in words with what to do next.
+    pub fn unsuited(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let version = self.git().arg("version").line()?;
+        let mut problems = Vec::new();
+        if version_of(&version).is_some_and(|version| version < GIT_MIN) {
+            let (major, minor) = GIT_MIN;
+            problems.push(format!("{version} is too old; install git {major}.{minor} or newer"));
+            return Ok(problems);
+        }
+        if let Some(missing) = self.missing_objects(commit)? {
+            problems.push(missing);
+            return Ok(problems);
+        }
+        problems.extend(self.missing_submodules(commit)?);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        if !has_program(&path, "git-lfs") && self.uses_lfs(commit)? {
+            problems.push(
+                "files are kept by Git LFS, and the program git-lfs is not installed; install it, \
+                 then run `git lfs install` and `git lfs pull`"
+                    .to_owned(),
+            );
+        }
+        Ok(problems)
+    }
+
+    /// A partial clone may lack files of the commit.
+    fn missing_objects(&self, commit: &str) -> Result<Option<String>, GitError> {
+        if !Settings::of(None, &self.common_dir)?.is_partial_clone() {
+            return Ok(None);
+        }
+        let git = self.git().args(["rev-list", "--objects", "--no-walk", "--missing=print"]);
+        let said = git.arg(commit).arg("--").run()?;
+        let n = said.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"?")).count();
+        Ok((n > 0).then(|| {
+            format!(
+                "this is a partial clone, and {n} objects of the commit are not here; fetch them \
+                 with `git archive {commit} > /dev/null`"
+            )
+        }))
+    }
+
+    fn missing_submodules(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let mut problems = Vec::new();
+        let outermost = Owner { git_dir: self.common_dir.clone(), top: self.top.clone() };
+        let mut level = vec![(outermost, commit.to_owned())];
+        for _ in 0..DEPTH_MAX {
+            let mut next = Vec::new();
+            for (owner, commit) in level {
+                for submodule in submodules::of(&owner, &commit)? {
+                    match submodule.source {
+                        Source::Here(inner) => next.push((inner, submodule.commit)),
+                        Source::Missing => {
+                            problems.push(missing_submodule(&submodule.path).to_string());
+                        }
+                        Source::Unnamed => {}
+                    }
+                }
+            }
+            level = next;
+        }
+        Ok(problems)
+    }
+
+    fn uses_lfs(&self, commit: &str) -> Result<bool, GitError> {
+        for path in self.files_at(commit, "")? {
+            if path == ".gitattributes" || path.ends_with("/.gitattributes") {
+                let text = self.file_at(commit, &path, ATTRIBUTES_BYTES_MAX).unwrap_or_default();
+                let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+                let is_lfs = |line: &str| line.split_whitespace().any(|word| word == "filter=lfs");
+                if text.lines().any(is_lfs) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Reads `git version 2.47.3`.
+fn version_of(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+fn has_program(path: &OsStr, name: &str) -> bool {
+    std::env::split_paths(path)
+        .any(|folder: std::path::PathBuf| Path::new(&folder).join(name).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_git_is_told_from_a_new_one() {
+        assert_eq!(version_of("git version 2.47.3"), Some((2, 47)));
+        assert_eq!(version_of("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert!(version_of("git version 2.37.1").unwrap() < GIT_MIN);
+        assert!(version_of("git version 3.0.0").unwrap() > GIT_MIN);
+        assert_eq!(version_of("hello"), None);
+    }
+
+    #[test]
+    fn a_program_is_found_in_any_folder_of_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = std::env::join_paths([Path::new("/nowhere"), folder.path()]).unwrap();
+        assert!(!has_program(&path, "git-lfs"));
+        std::fs::write(folder.path().join("git-lfs"), "").unwrap();
+        assert!(has_program(&path, "git-lfs"));
+    }
+}

@@ -1,0 +1,198 @@
+//! A process of its own performs an order and is killed in the middle, again and again. The next
+//! one that is let through does what it should, as if nothing had happened.
+
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use forge_workspace::{Files, Hooks, Made, Order, perform};
+
+use crate::world::{WHEN_MS, World, committed, files, git, opened, shell, write, write_program};
+
+/// Names the file with the order, for the test below when it is started as a process.
+const ORDER: &str = "FORGE_TEST_ORDER";
+
+/// Not a test of its own: the process that the other tests start and kill. It also shows that an
+/// order and its answer pass through JSON.
+#[test]
+fn an_order_is_performed_by_a_process_of_its_own() {
+    let Some(path) = std::env::var_os(ORDER) else { return };
+    let order: Order = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let made = perform(&order).unwrap();
+    let mut answer = path;
+    answer.push(".made");
+    fs::write(answer, serde_json::to_vec(&made).unwrap()).unwrap();
+}
+
+/// Starts a process for an order; kills it after some time. What it made, if it got through.
+fn perform_in(
+    world: &World,
+    order: &Order,
+    variables: &[(&str, &str)],
+    kill: Option<Duration>,
+) -> Option<Made> {
+    let file = world.beside("order.json");
+    let answer = world.beside("order.json.made");
+    drop(fs::remove_file(&answer));
+    let mut text = fs::File::create(&file).unwrap();
+    text.write_all(&serde_json::to_vec(order).unwrap()).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "kills::an_order_is_performed_by_a_process_of_its_own"]);
+    let mut child = command
+        .env(ORDER, &file)
+        .envs(variables.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    if let Some(after) = kill {
+        thread::sleep(after);
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    assert!(kill.is_some() || status.success(), "the process failed: {status}");
+    let made = fs::read(&answer).ok()?;
+    serde_json::from_slice(&made).ok()
+}
+
+/// Kills an order at moments spread over the time that it takes, and lets it through at the end.
+fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Made {
+    prepare();
+    let began = Instant::now();
+    let expected = perform_in(world, order, &[], None).unwrap();
+    let whole = began.elapsed();
+    for step in 1..=8 {
+        prepare();
+        perform_in(world, order, &[], Some(whole * step / 9));
+    }
+    let made = perform_in(world, order, &[], None).unwrap();
+    drop(expected);
+    made
+}
+
+#[test]
+fn an_opening_that_is_killed_anywhere_can_be_repeated() {
+    let world = World::new();
+    for number in 0..60 {
+        world.write(&format!("many/{number}.txt"), &"text\n".repeat(number));
+    }
+    let old = world.commit("many");
+    world.write("a.txt", "newer\n");
+    fs::remove_dir_all(world.root.join("many")).unwrap();
+    world.write("other/x", "");
+    world.commit("other");
+    let before = world.fingerprint();
+    let mut back = world.opening("a");
+    back.at = old;
+    let order = world.opening("a");
+    let dir = order.bench.dir.clone();
+    let ruin = || {
+        opened(&back);
+        shell(
+            &dir,
+            "rm -rf tree/.git tree/a.txt; echo x > tree/many/1.txt; touch tree/new; mkdir tree/x.log",
+        );
+    };
+    let Made::Opened(made) = kill_often(&world, &Order::Open(order.clone()), ruin) else {
+        panic!()
+    };
+    assert!(!made.is_new);
+    let clean = opened(&world.opening("clean")).tree;
+    assert_eq!(files(&made.tree), files(&clean));
+    assert_eq!(git(&made.tree, &["status", "--porcelain"]), "");
+    let mut first = world.opening("b");
+    first.files = Files::AsLeft;
+    let gone = || drop(fs::remove_dir_all(&first.bench.dir));
+    let Made::Opened(made) = kill_often(&world, &Order::Open(first.clone()), gone) else {
+        panic!()
+    };
+    assert_eq!(files(&made.tree), files(&clean), "never whole, so not kept as it was left");
+    assert_eq!(world.fingerprint(), before);
+}
+
+#[test]
+fn a_commit_that_is_killed_anywhere_gives_the_same_commit_in_the_end() {
+    let world = World::new();
+    let order = world.opening("a");
+    let tree = opened(&order).tree;
+    shell(&tree, "git init -q nested; touch nested/x; git add -A; git commit -qm own");
+    write(&tree, "a.txt", "changed\n");
+    let commit = world.committing("a", &[&order.at]);
+    let expected = committed(&commit);
+    let Made::Committed(made) = kill_often(&world, &Order::Commit(commit), || ()) else { panic!() };
+    assert_eq!(made, expected);
+    assert!(tree.join("nested/.git/HEAD").is_file());
+    world.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn hooks_that_are_killed_anywhere_give_the_same_commit_in_the_end() {
+    let world = World::new();
+    let order = world.opening("a");
+    let tree = opened(&order).tree;
+    write(&tree, "a.txt", "changed\n");
+    let commit = committed(&world.committing("a", &[&order.at])).commit;
+    let hook = "echo formatted > a.txt; git add a.txt; git status -s > seen.log";
+    write_program(&world.root.join(".git/hooks/pre-commit"), hook);
+    let before = world.fingerprint();
+    let hooks = Order::Hooks(Hooks {
+        bench: world.bench("a"),
+        commit,
+        message: "work".to_owned(),
+        when_ms: WHEN_MS,
+        pin: "refs/forge/test/hooked".to_owned(),
+        output_max: 100,
+    });
+    let expected = perform_in(&world, &hooks, &[], None).unwrap();
+    assert_eq!(kill_often(&world, &hooks, || ()), expected);
+    assert!(tree.join(".git").is_dir());
+    assert_eq!(world.fingerprint(), before);
+}
+
+#[test]
+fn variables_of_a_hook_around_us_do_not_lead_us_astray() {
+    let world = World::new();
+    let other = World::new();
+    let order = world.opening("a");
+    let before = (world.fingerprint(), other.fingerprint());
+    let git_dir = other.root.join(".git");
+    let index = git_dir.join("index");
+    let variables = [
+        ("GIT_DIR", git_dir.to_str().unwrap()),
+        ("GIT_INDEX_FILE", index.to_str().unwrap()),
+        ("GIT_WORK_TREE", other.root.to_str().unwrap()),
+        ("GIT_OBJECT_DIRECTORY", "/nowhere"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "core.bare"),
+        ("GIT_CONFIG_VALUE_0", "true"),
+        ("GIT_AUTHOR_NAME", "Somebody"),
+    ];
+    perform_in(&world, &Order::Open(order.clone()), &variables, None).unwrap();
+    write(&order.bench.dir.join("tree"), "x", "");
+    let commit = Order::Commit(world.committing("a", &[&order.at]));
+    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables, None) else {
+        panic!()
+    };
+    assert_eq!(world.git(&["show", "-s", "--format=%an", &made.commit]), "User");
+    assert_eq!((world.fingerprint(), other.fingerprint()), before);
+}
+
+#[test]
+fn a_user_without_a_name_commits_as_forge() {
+    let world = World::new();
+    let order = world.opening("a");
+    write(&opened(&order).tree, "x", "");
+    world.git(&["config", "--unset", "user.name"]);
+    world.git(&["config", "--unset", "user.email"]);
+    let variables = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
+    let commit = Order::Commit(world.committing("a", &[&order.at]));
+    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables, None) else {
+        panic!()
+    };
+    let shown = world.git(&["show", "-s", "--format=%an <%ae>|%cn <%ce>", &made.commit]);
+    assert_eq!(shown, "Forge <forge@localhost>|Forge <forge@localhost>");
+}
