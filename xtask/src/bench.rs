@@ -182,6 +182,8 @@ fn start(flow: &str, text: &str) -> Start {
         roles: BTreeMap::new(),
         instructions: None,
         base: None,
+        base_branch: None,
+        branch: None,
         version: "bench".to_owned(),
         by: Person { who: "bench".to_owned(), door: "cli".to_owned() },
     }

@@ -36,6 +36,18 @@ const FAMILIES: &[Family] = &[
         ci: &[("FORGE_FLIPS", "100")],
         full: &[("FORGE_FLIPS", "4000")],
     },
+    Family {
+        name: "states",
+        test: ("forge-workspace", "states"),
+        ci: &[("FORGE_STATES", "25")],
+        full: &[("FORGE_STATES", "2000")],
+    },
+    Family {
+        name: "landing",
+        test: ("forge", "landing"),
+        ci: &[("FORGE_LANDING_RECORDS", "8")],
+        full: &[("FORGE_LANDING_RECORDS", "all")],
+    },
 ];
 
 /// Runs cargo with the sizes for every change.

@@ -2,7 +2,7 @@
 
 use std::{fs, process::ExitCode};
 
-use forge_core::view::{LogLine, RunLine, RunRow, RunView};
+use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView};
 use forge_runtime::{
     catalog::FlowRow,
     doctor::{Finding, Salvaged},
@@ -23,6 +23,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("flow.schema.json", schemars::schema_for!(Vec<FlowRow>)));
     schemas.push(("config.schema.json", schemars::schema_for!(Vec<SettingRow>)));
     schemas.push(("config-explain.schema.json", schemars::schema_for!(Explained)));
+    schemas.push(("show.schema.json", schemars::schema_for!(ResultView)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     let text = |schema: &schemars::Schema| {

@@ -2,7 +2,8 @@
 //! whether anything was lost, redone or left over. The promise is the first one of the product.
 //!
 //! Read `crash/world.rs` (what is run), `crash/promises.rs` (what must hold afterwards),
-//! `crash/processes.rs` (whom to kill), `crash/cases.rs` (when), then the tests below.
+//! `crash/processes.rs` (whom to kill), `crash/cases.rs` (when), `crash/steps.rs` (between any two
+//! steps of one landing), then the tests below.
 //!
 //! ```text
 //! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all cargo test -p forge --test crash
@@ -19,6 +20,8 @@ mod cases;
 mod processes;
 #[path = "crash/promises.rs"]
 mod promises;
+#[path = "crash/steps.rs"]
+mod steps;
 #[path = "crash/world.rs"]
 mod world;
 
@@ -58,6 +61,11 @@ fn kills_at_random_moments_lose_nothing_and_redo_nothing() {
     let sizes = Sizes::from_environment();
     let all = (0..RANDOM_CASES_MAX).map(|number| Case::at_random(sizes.seed, number));
     cases::play("random", &sizes, sizes.n_kills, all);
+}
+
+#[test]
+fn a_kill_after_any_step_of_a_landing_leads_to_the_same_result() {
+    steps::play();
 }
 
 #[test]
@@ -132,7 +140,7 @@ fn agents_finish_under_their_keepers_when_the_terminal_is_closed() {
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1"], "its result was taken in");
     assert_eq!(ends(&world, &run), [("work#1".to_owned(), "done".to_owned())]);
-    assert_eq!(left_over(&world.top), []);
+    assert_eq!(left_over(&world.folder()), []);
 }
 
 #[test]
@@ -152,7 +160,7 @@ fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
     assert_eq!(driver.end().code(), Some(130), "{}", world.complaints());
     assert_eq!(fs::read_to_string(&heard).unwrap(), "TERM\n", "it was asked, and could clean up");
     assert_eq!(world.standing().unwrap().1, "interrupted");
-    assert_eq!(left_over(&world.top), []);
+    assert_eq!(left_over(&world.folder()), []);
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1", "work#2"]);
     let ended = |call: &str, how: &str| (call.to_owned(), how.to_owned());
@@ -179,7 +187,7 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
     assert_eq!(driver.end().code(), Some(130), "{}", world.complaints());
     assert!(began.elapsed() < GRACE, "it was killed at once, not after its grace");
     assert_eq!(world.standing().unwrap().1, "stopped");
-    assert_eq!(left_over(&world.top), []);
+    assert_eq!(left_over(&world.folder()), []);
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());
     assert_eq!(world.starts(), ["work#1", "work#2"]);
 }

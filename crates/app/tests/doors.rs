@@ -3,18 +3,26 @@
 //!
 //! `goes`: a run from its start to each of its ends. `holds`: pause, stop, limits, money.
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
-//! at. `shapes`: what a flow can say. `settings`: what is set, and by whom. `looks`: how it all looks, as snapshots.
+//! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
+//! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
+//! by whom. `looks`: how it all looks, as snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
 mod world;
 
+#[path = "doors/code.rs"]
+mod code;
 #[path = "doors/goes.rs"]
 mod goes;
 #[path = "doors/holds.rs"]
 mod holds;
+#[path = "doors/lands.rs"]
+mod lands;
 #[path = "doors/looks.rs"]
 mod looks;
+#[path = "doors/mends.rs"]
+mod mends;
 #[path = "doors/reads.rs"]
 mod reads;
 #[path = "doors/settings.rs"]

@@ -201,6 +201,8 @@ pub enum Refusal {
     Landed(UnitId),
     /// Changing by hand needs a reason.
     WhyMissing,
+    /// Waiving a proof needs a reason.
+    ReasonMissing,
     /// Sending back needs words.
     WordsMissing,
     /// The new cap is not above what is spent or held back.
@@ -670,6 +672,7 @@ impl fmt::Display for Refusal {
                 write!(f, "what followed from `{unit}` has landed, and that is never reopened")
             }
             Self::WhyMissing => f.write_str("changing something by hand needs a reason"),
+            Self::ReasonMissing => f.write_str("waiving a proof needs a reason: say why"),
             Self::WordsMissing => {
                 f.write_str("sending work back needs words: say what should change")
             }

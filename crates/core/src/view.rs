@@ -210,6 +210,9 @@ pub struct QuestionView {
     /// The artifacts that the unit wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
+    /// Paths that its latest good attempt changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
 }
 
 /// One way to answer.
@@ -470,6 +473,11 @@ impl QuestionView {
             shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
             findings: unit.found.clone(),
             artifacts: unit.artifacts.keys().cloned().collect(),
+            changed: unit
+                .receipt
+                .as_ref()
+                .map(|receipt| receipt.changed.clone())
+                .unwrap_or_default(),
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     Trouble,
     intake::{Without, look_for_artifact, report, report_without},
     prepare::{Doing, Shop, doing},
-    steps::{Duty, Halt, Plan, Step, has_begun},
+    steps::{Duty, Halt, Plan, Step},
     work,
 };
 
@@ -69,6 +69,8 @@ impl Calls {
     pub(crate) fn reconcile(&mut self, shop: &Shop<'_>, run: &Run) -> Result<Vec<Report>, Trouble> {
         let wanted: BTreeSet<CallId> = wanted(run).into_iter().filter_map(call_of).collect();
         let mut reports = Vec::new();
+        let folder_of = |call: &Call| shop.home.attempt(shop.id, call.ordinal);
+        shop.ours.forget_all_but(&run.calls().values().map(folder_of).collect());
         for (call, Call { ordinal, .. }) in run.calls() {
             let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
             match (doing(run, call), call, want) {
@@ -153,6 +155,7 @@ impl Calls {
                 let why = std::fs::read_to_string(folder.keeper_log()).unwrap_or_default();
                 let without =
                     if goes_on { Without::NotStarted { why } } else { Without::NeverBegan };
+                shop.ours.given_up(&folder.path);
                 match voided(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
                     Voided::ByUs => reports.push(given_up(&plan, without)?),
                     // A keeper was faster: it is followed, or was heard of, at the next step.
@@ -204,7 +207,7 @@ fn goes_on(run: &Run, want: Want, duty: Duty) -> bool {
 /// Whether the one checkout for proofs is in use. Who has begun goes on with it.
 fn somebody_proves(shop: &Shop<'_>, run: &Run) -> bool {
     run.calls().iter().any(|(call, Call { ordinal, .. })| {
-        doing(run, call).proves() && has_begun(&shop.home.attempt(shop.id, *ordinal))
+        doing(run, call).proves() && shop.ours.has_begun(&shop.home.attempt(shop.id, *ordinal))
     })
 }
 
@@ -217,6 +220,7 @@ fn start(
     starts: u32,
 ) -> Result<Followed, Trouble> {
     let trouble = |error: io::Error| Trouble::file(shop.program, &error);
+    shop.ours.prepared(step);
     let (folder, env) = shop.prepare(run, call, step)?;
     let child = start_keeper(shop.program, &folder, &env).map_err(trouble)?;
     let handle = watch(&child).map_err(trouble)?;

@@ -13,7 +13,7 @@ use std::{
 
 use forge_agents::Key;
 use forge_core::flow::Flow;
-use forge_workspace::Repository;
+use forge_workspace::{GitError, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,10 +134,21 @@ pub(crate) fn text_at(
     path: &str,
     bytes_max: u64,
 ) -> Result<Option<String>, Trouble> {
-    let Some(bytes) = repository.file_at(commit, path, bytes_max)? else { return Ok(None) };
-    String::from_utf8(bytes).map(Some).map_err(|_| {
-        let short = commit.get(..12).unwrap_or(commit);
-        let what = format!("{path} in the commit {short} is not UTF-8 text");
+    let short = commit.get(..12).unwrap_or(commit);
+    let bytes = match repository.file_at(commit, path, bytes_max) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        // No exit code: the size was refused, not git.
+        Err(GitError::Refused { code: None, .. }) => {
+            let what = format!("{path} is larger than {bytes_max} bytes in the commit {short}");
+            return Err(Trouble::usage(what, "make it smaller, and commit it"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        let what = format!("{path}, line {line}: it is not UTF-8 text in the commit {short}");
         Trouble::usage(what, "save it as UTF-8, commit it, then run the same command again")
     })
 }
@@ -308,7 +319,8 @@ impl Catalog {
             }
         }
         let names = self.names()?;
-        let near = nearest(name, names.iter().map(String::as_str));
+        let others = names.iter().map(String::as_str).filter(|other| *other != name);
+        let near = nearest(name, others);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         Err(Trouble::usage(format!("there is no flow `{name}`{near}"), "forge flow list"))
     }

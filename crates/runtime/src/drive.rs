@@ -33,6 +33,7 @@ use crate::{
     calls::Calls,
     home::{Home, now},
     journal::{CommandId, Record, RunLock, Store, Writer},
+    ours::{self, Ours},
     prepare::Shop,
     projection::Projector,
     refs,
@@ -56,6 +57,7 @@ pub struct Driver {
     frozen: Frozen,
     program: PathBuf,
     calls: Calls,
+    ours: Ours,
     projector: Projector,
     /// What the store said when we last looked for commands.
     seen: Option<u64>,
@@ -188,6 +190,7 @@ impl Driver {
         let first = run.units().first().map(|(unit, _, _)| unit.clone());
         let first = first.expect("a run that started has units");
         let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
+        let ours = Ours::found(home, id, &run);
         Ok(Self {
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
@@ -201,6 +204,7 @@ impl Driver {
             frozen,
             program,
             calls: Calls::default(),
+            ours,
             seen: None,
             shown: None,
             behind: None,
@@ -244,6 +248,7 @@ impl Driver {
         let mut next = self.run.clone();
         next.take(&record);
         let row = row(&self.id, &next);
+        self.notices.extend(ours::make_room(&self.home, &self.id, &record.facts)?);
         self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
         self.run = next;
         for fact in &record.facts {
@@ -312,6 +317,7 @@ impl Driver {
                 program: &self.program,
                 checkouts: self.checkouts.clone(),
                 store: &self.store,
+                ours: &self.ours,
             };
             let reports = self.calls.reconcile(&shop, &self.run)?;
             if !reports.is_empty() {
@@ -435,6 +441,7 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
         | Refusal::NoSuchUnit(_)
         | Refusal::NothingToEdit(_)
         | Refusal::Landed(_)
+        | Refusal::ReasonMissing
         | Refusal::NotItsTurn(_)
         | Refusal::WordsMissing => format!("forge status {id}"),
     };

@@ -19,7 +19,7 @@ use forge_core::{
     event::{Blob, Outcome, Receipt, Ruling},
     failure::FaultClass,
     id::{AttemptId, CallId, JudgementId},
-    item::Item,
+    item::{Item, resolved},
     money::{Cost, Money, Spent, Tokens},
     reading::artifact_name,
     verdict::{self, Finding, Proof, Severity, Verdict},
@@ -72,7 +72,8 @@ pub(crate) fn report(
             };
             let left = match left {
                 Err(outcome) => Err(outcome),
-                Ok(result) => {
+                Ok(mut result) => {
+                    result.lists = led(shop, run, result.lists)?;
                     receipt.summary.clone_from(&result.summary);
                     receipt.shown = result.shown.clone().map(shown);
                     match (take_artifacts(shop, run, call, folder)?, result.status) {
@@ -107,8 +108,8 @@ pub(crate) fn report(
                         let result = has_list.then(|| clean_result(folder, call, &[Key::Lists]));
                         match result.transpose() {
                             Ok(result) => {
-                                lists =
-                                    listed(result.map(|result| result.lists).unwrap_or_default());
+                                let reported = result.map(|result| result.lists);
+                                lists = listed(led(shop, run, reported.unwrap_or_default())?);
                                 Outcome::Done
                             }
                             Err(what) => Outcome::Fault { class: FaultClass::NoResult, what },
@@ -490,6 +491,27 @@ fn last_words(folder: &AttemptFolder) -> String {
     let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
+}
+
+/// The lists with the paths that their items write as they really lead, through the symbolic links
+/// of the project: two names for one place are one place.
+fn led(
+    shop: &Shop<'_>,
+    run: &Run,
+    mut lists: BTreeMap<String, Vec<contract::Item>>,
+) -> Result<BTreeMap<String, Vec<contract::Item>>, Trouble> {
+    let has_paths = lists.values().flatten().any(|item| !item.writes.is_empty());
+    let (true, Some(_), Some(head)) = (has_paths, &run.law().start.base, run.head()) else {
+        return Ok(lists);
+    };
+    let links = shop.home.repository.links_at(head)?;
+    if !links.is_empty() {
+        for item in lists.values_mut().flatten() {
+            item.writes = item.writes.iter().flat_map(|path| resolved(path, &links)).collect();
+            item.writes.dedup();
+        }
+    }
+    Ok(lists)
 }
 
 fn listed(lists: BTreeMap<String, Vec<contract::Item>>) -> Vec<(String, Vec<Item>)> {

@@ -34,6 +34,7 @@ pub mod init;
 mod intake;
 pub mod journal;
 pub mod mend;
+mod ours;
 mod place;
 mod prepare;
 pub mod project;

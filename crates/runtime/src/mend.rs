@@ -185,10 +185,13 @@ impl Doors {
         let run = fold_facts(&shared);
         let new = new_run_id(&run.law().start.request);
         let frozen = self.frozen(&run)?;
-        if let Some(Event::RunRewound { branch, .. }) =
-            shared.last_mut().and_then(|last| last.facts.last_mut())
-        {
-            *branch = run.branch().map(|_| frozen.branch_of(&new));
+        let lands = run.law().start.branch.is_some();
+        for fact in shared.iter_mut().rev().flat_map(|record| &mut record.facts) {
+            if let Event::RunRewound { branch, from, .. } = fact
+                && from == id
+            {
+                *branch = lands.then(|| frozen.branch_of(&new));
+            }
         }
         let run = fold_facts(&shared);
         self.keep_shared(&new, &run)?;

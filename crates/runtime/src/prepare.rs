@@ -24,12 +24,17 @@ use crate::{
     home::Home,
     intake::redacted,
     journal::Store,
+    ours::Ours,
     settings::{Agent, Frozen},
     steps::{Step, What, bench_argv, write_order},
 };
 
 /// The most bytes of a diff that a reviewer is given.
 const DIFF_BYTES_MAX: usize = 1024 * 1024;
+
+/// The least room on the disk with which a step is started, in bytes. Its keeper takes some of it for
+/// the ending before anything else; where there is none, it would wait for it and say nothing.
+const ROOM_BYTES_MIN: u64 = 64 * 1024;
 
 /// What an agent needs of the user's environment. Nothing else of it is passed on.
 const AGENT_VARIABLES: &[&str] =
@@ -119,6 +124,8 @@ pub(crate) struct Shop<'a> {
     pub checkouts: PathBuf,
     /// The journal, for what other runs say.
     pub store: &'a Store,
+    /// Which folders of calls and steps are ours.
+    pub ours: &'a Ours,
 }
 
 impl Shop<'_> {
@@ -131,6 +138,7 @@ impl Shop<'_> {
     ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Trouble> {
         let path = &step.folder;
         let own = self.own_program()?;
+        has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
         let (argv, dir, limits, stdin, env) = match (&step.what, doing(run, call)) {
             (What::Main { dir, .. }, Doing::Agent { role }) => {
                 let mut env = self.agent_environment()?;
@@ -300,6 +308,15 @@ impl Shop<'_> {
     pub(crate) fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
         read_blob(self.blobs, blob)
     }
+}
+
+/// Whether a disk has room for a step at all.
+fn has_room(dir: &Path) -> io::Result<()> {
+    let disk = rustix::fs::statvfs(dir)?;
+    if disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN {
+        return Err(rustix::io::Errno::NOSPC.into());
+    }
+    Ok(())
 }
 
 /// The content of a blob.

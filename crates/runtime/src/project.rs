@@ -313,7 +313,7 @@ impl Part {
 
     /// Adds a check that is known to run this text.
     fn wrapping(&mut self, command: &str, why: &str, file: &str, signs: &[Sign], mut does: String) {
-        does.truncate(does.floor_char_boundary(recipes::TEXT_BYTES_MAX));
+        does.truncate(plain::start_of(&does, recipes::TEXT_BYTES_MAX).len());
         self.checks.push(Check {
             found: Found::new(command, why, file),
             does,

@@ -23,7 +23,7 @@ use crate::{
     home::new_run_id,
     journal::Store,
     project,
-    settings::{Agent, FILE, FILE_BYTES_MAX, Settings, SourceFile, Sources, VerifyFrom},
+    settings::{Agent, FILE, FILE_BYTES_MAX, Settings, SourceFile, Sources, Verify, VerifyFrom},
     text::read_text,
 };
 
@@ -121,10 +121,12 @@ impl Doors {
         }
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
         let id = new_run_id(&request.text);
+        let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
+        let lands = find(&found.flow.stages, &is_land).is_some();
         let start = Start {
             request: request.text.clone(),
             flow: request.flow.clone(),
-            texts: found.texts,
+            texts: found.texts.clone(),
             format: FORMAT,
             params: request.params.clone(),
             approvals: request.approvals,
@@ -137,14 +139,16 @@ impl Doors {
             roles,
             instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
             base_branch: base.as_ref().and_then(|_| repository.branch()),
-            branch: base.as_ref().map(|_| frozen.branch_of(&id)),
+            branch: base.as_ref().filter(|_| lands).map(|_| frozen.branch_of(&id)),
             base,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
         };
         let mut signals = Signals::listen()?;
+        let mut notes = settings.notes();
+        notes.extend(about_checks(&found.flow.stages, &frozen.verify));
         let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
-        began(&id, &settings.notes());
+        began(&id, &notes);
         driver.tell_first(tell)?;
         let how = driver.drive(&mut signals, tell)?;
         Ok(Left::by(&driver, id, how))
@@ -330,6 +334,22 @@ impl Doors {
             return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }
         Ok(Some(text))
+    }
+}
+
+/// What a person should know about checks that nobody set.
+fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
+    find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
+    match verify.from {
+        VerifyFrom::Settings => None,
+        VerifyFrom::Found => Some(format!(
+            "no checks are set; these were found: `{}` (forge init writes them down)",
+            verify.commands.join("`, `")
+        )),
+        VerifyFrom::Nothing => Some(
+            "no checks are set and none were found: what is made stays unverified, and you will be asked"
+                .to_owned(),
+        ),
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AttemptFolder, Ending, How, Keeper, Standing, look};
+use forge_agents::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
 use forge_core::{
     Report, Run,
     event::{Outcome, Receipt, Ruling},
@@ -27,12 +27,17 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
+    ours::planted,
     prepare::Shop,
     text::read_text,
 };
 
 /// Argument 1 of the program that works on checkouts.
 pub(crate) const BENCH: &str = "__bench";
+
+/// How often work on a checkout is done again that was killed, alone or with its keeper. It can be
+/// repeated, and what an agent finished before it must not be lost with it.
+const AGAIN_MAX: u32 = 5;
 
 /// The most bytes of what the bench made.
 const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -136,7 +141,7 @@ impl Plan<'_> {
 
     /// Whether any step of it was ever prepared.
     pub(crate) fn has_begun(&self) -> bool {
-        has_begun(&self.folder().path)
+        self.shop.ours.has_begun(&self.folder().path)
     }
 
     /// Tells something that stops nothing.
@@ -183,11 +188,33 @@ impl Plan<'_> {
         duty: Duty,
         order: impl FnOnce() -> Result<Order, Trouble>,
     ) -> Result<Made, Halt> {
-        let path = self.steps().join(name);
-        let ending = self.step(path.clone(), duty, || Ok(What::Bench(Box::new(order()?))))?;
-        let folder = AttemptFolder::at(path);
+        let mut order = Some(order);
+        let mut what = || {
+            let order = order.take().expect("one step is due at a time");
+            Ok(What::Bench(Box::new(order()?)))
+        };
+        let mut tries = self.tries(name).peekable();
+        let (folder, ending) = loop {
+            let path = tries.next().expect("there is a last try, which is not passed over");
+            match (self.step(path.clone(), duty, &mut what), tries.peek()) {
+                (Err(Halt::Dead(folder)), Some(next)) => {
+                    // Whoever is left of it must not work beside the next one.
+                    if !self.shop.ours.knows(next) {
+                        sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
+                    }
+                }
+                (Ok(Ending { how: How::Signalled { .. }, .. }), Some(_)) => {}
+                (ending, _) => break (AttemptFolder::at(path), ending?),
+            }
+        };
+        if let Some(made) = self.shop.ours.made(&folder.path) {
+            return Ok(made);
+        }
         match made(&folder, &ending)? {
-            Ok(made) => Ok(made),
+            Ok(made) => {
+                self.shop.ours.has_made(&folder.path, &made);
+                Ok(made)
+            }
             Err(None) => Err(self.interrupted()),
             Err(Some(what)) => Err(self.fault(FaultClass::NoWorkspace, what)),
         }
@@ -195,9 +222,24 @@ impl Plan<'_> {
 
     /// The order that was given to a step of the bench.
     pub(crate) fn ordered(&self, name: &str) -> Result<Order, Trouble> {
-        let path = order_file(&AttemptFolder::at(self.steps().join(name)));
+        let last = self.tries(name).take_while(|path| self.shop.ours.knows(path)).last();
+        let folder = last.unwrap_or_else(|| self.steps().join(name));
+        if let Some(order) = self.shop.ours.order(&folder) {
+            return Ok(order);
+        }
+        let path = order_file(&AttemptFolder::at(folder));
         let bytes = fs::read(&path).map_err(|error| Trouble::file(&path, &error))?;
         serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
+    }
+
+    /// The folders of a step that may be done again, one for each try.
+    fn tries(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let steps = self.steps();
+        let name = name.to_owned();
+        (0..=AGAIN_MAX).map(move |again| match again {
+            0 => steps.join(&name),
+            again => steps.join(format!("{name}-again-{again}")),
+        })
     }
 
     fn step(
@@ -207,8 +249,18 @@ impl Plan<'_> {
         what: impl FnOnce() -> Result<What, Trouble>,
     ) -> Result<Ending, Halt> {
         let folder = AttemptFolder::at(path);
+        let ours = self.shop.ours;
+        if let Some(ending) = ours.ending(&folder.path) {
+            return Ok(ending);
+        }
+        if let Some(aside) = ours.sift(&folder.path)? {
+            self.notice(planted(&aside));
+        }
         match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
-            Standing::Ended(ending) => Ok(ending),
+            Standing::Ended(ending) => {
+                ours.ended(&folder.path, &ending);
+                Ok(ending)
+            }
             Standing::Alive(keeper) => Err(Halt::Alive(folder, duty, keeper)),
             Standing::Dead => Err(Halt::Dead(folder)),
             Standing::Void => Err(Halt::Void),
@@ -295,13 +347,8 @@ impl Plan<'_> {
     }
 }
 
-/// Whether any step of the call in this folder was ever prepared.
-pub(crate) fn has_begun(folder: &Path) -> bool {
-    steps_of(folder).exists() || AttemptFolder::at(folder).attempt().exists()
-}
-
 /// Where the steps of a call lie.
-fn steps_of(folder: &Path) -> PathBuf {
+pub(crate) fn steps_of(folder: &Path) -> PathBuf {
     folder.join("steps")
 }
 

@@ -2,14 +2,14 @@
 //!
 //! It has its own index and settings; objects go straight into the user's store, so that a ref in
 //! the user's repository can keep them. The agent's `.git` plays no role here: it may be ruined.
-//! Submodules are checkouts of their own, below the one that has them.
+//! What the files are to be is said elsewhere (`filled`).
 //!
 //! Invariant: git runs here only after a survey of the tree, so nothing in it can make git hang.
 
 use std::{
-    collections::HashSet,
-    fs::{self, File, Permissions},
-    os::unix::fs::PermissionsExt as _,
+    fmt,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -19,18 +19,11 @@ use crate::{
     disk::{self, Real, Standing},
     failure::{Failure, Trying as _},
     git::{Git, GitError, parts},
+    listing::Listing,
     name::{self, below},
-    order::Access,
     settings::Settings,
-    submodules::{self, DEPTH_MAX, Owner, Source},
+    submodules::{self, Owner, Source},
 };
-
-/// Nobody may write.
-const WRITE_BITS: u32 = 0o222;
-/// The owner may read.
-const OWNER_READ: u32 = 0o400;
-/// The owner may write.
-const OWNER_WRITE: u32 = 0o200;
 
 /// A tree with Forge's own git folder for it.
 #[derive(Debug)]
@@ -45,22 +38,10 @@ pub(crate) struct Checkout {
     pub(crate) settings: Settings,
 }
 
-/// A checkout with the commit it was filled with.
-#[derive(Debug)]
-pub(crate) struct Filled {
-    /// The checkout.
-    pub(crate) checkout: Checkout,
-    /// The commit.
-    pub(crate) at: String,
-    /// Where it lies, relative to the outermost tree.
-    pub(crate) path: Vec<u8>,
-}
-
 impl Checkout {
     /// With the user's settings as they are now. Nothing is written.
     pub(crate) fn of(git_dir: PathBuf, tree: PathBuf, owner: Owner) -> Result<Self, Failure> {
-        let settings =
-            Settings::of(owner.top.as_deref().filter(|top| top.is_dir()), &owner.git_dir)?;
+        let settings = Settings::of(owner.top.as_deref(), &owner.git_dir)?;
         Ok(Self { git_dir, tree, owner, settings })
     }
 
@@ -115,17 +96,6 @@ impl Checkout {
             .within(&self.tree)
     }
 
-    /// Makes the tracked files exactly those of a commit or tree.
-    pub(crate) fn fill(&self, at: &str, lock: &File) -> Result<(), Failure> {
-        let fill = || self.git().holding(lock)?.args(["read-tree", "--reset", "-u"]).arg(at).run();
-        if fill().is_err() {
-            // An index that cannot be read is worth nothing: without one, all files are written.
-            disk::remove(&self.index())?;
-            fill()?;
-        }
-        Ok(())
-    }
-
     /// Makes the index that of a commit or tree, and leaves the files alone.
     pub(crate) fn reset_index(&self, at: &str) -> Result<(), Failure> {
         let reset = || self.git().args(["read-tree", "--reset"]).arg(at).run();
@@ -170,14 +140,15 @@ impl Checkout {
 
     /// The checkouts of the submodules of a commit or tree, directly below this one. At most
     /// their folders are written.
-    fn submodules(
+    pub(crate) fn submodules(
         &self,
         at: &str,
+        listing: &Listing,
         folders: Folders,
     ) -> Result<Vec<(Vec<u8>, String, Self)>, Failure> {
         let mut real = Real::below(&self.tree);
         let mut found = Vec::new();
-        for submodule in submodules::of(&self.owner, at)? {
+        for submodule in submodules::of(&self.owner, at, listing)? {
             let owner = match submodule.source {
                 Source::Here(owner) => owner,
                 Source::Unnamed => continue,
@@ -194,7 +165,10 @@ impl Checkout {
             }
             let name = format!("{:x}", HexOf(&Sha256::digest(&submodule.path)));
             let git_dir = self.git_dir.join("modules").join(name);
-            found.push((submodule.path, submodule.commit, Self::of(git_dir, tree, owner)?));
+            // Its folder in the user's checkout may be empty; then git would find the outer one.
+            let settings = Settings::of(None, &owner.git_dir)?;
+            let checkout = Self { git_dir, tree, owner, settings };
+            found.push((submodule.path, submodule.commit, checkout));
         }
         Ok(found)
     }
@@ -207,92 +181,6 @@ pub(crate) enum Folders {
     Make,
     /// Such a submodule is passed over.
     AsTheyAre,
-}
-
-/// Fills a checkout and, below it, all its submodules. The outermost comes first.
-pub(crate) fn fill_all(outermost: Filled, lock: &File) -> Result<Vec<Filled>, Failure> {
-    outermost.checkout.fill(&outermost.at, lock)?;
-    all_below(outermost, Folders::Make, |inner| {
-        inner.checkout.prepare(&[])?;
-        inner.checkout.fill(&inner.at, lock)
-    })
-}
-
-/// A checkout and all its submodules, each after it was given to `visit`; the outermost is not.
-pub(crate) fn all_below(
-    outermost: Filled,
-    folders: Folders,
-    visit: impl Fn(&Filled) -> Result<(), Failure>,
-) -> Result<Vec<Filled>, Failure> {
-    let mut all = vec![outermost];
-    let mut from = 0;
-    for _ in 0..DEPTH_MAX {
-        let level = from..all.len();
-        from = all.len();
-        for number in level {
-            let outer = &all[number];
-            let path = outer.path.clone();
-            for (inner, at, checkout) in outer.checkout.submodules(&outer.at, folders)? {
-                let filled = Filled { checkout, at, path: disk::joined(&path, &inner) };
-                visit(&filled)?;
-                all.push(filled);
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// Removes everything in a tree that is not tracked, but for some folders.
-pub(crate) fn remove_all_but(all: &[Filled], tree: &Path, kept: &[Vec<u8>]) -> Result<(), Failure> {
-    let mut files = HashSet::new();
-    let mut folders = HashSet::new();
-    for filled in all {
-        files.insert(disk::joined(&filled.path, b".git"));
-        files
-            .extend(filled.checkout.tracked()?.iter().map(|path| disk::joined(&filled.path, path)));
-    }
-    for path in files.iter().chain(kept) {
-        let mut folder = disk::parent(path);
-        while folders.insert(folder.to_vec()) {
-            folder = disk::parent(folder);
-        }
-    }
-    let mut open: Vec<Vec<u8>> = vec![Vec::new()];
-    while let Some(folder) = open.pop() {
-        for (name, kind) in disk::entries(&below(tree, &folder))? {
-            let path = disk::joined(&folder, &name);
-            if folders.contains(&path) && kind.is_dir() {
-                open.push(path);
-            } else if !(files.contains(&path) || kept.contains(&path) && kind.is_dir()) {
-                disk::remove(&below(tree, &path))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Gives the tracked files their write bits, or takes them away. Nothing else is touched.
-pub(crate) fn set_access(checkout: &Checkout, access: Access) -> Result<(), Failure> {
-    let mut real = Real::below(&checkout.tree);
-    let mut has_changed = false;
-    for path in checkout.tracked()? {
-        let Some(metadata) = real.file(&path)?.filter(fs::Metadata::is_file) else { continue };
-        let mode = metadata.permissions().mode();
-        let wanted = match access {
-            Access::Read => (mode | OWNER_READ) & !WRITE_BITS,
-            Access::Write => mode | OWNER_READ | OWNER_WRITE,
-        };
-        if mode != wanted {
-            let file = below(&checkout.tree, &path);
-            fs::set_permissions(&file, Permissions::from_mode(wanted))
-                .trying("change the rights of", &file)?;
-            has_changed = true;
-        }
-    }
-    if has_changed {
-        checkout.refresh()?;
-    }
-    Ok(())
 }
 
 /// A file of settings that may be missing is copied as it is.
@@ -311,15 +199,15 @@ pub(crate) fn missing_submodule(path: &[u8]) -> Failure {
     )
 }
 
-fn missing(error: std::io::Error) -> std::io::Result<Vec<u8>> {
-    if error.kind() == std::io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
+fn missing(error: io::Error) -> io::Result<Vec<u8>> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
 }
 
 /// Bytes in hexadecimal digits.
 pub(crate) struct HexOf<'a>(pub(crate) &'a [u8]);
 
-impl std::fmt::LowerHex for HexOf<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::LowerHex for HexOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }

@@ -6,14 +6,20 @@
 //! Invariant: no submodule is added, moved or lost by accident; no copied file and no cache is ever
 //! committed.
 
-use std::{ffi::OsStr, fs::File, os::unix::ffi::OsStrExt as _};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    os::unix::ffi::OsStrExt as _,
+};
 
 use crate::{
     aside,
-    checkout::{self, Checkout, Filled, Folders},
+    checkout::{Checkout, Folders},
     disk::{self, Real, Survey},
-    failure::Failure,
+    failure::{Failure, Trying as _},
+    filled::{self, Filled},
     git::{Git, GitError, parts},
+    listing::is_attributes,
     merge::{self, Outcome},
     name::{self, below, shown},
     open::{is_read_by_git, user},
@@ -57,9 +63,9 @@ pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
             disk::remove(&below(&held.tree, path))?;
         }
     }
-    let filled = Filled { checkout, at: baseline.clone(), path: Vec::new() };
+    let filled = Filled::outermost(checkout, baseline.clone())?;
     let prepare = |inner: &Filled| inner.checkout.prepare(&[]);
-    let all = checkout::all_below(filled, Folders::AsTheyAre, prepare)?;
+    let all = filled::all_below(filled, Folders::AsTheyAre, prepare)?;
     aside::put(&held.dir, &survey.nested)?;
     let checkout = &all[0].checkout;
     let tree = take_in(checkout, &baseline, &kept_out, &mut odd);
@@ -71,8 +77,8 @@ pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
     if let Some(outcome) = &outcome {
         odd.extend(unresolved(&user, &tree, outcome)?);
     }
-    let is_unchanged =
-        user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).line()? == tree;
+    let old = user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).line()?;
+    let is_unchanged = old == tree;
     let commit = if is_unchanged && parents.len() == 1 {
         parents[0].clone()
     } else {
@@ -82,7 +88,7 @@ pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
     };
     user.pin(&order.pin, &commit)?;
     let changes = user.changes(&parents[0], &commit)?;
-    let tree = user.code_tree(&commit)?;
+    let tree = user.code_of(tree)?;
     shorten(&mut odd);
     Ok(Committed { commit, tree, changes, own_commits, odd })
 }
@@ -111,24 +117,41 @@ fn take_in(
     kept_out: &[Vec<u8>],
     odd: &mut Vec<String>,
 ) -> Result<String, Failure> {
-    let attempt = |checkout: &Checkout| -> Result<(String, Vec<String>), Failure> {
-        let mut noted = Vec::new();
+    let attempt = || -> Result<Taken, Failure> {
         checkout.reset_index(baseline)?;
         let git = checkout.git().durably().args(["add", "-A", "--ignore-errors"]);
-        let add = git.run();
-        if let Err(error) = add {
-            noted.extend(left_out(checkout, error)?);
-        }
-        noted.extend(keep_out(checkout, baseline, kept_out)?);
-        let tree = checkout.git().durably().arg("write-tree").line()?;
-        Ok((tree, noted))
+        let left_out =
+            git.run().map_or_else(|error| left_out(checkout, error), |_| Ok(Vec::new()))?;
+        let mut taken = keep_out(checkout, baseline, kept_out)?;
+        taken.odd.extend(left_out);
+        taken.tree = checkout.git().durably().arg("write-tree").line()?;
+        Ok(taken)
     };
-    let (tree, noted) = attempt(checkout).or_else(|_| {
-        disk::remove(&checkout.index())?;
-        attempt(checkout)
-    })?;
-    odd.extend(noted);
-    Ok(tree)
+    let taken = match attempt() {
+        // Files that did not change may be kept differently now: all are read again, so that the
+        // outcome does not depend on what the index knew.
+        Ok(Taken { attributes: Attributes::Changed, .. }) | Err(_) => {
+            disk::remove(&checkout.index())?;
+            attempt()?
+        }
+        Ok(taken) => taken,
+    };
+    odd.extend(taken.odd);
+    Ok(taken.tree)
+}
+
+/// What came into the index.
+struct Taken {
+    tree: String,
+    odd: Vec<String>,
+    attributes: Attributes,
+}
+
+/// Whether files that say how other files are kept have changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attributes {
+    Same,
+    Changed,
 }
 
 /// What git would not add: fine if it is the file's fault, an error if it is not.
@@ -177,11 +200,7 @@ fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, Failure> {
 }
 
 /// Takes out of the index what must not be committed, and puts back submodules.
-fn keep_out(
-    checkout: &Checkout,
-    baseline: &str,
-    kept_out: &[Vec<u8>],
-) -> Result<Vec<String>, Failure> {
+fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result<Taken, Failure> {
     let git = checkout.git().args([
         "diff-index",
         "--cached",
@@ -195,10 +214,22 @@ fn keep_out(
     let mut lines = Vec::new();
     let mut odd = Vec::new();
     let mut known = None;
+    let mut attributes = Attributes::Same;
+    let mut real = Real::below(&checkout.tree);
     while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
         let header = String::from_utf8_lossy(header).into_owned();
         let words: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
         let [old_mode, new_mode, old, ..] = words.as_slice() else { continue };
+        if is_attributes(path) {
+            attributes = Attributes::Changed;
+        }
+        if *new_mode == "120000" && real.file(path)?.is_some_and(|found| found.is_symlink()) {
+            let link = below(&checkout.tree, path);
+            let aim = fs::read_link(&link).trying("read", &link)?;
+            if !name::stays_inside(path, aim.as_os_str().as_bytes()) {
+                odd.push(format!("{} is a link to outside of the repository", shown(path)));
+            }
+        }
         let mut put = |mode: &str, object: &str| {
             lines.extend(format!("{mode} {object}\t").into_bytes());
             lines.extend(path);
@@ -230,7 +261,7 @@ fn keep_out(
     if !lines.is_empty() {
         checkout.git().args(["update-index", "-z", "--index-info"]).input(lines).run()?;
     }
-    Ok(odd)
+    Ok(Taken { tree: String::new(), odd, attributes })
 }
 
 /// Repositories that the agent made in the tree, and submodules that it changed.

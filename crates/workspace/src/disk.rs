@@ -32,6 +32,8 @@ pub(crate) struct Survey {
     pub(crate) nested: Vec<Vec<u8>>,
     /// Pipes, sockets and devices.
     pub(crate) strange: Vec<Vec<u8>>,
+    /// Everything that is called `.gitattributes`, and no folder.
+    pub(crate) attributes: Vec<Vec<u8>>,
 }
 
 /// Looks at everything in a tree, and gives the owner back the rights on folders.
@@ -49,8 +51,13 @@ pub(crate) fn survey(tree: &Path) -> Result<Survey, Failure> {
                 }
             } else if kind.is_dir() {
                 open.push(inside);
-            } else if is_strange(kind) {
-                found.strange.push(inside);
+            } else {
+                if is_strange(kind) {
+                    found.strange.push(inside.clone());
+                }
+                if name == b".gitattributes" {
+                    found.attributes.push(inside);
+                }
             }
         }
     }
@@ -281,6 +288,20 @@ mod tests {
         fs::set_permissions(&inner, Permissions::from_mode(0o500)).unwrap();
         remove(&folder.path().join("a")).unwrap();
         assert!(!folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_survey_gives_the_rights_on_folders_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        for path in [inner.as_path(), folder.path()] {
+            fs::set_permissions(path, Permissions::from_mode(0o044)).unwrap();
+        }
+        survey(folder.path()).unwrap();
+        for path in [inner.as_path(), folder.path()] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o744);
+        }
     }
 
     #[test]

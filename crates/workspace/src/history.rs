@@ -3,17 +3,42 @@
 //!
 //! Nothing here touches a checkout.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use crate::{
     Repository,
-    git::{Git, GitError},
+    git::{Git, GitError, parts},
 };
+
+/// More files than this are not looked at for links.
+const LINKS_LISTED_MAX: usize = 2_000_000;
 
 impl Repository {
     /// Where two commits parted.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
         Git::of(&self.common_dir).args(["merge-base", "--end-of-options", one, other]).line()
+    }
+
+    /// The symbolic links of a commit, and where each leads, as it is written. Links that are not
+    /// UTF-8 lead nowhere that a flow could name.
+    pub fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
+        let git = || Git::of(&self.common_dir);
+        let list = git().args(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
+        let mut links = BTreeMap::new();
+        for entry in parts(&list.run()?).take(LINKS_LISTED_MAX) {
+            let Ok(entry) = std::str::from_utf8(entry) else { continue };
+            let Some((about, path)) = entry.split_once('\t') else { continue };
+            let mut about = about.split(' ');
+            let (Some("120000"), Some(_), Some(blob)) = (about.next(), about.next(), about.next())
+            else {
+                continue;
+            };
+            let target = git().args(["cat-file", "blob", blob]).run()?;
+            if let Ok(target) = String::from_utf8(target) {
+                links.insert(path.to_owned(), target);
+            }
+        }
+        Ok(links)
     }
 
     /// When a commit was made, in milliseconds since 1970.

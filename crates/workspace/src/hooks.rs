@@ -22,9 +22,10 @@ use rustix::{
 
 use crate::{
     aside,
-    checkout::{self, Checkout, Filled},
+    checkout::{self, Checkout},
     disk,
     failure::{Failure, Trying as _},
+    filled::{self, Filled},
     git::{Git, GitError},
     name,
     open::{make_inner_private, user},
@@ -54,12 +55,13 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
     let checkout = held.checkout(&order.bench)?;
     checkout.prepare(&state.kept_out())?;
     let exactly = |at: &str| -> Result<Checkout, Failure> {
-        for path in &disk::survey(&held.tree)?.strange {
+        let survey = disk::survey(&held.tree)?;
+        for path in &survey.strange {
             disk::remove(&name::below(&held.tree, path))?;
         }
         let checkout = held.checkout(&order.bench)?;
-        let filled = Filled { checkout, at: at.to_owned(), path: Vec::new() };
-        let mut all = checkout::fill_all(filled, &held.lock)?;
+        let filled = Filled::outermost(checkout, at.to_owned())?;
+        let mut all = filled::fill_all(filled, &survey, &held.lock)?;
         for filled in &all {
             filled.checkout.clean(&held.lock)?;
         }

@@ -118,6 +118,21 @@ pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
     line
 }
 
+/// Whether a link, taken by its words, points to something below the same tree.
+pub(crate) fn stays_inside(link: &[u8], aim: &[u8]) -> bool {
+    let mut depth = link.split(|byte| *byte == b'/').count() - 1;
+    for (number, part) in aim.split(|byte| *byte == b'/').enumerate() {
+        match part {
+            b"" if number == 0 => return false,
+            b"" | b"." => {}
+            b".." if depth == 0 => return false,
+            b".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    true
+}
+
 /// Whether git accepts this as the name of a branch (and so we may build a path from it).
 pub(crate) fn is_branch_name(name: &str) -> bool {
     let is_part = |part: &str| {
@@ -208,6 +223,16 @@ mod tests {
             assert_eq!(inside(name), None, "{name:?}");
         }
         assert_eq!(inside("./a//b/"), Some(b"a/b".to_vec()));
+    }
+
+    #[test]
+    fn a_link_that_points_out_is_seen() {
+        for aim in ["b", "../b", "x/../../b", "./../b/"] {
+            assert!(stays_inside(b"a/link", aim.as_bytes()), "{aim}");
+        }
+        for aim in ["", "../../b", "/etc/passwd", "x/../../../b"] {
+            assert!(!stays_inside(b"a/link", aim.as_bytes()), "{aim}");
+        }
     }
 
     #[test]

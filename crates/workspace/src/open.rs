@@ -6,10 +6,10 @@
 use std::{collections::HashSet, path::PathBuf};
 
 use crate::{
-    checkout::{self, Filled},
     copy::{self, Old},
     disk::{self, Was},
     failure::Failure,
+    filled::{self, Filled},
     merge::{self, Outcome},
     name::{self, below, shown},
     order::{Bench, Files, Open, Opened, Restore, Restored},
@@ -35,7 +35,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let standing = if is_new { Standing::Making } else { Standing::Remaking };
     let state = asked.state(order, standing);
     let at = outcome.as_ref().map_or(&asked.at, |outcome| &outcome.tree);
-    let filled = Filled { checkout, at: at.clone(), path: Vec::new() };
+    let filled = Filled::outermost(checkout, at.clone())?;
     let all = if is_kept {
         for path in survey.strange.iter().filter(|path| is_read_by_git(path)) {
             disk::remove(&below(&held.tree, path))?;
@@ -50,9 +50,9 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         for path in &survey.strange {
             disk::remove(&below(&held.tree, path))?;
         }
-        let all = checkout::fill_all(filled, &held.lock)?;
+        let all = filled::fill_all(filled, &survey, &held.lock)?;
         match order.files {
-            Files::Pristine => checkout::remove_all_but(&all, &held.tree, &asked.cache)?,
+            Files::Pristine => filled::remove_all_but(&all, &held.tree, &asked.cache)?,
             Files::Exactly | Files::AsLeft => {
                 for filled in &all {
                     filled.checkout.clean(&held.lock)?;
@@ -62,12 +62,13 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         all
     };
     if let (Some(top), false) = (&order.bench.top, asked.copy.is_empty()) {
-        let tracked: HashSet<Vec<u8>> = all[0].checkout.tracked()?.into_iter().collect();
+        let tracked = all[0].listing.entries.iter().map(|entry| entry.name.clone());
+        let tracked: HashSet<Vec<u8>> = tracked.collect();
         let old = if is_kept { Old::Keep } else { Old::Replace };
         copy::copy(top, &held.tree, &asked.copy, &tracked, old)?;
     }
     for filled in &all {
-        checkout::set_access(&filled.checkout, order.access)?;
+        filled.set_access(order.access)?;
     }
     if !is_kept {
         make_inner_private(&held, &all)?;
@@ -96,14 +97,14 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
     }
     checkout.reset_index(&at)?;
     discarded.extend(checkout.changed()?.iter().map(|path| shown(path)));
-    let filled = Filled { checkout, at: at.clone(), path: Vec::new() };
-    let all = checkout::fill_all(filled, &held.lock)?;
+    let filled = Filled::outermost(checkout, at.clone())?;
+    let all = filled::fill_all(filled, &survey, &held.lock)?;
     for filled in &all {
         let untracked = filled.checkout.untracked()?;
         let untracked = untracked.iter().map(|path| disk::joined(&filled.path, path));
         discarded.extend(untracked.map(|path| shown(&path)));
         filled.checkout.clean(&held.lock)?;
-        checkout::set_access(&filled.checkout, order.access)?;
+        filled.set_access(order.access)?;
     }
     make_inner_private(&held, &all)?;
     let private = Private {

@@ -14,6 +14,7 @@ use std::{
 use crate::{
     failure::Failure,
     git::{Extent, Git, GitError, parts},
+    listing::Entry,
     merge,
     name::{path_bytes, shown},
     order::{Change, ChangeKind, Moved},
@@ -61,20 +62,20 @@ impl Repository {
 
     /// The commit that is checked out, if there is one.
     pub fn head(&self) -> Option<String> {
-        let git = Git::in_folder(self.top.as_deref().unwrap_or(&self.common_dir));
+        let git = Git::in_folder(self.folder());
         git.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line().ok()
     }
 
     /// The branch that is checked out; none if HEAD is detached.
     pub fn branch(&self) -> Option<String> {
-        let git = Git::in_folder(self.top.as_deref().unwrap_or(&self.common_dir));
+        let git = Git::in_folder(self.folder());
         let name = git.args(["symbolic-ref", "--quiet", "HEAD"]).line().ok()?;
         name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
     /// The commit that a name means, if there is one.
     pub fn commit_of(&self, name: &str) -> Option<String> {
-        let git = Git::in_folder(self.top.as_deref().unwrap_or(&self.common_dir));
+        let git = Git::in_folder(self.folder());
         let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
         git.arg(format!("{name}^{{commit}}")).line().ok()
     }
@@ -126,7 +127,11 @@ impl Repository {
     /// The tree of a commit without `.forge/runs/`: what is built and tested.
     pub fn code_tree(&self, commit: &str) -> Result<String, GitError> {
         let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
-        let whole = whole.arg(format!("{commit}^{{tree}}")).line()?;
+        self.code_of(whole.arg(format!("{commit}^{{tree}}")).line()?)
+    }
+
+    /// A tree without `.forge/runs/`.
+    pub(crate) fn code_of(&self, whole: String) -> Result<String, GitError> {
         let root = self.entries(&whole)?;
         let Some(forge) = folder(&root, b".forge") else { return Ok(whole) };
         let inner = self.entries(&forge.object)?;
@@ -205,6 +210,11 @@ impl Repository {
         Ok(entry.map(|entry| entry.object))
     }
 
+    /// Where git finds the repository, and the HEAD that is meant.
+    fn folder(&self) -> &Path {
+        self.top.as_deref().filter(|top| top.is_dir()).unwrap_or(&self.common_dir)
+    }
+
     /// A call of git for objects and refs.
     pub(crate) fn git(&self) -> Git {
         Git::of(&self.common_dir)
@@ -275,24 +285,6 @@ pub(crate) fn check_pin(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!("{name} is no ref below refs/forge/"), "this is a defect of Forge"))
-}
-
-/// One line of `git ls-tree`.
-#[derive(Clone, Debug)]
-struct Entry {
-    mode: String,
-    kind: String,
-    object: String,
-    name: Vec<u8>,
-}
-
-impl Entry {
-    fn read(line: &[u8]) -> Option<Self> {
-        let end = line.iter().position(|byte| *byte == b'\t')?;
-        let mut words = str::from_utf8(&line[..end]).ok()?.split(' ').map(str::to_owned);
-        let (mode, kind, object) = (words.next()?, words.next()?, words.next()?);
-        Some(Self { mode, kind, object, name: line[end + 1..].to_vec() })
-    }
 }
 
 fn folder<'a>(entries: &'a [Entry], name: &[u8]) -> Option<&'a Entry> {

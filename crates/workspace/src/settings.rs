@@ -52,6 +52,8 @@ pub(crate) struct Identity {
 impl Settings {
     /// Those that hold in the user's checkout, or in the repository if it is bare.
     pub(crate) fn of(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
+        // The user may have removed the checkout meanwhile.
+        let top = top.filter(|top| top.is_dir());
         let git = top.map_or_else(|| Git::of(git_dir), Git::in_folder);
         let said = git.args(["config", "--list", "-z"]).run()?;
         let setting = |part: &[u8]| match part.iter().position(|byte| *byte == b'\n') {

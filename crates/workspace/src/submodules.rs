@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     git::{Git, GitError, parts},
+    listing::Listing,
     name::below,
 };
 
@@ -47,24 +48,18 @@ pub(crate) enum Source {
     Unnamed,
 }
 
-/// The submodules of a commit or tree.
-pub(crate) fn of(owner: &Owner, tree: &str) -> Result<Vec<Submodule>, GitError> {
-    let settings = format!("{tree}:.gitmodules");
-    let is_there = Git::of(&owner.git_dir).args(["cat-file", "-e"]).arg(&settings);
-    let (code, _) = is_there.run_with(&[0, 1, 128])?;
-    if code != 0 {
-        return Ok(Vec::new());
-    }
-    let names = names(Git::of(&owner.git_dir), &settings);
-    let listed = Git::of(&owner.git_dir).args(["ls-tree", "-r", "-z", "--full-tree"]).arg(tree);
+/// The submodules of a commit or tree, of which this is everything.
+pub(crate) fn of(owner: &Owner, tree: &str, listing: &Listing) -> Result<Vec<Submodule>, GitError> {
+    let mut known = None;
     let mut found = Vec::new();
-    for line in parts(&listed.run()?) {
-        let Some((path, commit)) = gitlink(line) else { continue };
-        let source = match names.iter().find(|(known, _)| *known == path) {
-            Some((_, name)) => source(owner, &path, name, &commit)?,
+    for entry in listing.entries.iter().filter(|entry| entry.is_submodule()) {
+        let known = known
+            .get_or_insert_with(|| names(Git::of(&owner.git_dir), &format!("{tree}:.gitmodules")));
+        let source = match known.iter().find(|(path, _)| *path == entry.name) {
+            Some((path, name)) => source(owner, path, name, &entry.object)?,
             None => Source::Unnamed,
         };
-        found.push(Submodule { path, commit, source });
+        found.push(Submodule { path: entry.name.clone(), commit: entry.object.clone(), source });
     }
     Ok(found)
 }
@@ -79,12 +74,6 @@ pub(crate) fn names(git: Git, blob: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
         Some((part[end + 1..].to_vec(), name.to_vec()))
     };
     parts(&said).filter_map(entry).collect()
-}
-
-fn gitlink(line: &[u8]) -> Option<(Vec<u8>, String)> {
-    let rest = line.strip_prefix(b"160000 commit ")?;
-    let end = rest.iter().position(|byte| *byte == b'\t')?;
-    Some((rest[end + 1..].to_vec(), String::from_utf8_lossy(&rest[..end]).into_owned()))
 }
 
 fn source(owner: &Owner, path: &[u8], name: &[u8], commit: &str) -> Result<Source, GitError> {

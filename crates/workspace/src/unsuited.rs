@@ -7,6 +7,8 @@ use std::{ffi::OsStr, path::Path};
 use crate::{
     checkout::missing_submodule,
     git::GitError,
+    listing::Listing,
+    name::shown,
     repository::Repository,
     settings::Settings,
     submodules::{self, DEPTH_MAX, Owner, Source},
@@ -66,7 +68,8 @@ impl Repository {
         for _ in 0..DEPTH_MAX {
             let mut next = Vec::new();
             for (owner, commit) in level {
-                for submodule in submodules::of(&owner, &commit)? {
+                let listing = Listing::of(&owner.git_dir, &commit)?;
+                for submodule in submodules::of(&owner, &commit, &listing)? {
                     match submodule.source {
                         Source::Here(inner) => next.push((inner, submodule.commit)),
                         Source::Missing => {
@@ -82,14 +85,12 @@ impl Repository {
     }
 
     fn uses_lfs(&self, commit: &str) -> Result<bool, GitError> {
-        for path in self.files_at(commit, "")? {
-            if path == ".gitattributes" || path.ends_with("/.gitattributes") {
-                let text = self.file_at(commit, &path, ATTRIBUTES_BYTES_MAX).unwrap_or_default();
-                let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
-                let is_lfs = |line: &str| line.split_whitespace().any(|word| word == "filter=lfs");
-                if text.lines().any(is_lfs) {
-                    return Ok(true);
-                }
+        for entry in Listing::of(&self.common_dir, commit)?.attributes() {
+            let text = self.file_at(commit, &shown(&entry.name), ATTRIBUTES_BYTES_MAX);
+            let text = text.unwrap_or_default().unwrap_or_default();
+            let is_lfs = |line: &str| line.split_whitespace().any(|word| word == "filter=lfs");
+            if String::from_utf8_lossy(&text).lines().any(is_lfs) {
+                return Ok(true);
             }
         }
         Ok(false)

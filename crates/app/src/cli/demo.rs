@@ -38,7 +38,7 @@ impl Demo {
         demo::make(&dir)?;
         let folder = dir.display();
         screen::say(&format!(
-            "A small project is in {folder}. Its tests fail.\n\
+            "A small project is in {folder}.\n\
              The agents are scripted: a file says what they do, no model is asked, nothing is paid.\n\
              All else is real: git, the project's tests, the reviews' verdicts, the journal.\n\n\
              $ forge run --flow {} --auto \"{}\"",

@@ -104,6 +104,14 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         screen::spent(row.spent, row.unknown_costs),
         view.tokens
     );
+    if let Some(branch) = &view.branch {
+        let _ = match &view.head {
+            Some(head) => {
+                write!(text, "\n  result   {} on {branch}", head.get(..12).unwrap_or(head))
+            }
+            None => write!(text, "\n  result   nothing has landed on {branch} yet"),
+        };
+    }
     let _ = write!(text, "\n  folder   {}", folder.display());
     let _ = match (driver, row.working) {
         (Driven::Yes, n) => {
@@ -213,8 +221,18 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
     for name in &question.artifacts {
         add("wrote", &shown_at(&question.unit, name));
     }
+    if !question.changed.is_empty() {
+        let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
+        let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
+        add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
+        add("", &format!("forge show {run} --diff {}", question.unit));
+    }
     for option in &question.options {
-        let words = if option.answer == "revise" { " \"WORDS\"" } else { "" };
+        let words = match option.answer.split(' ').next() {
+            Some("revise") => " \"WORDS\"",
+            Some("waive") => " \"WHY\"",
+            Some(_) | None => "",
+        };
         let _ = write!(
             text,
             "\n   forge answer {run} {} {}{words}\n      {}",
@@ -246,6 +264,9 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     );
     if !row.why.is_empty() {
         let _ = write!(text, "\n{}", screen::wrap(&row.why, 0, width));
+    }
+    if let (Some(head), Some(branch)) = (&view.head, &view.branch) {
+        let _ = write!(text, "\nresult {} on {branch}", head.get(..12).unwrap_or(head));
     }
     let _ = write!(text, "\nfolder {}", folder.display());
     for question in &view.asked {

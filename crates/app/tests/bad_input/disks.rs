@@ -128,6 +128,7 @@ fn a_run_that_cannot_begin_on_a_full_disk_leaves_no_run_behind() {
     let world = World::new();
     let Some(disk) = Disk::mount(&world, 2) else { return };
     world.scenario(CONTENT);
+    world.commit();
     for leave in [0, 4096, 20480, 40960, 65536, 98304] {
         let filler = disk.fill(leave);
         let said = world.forge(&["run", "--auto", "do it"]);

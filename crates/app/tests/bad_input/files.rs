@@ -19,6 +19,20 @@ fn refused(world: &World, name: &str, expected: &[&str]) {
     assert!(world.is_untouched());
 }
 
+/// What is no file is named by those who look at the checkout. In a commit there is no such flow.
+#[track_caller]
+fn refused_by_those_who_look(world: &World, name: &str, expected: &[&str]) {
+    for args in [["flow", "check", name], ["flow", "show", name]] {
+        let said = world.refused(&args);
+        has(&said, &["error: ", "next: "]);
+        has(&said, expected);
+    }
+    let said = world.refused(&["run", "--flow", name, "do it"]);
+    has(&said, &[&format!("there is no flow `{name}`"), "next: "]);
+    assert!(!said.contains(&format!("did you mean `{name}`")), "{said}");
+    assert!(world.is_untouched());
+}
+
 #[test]
 fn a_flow_that_is_wrong_is_refused_with_its_place() {
     let world = World::new();
@@ -104,18 +118,67 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
 #[test]
 fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
     let world = World::new();
-    for gate in ["verify = true", "land = true", "check = \"x\""] {
-        world.flow(
-            "f",
-            &format!("[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{{ {gate} }}]\n"),
-        );
-        has(&world.ok(&["flow", "check", "f"]), &["is right"]);
-        has(
-            &world.refused(&["run", "--flow", "f", "x"]),
-            &["stage `a`", "this version cannot do", "next: "],
-        );
-    }
+    world.flow(
+        "f",
+        "[[stage]]\nname = \"a\"\ncommand = \"true\"\n[[stage]]\nname = \"b\"\ndeliver = \"pr\"\n",
+    );
+    has(&world.ok(&["flow", "check", "f"]), &["is right"]);
+    has(
+        &world.refused(&["run", "--flow", "f", "x"]),
+        &[
+            "stage `b`",
+            "delivers, which this version cannot do",
+            "next: use a flow without deliver",
+        ],
+    );
     assert!(world.is_untouched());
+}
+
+#[test]
+fn a_flow_that_lets_code_get_past_a_check_is_refused() {
+    let world = World::new();
+    world.write(".forge/roles/worker.md", "+++\ncode = \"writes\"\n+++\nYou work.\n");
+    let stage =
+        |gates: &str| format!("[[stage]]\nname = \"a\"\nagent = \"worker\"\ngates = [{gates}]\n");
+    let (changes, verify, land) =
+        ("{ check = \"changes\" }", "{ verify = true }", "{ land = true }");
+    let right = stage(&[changes, verify, land].join(", "));
+    for (text, expected) in [
+        (stage(""), "stage `a` changes code, and nothing lands it"),
+        (
+            stage(&[verify, land].join(", ")),
+            "stage `a` changes code, and nothing looks at what it changes",
+        ),
+        (stage(&[changes, land].join(", ")), "stage `a` lands what nothing verifies"),
+        (stage(&[changes, land, verify].join(", ")), "stage `a` has gates after `land`"),
+        (stage("{ check = \"chnges\" }"), "chnges"),
+        (
+            format!("{right}{}", right.replace("\"a\"", "\"b\"\nafter = []")),
+            "change code in the same checkout at the same time",
+        ),
+    ] {
+        world.flow("f", &text);
+        refused(&world, "f", &[expected]);
+    }
+    world.flow("f", &right);
+    has(&world.ok(&["flow", "check", "f"]), &["is right"]);
+}
+
+#[test]
+fn a_repository_without_a_commit_is_no_place_for_code_but_for_anything_else() {
+    let world = World::new();
+    fs::remove_dir_all(world.repo.join(".git")).unwrap();
+    world.git(&["init", "--quiet"]);
+    world.write("play.toml", CONTENT);
+    let scenario = ["--scenario", "play.toml", "--auto"];
+    let run = [&["run", "do it"], scenario.as_slice()].concat();
+    assert_eq!(world.forge(&run).code, DONE, "a document needs no code");
+    let run = [&["run", "do it", "--flow", "change"], scenario.as_slice()].concat();
+    has(
+        &world.refused(&run),
+        &["this repository has no commit yet", "stage `implement`", "next: git add"],
+    );
+    assert_eq!(world.ids().len(), 1);
 }
 
 #[test]
@@ -136,9 +199,9 @@ fn a_flow_that_is_no_file_is_refused() {
     world.write(".forge/flows/huge.toml", vec![b'#'; 10 * 1024 * 1024]);
     refused(&world, "huge", &["huge.toml is larger than"]);
     symlink("loop.toml", flows.join("loop.toml")).unwrap();
-    refused(&world, "loop", &["loop.toml", "symbolic links"]);
+    refused_by_those_who_look(&world, "loop", &["loop.toml", "symbolic links"]);
     fs::create_dir(flows.join("folder.toml")).unwrap();
-    refused(&world, "folder", &["folder.toml is not a file"]);
+    refused_by_those_who_look(&world, "folder", &["folder.toml is not a file"]);
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -148,9 +211,9 @@ fn a_flow_that_is_no_file_is_refused() {
         0,
     )
     .unwrap();
-    refused(&world, "pipe", &["pipe.toml is not a file"]);
+    refused_by_those_who_look(&world, "pipe", &["pipe.toml is not a file"]);
     symlink("/dev/zero", flows.join("zero.toml")).unwrap();
-    refused(&world, "zero", &["zero.toml is not a file"]);
+    refused_by_those_who_look(&world, "zero", &["zero.toml is not a file"]);
     // One that is wrong is no reason to hide the others.
     let list = world.ok(&["flow", "list"]);
     has(&list, &["draft", "huge", "loop", "folder", "pipe", "forge flow check pipe"]);
@@ -209,6 +272,9 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
     has(&world.refused(&run), &["forge.toml, line 1", "not UTF-8"]);
     world.write("forge.toml", vec![b'#'; 10 * 1024 * 1024]);
     has(&world.refused(&run), &["forge.toml is larger than"]);
+    // What lies in the checkout is looked at, too, where the commit is right.
+    world.write("forge.toml", "");
+    world.commit();
     fs::remove_file(world.repo.join("forge.toml")).unwrap();
     fs::create_dir(world.repo.join("forge.toml")).unwrap();
     has(&world.refused(&run), &["forge.toml is not a file"]);

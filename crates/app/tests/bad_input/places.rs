@@ -75,6 +75,9 @@ fn a_linked_worktree_shares_the_runs_of_its_repository() {
     assert_eq!(there(&["answer", &run, "Q1", "approve"]).code, DONE);
     assert_eq!(world.view(&run)["standing"], "done");
     // Its own settings and flows are used there.
+    fs::write(linked.join("forge.toml"), "[limits]\nat_once = 1\n").unwrap();
+    let linked_text = linked.to_str().unwrap();
+    world.git(&["-C", linked_text, "commit", "--quiet", "--all", "-m", "no agent"]);
     let refused = there(&["run", "do it"]);
     assert_eq!(refused.code, WRONG, "{refused}");
     has(&refused.err, &["no agent is set up"]);
@@ -104,21 +107,48 @@ fn without_git_it_says_that_git_is_missing() {
 }
 
 #[test]
-fn no_home_and_no_name_are_no_reason_to_stop() {
+fn no_home_and_no_name_are_no_reason_to_stop_if_there_is_a_place_for_checkouts() {
     let world = World::new();
     world.scenario(CONTENT);
     let home = world.beside("home");
     fs::create_dir(&home).unwrap();
     fs::set_permissions(&home, fs::Permissions::from_mode(0o0)).unwrap();
-    for home in [home.as_os_str(), OsStr::new("/nowhere"), OsStr::new("")] {
-        let said =
-            finish(world.command(&["run", "--auto", "do it"]).env("HOME", home).env_remove("USER"));
+    // Below a file nobody can make a folder, not even a superuser.
+    let nowhere = world.repo.join("README.md/home");
+    let state = world.beside("state");
+    let run = || {
+        let mut command = world.command(&["run", "--auto", "do it"]);
+        command.env_remove("USER").env("XDG_STATE_HOME", &state);
+        command
+    };
+    for home in [home.as_os_str(), nowhere.as_os_str(), OsStr::new("")] {
+        let said = finish(run().env("HOME", home));
         assert_eq!(said.code, DONE, "{said}");
     }
-    let said = finish(
-        world.command(&["run", "--auto", "do it"]).env_remove("HOME").env("TZ", "Nowhere/Land"),
-    );
+    let said = finish(run().env_remove("HOME").env("TZ", "Nowhere/Land"));
     assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(world.ids().len(), 4);
+}
+
+#[test]
+fn without_a_place_for_checkouts_it_is_said_what_to_set_or_to_make() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let nowhere = world.repo.join("README.md/home");
+    let with = |home: &OsStr, args: &[&str]| finish(world.command(args).env("HOME", home));
+    let said = with(OsStr::new(""), &["run", "--auto", "do it"]);
+    assert_eq!(said.code, WRONG, "{said}");
+    let expected = "neither XDG_STATE_HOME nor HOME is set to an absolute path";
+    has(&said.err, &["error: ", expected, "next: set HOME"]);
+    assert_eq!(with(OsStr::new(""), &["status"]).code, DONE);
+    assert_eq!(world.ids().len(), 0, "a run that cannot work is not begun");
+    // A place that cannot be made is found out by the first call, and mended by the user.
+    let said = with(nowhere.as_os_str(), &["run", "--auto", "do it"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["cannot make the folder", "README.md/home", "retry"]);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "retry"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const AGENT_BLOWS_MAX: usize = 2;
 /// How often a run may be taken up again after the last blow.
 const RESUMES_MAX: u32 = 8;
 /// About what an undisturbed run takes. Not measured, so that a case is the same everywhere.
-const RUN_TIME: Duration = Duration::from_millis(400);
+const RUN_TIME: Duration = Duration::from_secs(4);
 /// A family that fails this often need not go on.
 const FAILURES_MAX: usize = 5;
 /// How long a victim is waited for after the moment has come.

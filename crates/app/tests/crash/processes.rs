@@ -1,7 +1,8 @@
 //! Who belongs to a repository's runs, read from `/proc`, and how they are killed.
 //!
-//! Keepers are known by their command line, agents as everybody below a keeper, and what is left
-//! of an attempt by the mark in its environment. Processes that only wait to be reaped are nobody.
+//! Keepers are known by their command line, agents (and whoever works on a checkout, and its git)
+//! as everybody below a keeper, and what is left of an attempt by the mark in its environment, its
+//! command line, or where it stands. Processes that only wait to be reaped are nobody.
 
 use std::{collections::BTreeMap, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -35,15 +36,21 @@ pub(crate) fn kept(top: &Path) -> Vec<Kept> {
         .collect()
 }
 
-/// Everybody who is marked with an attempt of this repository, and every keeper in it.
-pub(crate) fn left_over(top: &Path) -> Vec<(i32, String)> {
-    let mark = [b"FORGE_ATTEMPT_DIR=", top.as_os_str().as_bytes(), b"/"].concat();
+/// Everybody who has to do with a folder: marked with an attempt in it, called with a path in it (as
+/// keepers, `__bench` and git are), or standing in it.
+pub(crate) fn left_over(folder: &Path) -> Vec<(i32, String)> {
+    let mark = [b"FORGE_ATTEMPT_DIR=", folder.as_os_str().as_bytes(), b"/"].concat();
     let is_marked = |pid: i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(&mark))
     };
+    let is_called = |pid: i32| {
+        command_line(pid).iter().skip(1).any(|argument| Path::new(argument).starts_with(folder))
+    };
+    let stands_there =
+        |pid: i32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(folder));
     let pids = parents().into_keys();
-    let left = pids.filter(|pid| is_marked(*pid) || is_keeper(*pid, top));
+    let left = pids.filter(|pid| is_marked(*pid) || is_called(*pid) || stands_there(*pid));
     left.map(|pid| (pid, command_line(pid).join(" "))).collect()
 }
 

@@ -23,7 +23,8 @@ const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(PartialEq, Eq)]
 pub(crate) struct Fruit {
     artifacts: Tree,
-    work: Tree,
+    /// What landed on the run's branch.
+    landed: Tree,
 }
 
 /// How many calls came to what.
@@ -40,19 +41,22 @@ pub(crate) struct Calls {
 impl Fruit {
     /// What lies there now.
     pub(crate) fn of(world: &World, run: &str) -> Self {
-        let live = world.live(run);
-        Self { artifacts: tree(&live.join("artifacts")), work: tree(&live.join("work")) }
+        let branch = format!("forge/{run}");
+        let paths = world.git(&["ls-tree", "-r", "--name-only", &branch]);
+        let content = |path: &str| world.git(&["show", &format!("{branch}:{path}")]).into_bytes();
+        let landed = paths.lines().map(|path| (PathBuf::from(path), content(path))).collect();
+        Self { artifacts: tree(&world.live(run).join("artifacts")), landed }
     }
 
     /// Whether there is anything of each kind.
     pub(crate) fn is_ripe(&self) -> bool {
-        !self.artifacts.is_empty() && !self.work.is_empty()
+        !self.artifacts.is_empty() && self.landed.contains_key(Path::new("p4/made.txt"))
     }
 }
 
 impl fmt::Debug for Fruit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = [("artifacts", &self.artifacts), ("work", &self.work)];
+        let all = [("artifacts", &self.artifacts), ("landed", &self.landed)];
         let all = all.into_iter().flat_map(|(place, tree)| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             tree.iter().map(move |(path, bytes)| (Path::new(place).join(path), text(bytes)))
@@ -66,6 +70,8 @@ pub(crate) fn hold(world: &World, run: &str, expected: &Fruit) -> Calls {
     let fruit = Fruit::of(world, run);
     assert!(fruit == *expected, "the run made {fruit:#?}\ninstead of {expected:#?}");
     let calls = nothing_finished_was_redone(world, run);
+    every_item_landed_once(world, run);
+    the_users_checkout_is_as_it_was(world);
     nobody_is_left(world, run);
     doctor_is_content(world);
     chain_is_whole(world, run);
@@ -97,6 +103,26 @@ fn nothing_finished_was_redone(world: &World, run: &str) -> Calls {
     let n = |n: usize| u32::try_from(n).unwrap();
     let at_work = lost.iter().filter(|call| starts.contains_key(*call)).count();
     Calls { ended: n(ended.len()), lost: n(lost.len()), lost_at_work: n(at_work) }
+}
+
+/// Each item has one fact of its landing, and the branch is where the last of them says.
+fn every_item_landed_once(world: &World, run: &str) {
+    let facts = world.facts(run);
+    let landed: Vec<&Value> = facts.iter().filter_map(|fact| fact.get("landed")).collect();
+    let mut units: Vec<&str> = landed.iter().map(|fact| fact["unit"].as_str().unwrap()).collect();
+    units.sort_unstable();
+    assert_eq!(units, world.landings(), "{landed:?}");
+    let head = landed.last().unwrap()["head"].as_str().unwrap();
+    for name in [format!("refs/forge/{run}/head"), format!("refs/heads/forge/{run}")] {
+        assert_eq!(world.git(&["rev-parse", &name]), head, "{name}");
+    }
+}
+
+fn the_users_checkout_is_as_it_was(world: &World) {
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    assert_eq!(world.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "1");
+    world.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
 /// How the calls with an ending ended.
@@ -159,13 +185,17 @@ fn every_call_came_to_an_end(facts: &[Value]) {
 fn nobody_is_left(world: &World, run: &str) {
     // A keeper that came too late for its claim may need a moment to go.
     let end = Instant::now() + LEAVING_TIME_MAX;
-    let mut left = left_over(&world.top);
+    let folder = world.folder();
+    let mut left = left_over(&folder);
     while !left.is_empty() {
         assert!(Instant::now() < end, "these are left: {left:?}");
-        left = left_over(&world.top);
+        left = left_over(&folder);
     }
+    let calls = folders(&world.attempts(run));
+    let steps = calls.iter().map(|call| call.join("steps")).filter(|steps| steps.is_dir());
+    let steps: Vec<PathBuf> = steps.flat_map(|steps| folders(&steps)).collect();
     let mut locks = vec![world.live(run).join("lock")];
-    locks.extend(folders(&world.attempts(run)).iter().map(|folder| folder.join("claim")));
+    locks.extend(calls.iter().chain(&steps).map(|folder| folder.join("claim")));
     for path in locks.iter().filter(|path| path.exists()) {
         let lock = File::open(path).unwrap().try_lock();
         assert!(lock.is_ok(), "{} is locked: {lock:?}", path.display());
@@ -206,10 +236,10 @@ fn projections_can_be_made_again(world: &World, run: &str) {
     assert!(before == after, "the projections are not the same bytes when made again");
 }
 
-/// All that shows a run: not where it works, nor who drove it last.
+/// All that shows a run, but who drove it last.
 pub(crate) fn projections(world: &World, run: &str) -> Tree {
     let mut files = tree(&world.live(run));
-    files.retain(|path, _| !path.starts_with("work") && path != Path::new("lock"));
+    files.retain(|path, _| path != Path::new("lock"));
     let own = files.keys().filter(|path| path.components().count() == 1);
     let own: Vec<&PathBuf> = own.collect();
     assert_eq!(own, [Path::new("events.jsonl"), Path::new("state.json")], "nothing is left lying");

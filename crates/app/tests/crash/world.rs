@@ -26,6 +26,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at something that cannot wake us.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+/// One check that is green as soon as something was made.
+const SETTINGS: &str =
+    "[workspace]\nsetup = [\"true\"]\n[verify]\ncommands = [\"ls p*/made.txt\"]\n";
+
 /// One repository.
 pub(crate) struct World {
     dir: TempDir,
@@ -59,6 +63,20 @@ impl World {
         Self::new("world", include_str!("world.toml"), include_str!("scenario.toml"))
     }
 
+    /// One agent whose work goes through every step to its landing.
+    pub(crate) fn lands() -> Self {
+        Self::new("lands", include_str!("lands.toml"), include_str!("scenario.toml"))
+    }
+
+    /// The units whose work lands.
+    pub(crate) fn landings(&self) -> Vec<String> {
+        match self.flow {
+            "world" => (1..=4).map(|n| format!("build.P{n}/make")).collect(),
+            "lands" => vec!["work".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
     /// One agent that does what the test says.
     pub(crate) fn solo(play: &str) -> Self {
         let scenario = format!(
@@ -70,17 +88,51 @@ impl World {
     fn new(name: &'static str, flow: &str, scenario: &str) -> Self {
         let dir = TempDir::with_prefix("forge-crash-").unwrap();
         let top = dir.path().canonicalize().unwrap().join("repository");
-        let git = Command::new("git").arg("init").arg("-q").arg(&top).output().unwrap();
-        assert!(git.status.success(), "{git:?}");
         fs::create_dir_all(top.join(".forge/flows")).unwrap();
         fs::create_dir_all(top.join(".forge/roles")).unwrap();
         fs::write(top.join(format!(".forge/flows/{name}.toml")), flow).unwrap();
         for role in ["planner", "critic", "maker", "reporter", "worker"] {
-            let text = format!("You are the {role}.\n");
+            let head = if role == "maker" { "+++\ncode = \"writes\"\n+++\n" } else { "" };
+            let text = format!("{head}You are the {role}.\n");
             fs::write(top.join(format!(".forge/roles/{role}.md")), text).unwrap();
         }
+        fs::write(top.join("forge.toml"), SETTINGS).unwrap();
         fs::write(top.join("scenario.toml"), scenario).unwrap();
-        Self { dir, top, flow: name }
+        let world = Self { dir, top, flow: name };
+        world.git(&["init", "-q", "--initial-branch=main"]);
+        world.git(&["add", "."]);
+        world.git(&["commit", "-q", "-m", "first"]);
+        let approved = world.forge(&["config", "approve", "--flow", name]);
+        assert!(approved.status.success(), "{approved:?}");
+        world
+    }
+
+    /// Calls git in the repository, which must succeed, and gives what it said.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        self.surround(&mut command);
+        let output = command.args(args).current_dir(&self.top).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Everything that belongs to this world lies here.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    /// The user is somebody of this world, so that nothing is left in the home of another.
+    fn surround(&self, command: &mut Command) {
+        command.env("HOME", self.dir.path()).stdin(Stdio::null());
+        for name in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{name}_NAME"), "Ada");
+            command.env(format!("GIT_{name}_EMAIL"), "ada@example.org");
+        }
+        for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "GIT_DIR", "GIT_INDEX_FILE"] {
+            command.env_remove(name);
+        }
+        // A test that runs inside of an attempt is still not part of it.
+        command.env_remove("FORGE_ATTEMPT_DIR");
     }
 
     /// A place outside of the repository, for what a test and its agent share.
@@ -101,9 +153,8 @@ impl World {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(FORGE);
-        command.args(args).current_dir(&self.top).stdin(Stdio::null());
-        // A test that runs inside of an attempt is still not part of it.
-        command.env_remove("FORGE_ATTEMPT_DIR");
+        command.args(args).current_dir(&self.top);
+        self.surround(&mut command);
         command
     }
 
@@ -202,7 +253,7 @@ impl World {
 /// Nobody outlives the world, also if a test failed because somebody would have.
 impl Drop for World {
     fn drop(&mut self) {
-        for (pid, _) in left_over(&self.top) {
+        for (pid, _) in left_over(&self.folder()) {
             signal(pid, Signal::KILL);
         }
     }

@@ -99,20 +99,18 @@ fn gates_that_look_first_save_the_work_where_there_is_nothing_to_do() {
     let world = World::new();
     let flow = |check: &str| {
         format!(
-            "[[stage]]\nname = \"mend\"\ngates_first = true\ncommand = \"touch mended\"\ngates = [{{ name = \"checks\", command = \"{check}\" }}]\n"
+            "[[stage]]\nname = \"mend\"\ngates_first = true\ncommand = \"touch $HOME/mended\"\ngates = [{{ name = \"checks\", command = \"{check}\" }}]\n"
         )
     };
     world.flow("green", &flow("true"));
-    world.flow("red", &flow("test -e mended"));
+    world.flow("red", &flow("test -e $HOME/mended"));
     let said = world.run("green", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    let run = world.latest();
-    assert!(!world.work(&run).join("mended").exists());
+    assert!(!world.beside("mended").exists());
     let said = world.run("red", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["checks#1 wants changes", "mend sent back by checks", "mend#2"]);
-    let run = world.latest();
-    assert!(world.work(&run).join("mended").exists());
+    assert!(world.beside("mended").exists());
 }
 
 #[test]

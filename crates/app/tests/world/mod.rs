@@ -6,7 +6,11 @@
 //!
 //! Invariant: every wait is for something that happens, and has a deadline.
 
-#![expect(dead_code, reason = "each test program uses its own part of the world")]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test program uses its own part of the world, and some use all of it"
+)]
 
 use std::{
     ffi::OsStr,
@@ -144,15 +148,15 @@ impl World {
     /// them from the commit that it starts from.
     pub(crate) fn commit(&self) {
         // What is no file cannot be committed, and a test that puts it there wants it there.
-        let paths: Vec<&str> = ["forge.toml", ".forge"]
-            .into_iter()
-            .filter(|path| {
-                let path = self.repo.join(path);
-                path.is_dir() || path.is_file() || !path.exists()
-            })
-            .collect();
-        let mut listed = self.git_in(&["ls-files", "-z", "--deleted", "--modified", "--others", "--"]);
-        let listed = listed.args(&paths).output().unwrap();
+        let settings = self.repo.join("forge.toml");
+        let paths = if settings.is_file() || !settings.exists() {
+            &["forge.toml", ".forge"][..]
+        } else {
+            &[".forge"]
+        };
+        let mut listed =
+            self.git_in(&["ls-files", "-z", "--deleted", "--modified", "--others", "--"]);
+        let listed = listed.args(paths).output().unwrap();
         if !listed.status.success() || listed.stdout.is_empty() {
             return;
         }
@@ -199,7 +203,8 @@ impl World {
     /// a person has committed what it reads, and allowed what it runs.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let words: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
-        let of_the_project = ["forge.toml", ".forge"].iter().any(|path| self.repo.join(path).exists());
+        let of_the_project =
+            ["forge.toml", ".forge"].iter().any(|path| self.repo.join(path).exists());
         if words.first().is_some_and(|word| *word == "run") && of_the_project {
             self.commit();
             let flow = words.iter().position(|word| *word == "--flow");
@@ -354,8 +359,27 @@ impl World {
             }
         }
         text = text.replace(self.repo.to_str().unwrap(), "<repo>");
-        without_times(&text)
+        without_times(&without_commits(&text))
     }
+}
+
+/// The names of commits and trees become what they are.
+fn without_commits(text: &str) -> String {
+    const LETTERS: usize = 40;
+    let mut clean = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let hex = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if hex == LETTERS {
+            clean.push_str("<commit>");
+            rest = &rest[LETTERS..];
+        } else {
+            let length = hex.max(first.len_utf8());
+            clean.push_str(&rest[..length]);
+            rest = &rest[length..];
+        }
+    }
+    clean
 }
 
 /// `12:34:56`, `2026-01-31`, `3 s` and numbers of milliseconds become what they are.

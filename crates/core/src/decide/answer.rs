@@ -89,8 +89,10 @@ impl Draft {
         {
             return Err(Refusal::WrongGate { said: said.clone(), gate: gate.clone() });
         }
-        if choice == Choice::Revise && words.trim().is_empty() {
-            return Err(Refusal::WordsMissing);
+        match choice {
+            Choice::Revise if words.trim().is_empty() => return Err(Refusal::WordsMissing),
+            Choice::Waive if words.trim().is_empty() => return Err(Refusal::ReasonMissing),
+            Choice::Revise | Choice::Waive | Choice::Approve | Choice::Retry | Choice::GiveUp => {}
         }
         self.record(Event::Answered {
             question: id,

@@ -210,8 +210,10 @@ impl Draft {
                 }
                 if standing(self, item) == Standing::Waiting && self.may_open(unit, item, &open) {
                     let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
+                    let n_arrivals = arrivals.len();
                     self.walk(&scope, arrivals);
-                    if standing(self, item) == Standing::Open {
+                    // What only has to land is as good as open, and will be when its turn comes.
+                    if standing(self, item) == Standing::Open || arrivals.len() > n_arrivals {
                         open.push(item);
                     }
                 }

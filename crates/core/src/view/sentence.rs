@@ -1,7 +1,10 @@
 //! Facts and reasons as sentences, for people who read a log.
 
 use crate::{
-    event::{Approval, Edit, End, Event, Hold, Outcome, Question, Ruling, SentBack, Waiver, Why},
+    event::{
+        Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling, SentBack,
+        Waiver, Why,
+    },
     money::{Cost, Spent},
     verdict::{Finding, Verdict},
 };
@@ -55,7 +58,7 @@ pub fn sentence(event: &Event) -> String {
         }
         Event::JudgementStarted { judgement, .. } => format!("{judgement} started"),
         Event::Judged { judgement, ruling, receipt } => {
-            let cost = cost(&receipt.spent);
+            let cost = format!("{}{}", cost(&receipt.spent), proved(&receipt.evidence));
             match ruling {
                 Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
                     format!("{judgement} passed{cost}")
@@ -216,6 +219,21 @@ pub(super) fn why(question: &Question) -> String {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }
     }
+}
+
+/// What Forge ran itself, in a few words.
+fn proved(evidence: &[Evidence]) -> String {
+    let words = evidence.iter().map(|one| {
+        let colour = match (one.colour, one.took_ms) {
+            (Colour::Green, Some(_)) => "green",
+            (Colour::Green, None) => "green before, on the same code",
+            (Colour::Red, _) => "red",
+        };
+        format!("`{}` {colour}", one.command)
+    });
+    let mut words: Vec<String> = words.collect();
+    words.dedup();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
 /// A commit, as people write it.

@@ -506,6 +506,38 @@ each = "tasks"
 }
 
 #[test]
+fn an_edited_item_that_only_has_to_land_keeps_its_paths_for_itself() {
+    let flow = r#"
+[[stage]]
+name = "split"
+agent = "s"
+list = "tasks"
+[[stage]]
+name = "build"
+each = "tasks"
+at_once = 2
+  [[stage.stage]]
+  name = "make"
+  agent = "m"
+  gates = [{ land = true }]
+"#;
+    let items = vec![writes("A", "a"), writes("B", "a")];
+    let mut world = World::small(flow).list("split", items).begin();
+    world.end("split#1");
+    for n in 1..=2 {
+        world.end(&format!("build.A/make#{n}"));
+        world.rules(&format!("build.A/make#{n}/land#1"), revises(1));
+    }
+    world.pause();
+    world.say(1, Answer::GiveUp, "");
+    world.try_edit("build.A/make", recoded()).unwrap();
+    world.resume();
+    assert_eq!(world.calls(), ["build.A/make#3/land#1"], "B writes the same place");
+    world.end("build.A/make#3/land#1");
+    assert_eq!(world.calls(), ["build.B/make#1"]);
+}
+
+#[test]
 fn items_that_waited_for_an_edited_one_are_done_again() {
     let mut world =
         built(vec![writes("A", "a"), after(writes("B", "b"), "A"), after(writes("C", "c"), "B")]);

@@ -282,12 +282,16 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
         "eve changed `made.md` by hand as make#3: it was wrong",
         "eve changed the code (by-hand) by hand as make#4: it was wrong",
         "make: guarded passed by the answer to Q3",
-        "make#4/verify#1 cannot prove it: no checks",
+        "make#4/verify#1 cannot prove it",
         "make: verify waived by the answer to Q5",
         "make landed: commit1 merged as merge1",
         "eve rewound 20261115-queue-aaaa to tell; what is above is shared with it",
     ] {
-        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+        assert!(
+            said.iter().any(|said| said.starts_with(line)),
+            "no `{line}` in\n{}",
+            said.join("\n")
+        );
     }
 }
 

@@ -140,7 +140,7 @@ fn what_has_landed_is_never_sent_back_but_asked_about() {
     world.say(1, Answer::Approve, "");
     world.rules("build.A/look#1/verify#1", revises(1));
     assert_eq!(world.options(2), [Choice::Waive, Choice::GiveUp], "nobody can have it redone");
-    world.say(2, Answer::Waive { gate: "verify".into() }, "");
+    world.say(2, Answer::Waive { gate: "verify".into() }, "seen by hand");
     assert_eq!(world.options(3), [Choice::Approve, Choice::GiveUp]);
     assert!(matches!(world.try_say(3, Answer::Revise, "again"), Err(Refusal::NotAnOption { .. })));
     world.say(3, Answer::Approve, "");

@@ -105,7 +105,7 @@ fn a_proof_without_verdict_is_retried_or_waived_by_name() {
         .ruling("write#1/verify#2", unread("no disk"))
         .told();
     assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
-    world.say(2, Answer::Waive { gate: "verify".into() }, "");
+    world.say(2, Answer::Waive { gate: "verify".into() }, "seen by hand");
     world.is(&Phase::Over(End::Done));
 }
 

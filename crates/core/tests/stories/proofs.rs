@@ -34,7 +34,9 @@ fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
         world.try_say(1, Answer::Waive { gate: "human".into() }, ""),
         Err(Refusal::WrongGate { said: "human".into(), gate: "verify".into() })
     );
-    world.say(1, Answer::Waive { gate: "verify".into() }, "there are none");
+    let by_name = || Answer::Waive { gate: "verify".into() };
+    assert_eq!(world.try_say(1, by_name(), " "), Err(Refusal::ReasonMissing));
+    world.say(1, by_name(), "there are none");
     world.says("make: verify waived by the answer to Q1");
     assert_eq!(world.wanted(), ["Q2"], "what nobody proved is not passed automatically");
 }
@@ -80,7 +82,7 @@ fn any_gate_may_say_that_it_cannot_prove_it() {
         );
         let mut world = World::small(&flow).ruling("make#1/g#1", unverified()).told();
         assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp], "{gate}");
-        world.say(1, Answer::Waive { gate: "g".into() }, "");
+        world.say(1, Answer::Waive { gate: "g".into() }, "nothing to prove");
         world.is(&Phase::Over(End::Done));
         assert_eq!(world.unit("make").landed, None);
     }

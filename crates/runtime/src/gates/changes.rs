@@ -44,6 +44,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     let mut receipt = receipt_at(plan, 0);
     receipt.changed = paths(&changes);
+    receipt.notes.extend(guards(&changes));
     // Work without a commit of its own changed nothing that hooks could look at.
     if receipt.commit.is_some() && !changes.is_empty() {
         let place = shop.place(run, unit);
@@ -82,6 +83,18 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         }
     }
     Ok(judged(plan, ruling(findings), receipt))
+}
+
+/// Files that guard the project, listed whether or not the flow asks a person about them.
+fn guards(changes: &[Change]) -> Option<String> {
+    let found: Vec<String> = changes
+        .iter()
+        .filter_map(|change| {
+            guarded(&change.path).map(|guard| format!("{} ({})", change.path, guard.word()))
+        })
+        .collect();
+    let listed = crate::work::short_list(&found);
+    (!found.is_empty()).then(|| format!("it changes files that guard the project: {listed}"))
 }
 
 /// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.

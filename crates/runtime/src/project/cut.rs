@@ -12,7 +12,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use super::plain::plain_lines;
+use super::plain::{end_of, plain_lines, start_of};
 
 /// Lines kept before a failure.
 const BEFORE: usize = 3;
@@ -301,8 +301,40 @@ fn is_alike(one: &str, other: &str) -> bool {
     if one.trim().is_empty() {
         return other.trim().is_empty();
     }
+    if is_foreign_frame(one) {
+        return is_foreign_frame(other);
+    }
     let has_letters = one.chars().take(LOOKED_AT_BYTES_MAX).any(char::is_alphabetic);
     has_letters && is_same_but_numbers(one, other) && weight(one) == Weight::Plain
+}
+
+/// Where code lies that is not the project's own.
+const FOREIGN: &[&str] = &[
+    "/rustc/",
+    "/.cargo/registry/",
+    "node:internal",
+    "node_modules/",
+    "java.base/",
+    "jdk.internal.",
+    "org.junit.",
+];
+/// What the names of functions begin with that are not the project's own.
+const FOREIGN_STARTS: &[&str] =
+    &["core::", "std::", "alloc::", "test::", "__rustc", "<fn", "<core::", "<std::", "<alloc::"];
+
+/// Whether a line is a frame of a backtrace inside a library or the language itself.
+fn is_foreign_frame(line: &str) -> bool {
+    if !line.starts_with([' ', '\t']) {
+        return false;
+    }
+    let text = start_of(line, LOOKED_AT_BYTES_MAX).trim_start();
+    let is_place = text.starts_with("at ") || text.contains("(node:internal");
+    if is_place {
+        return FOREIGN.iter().any(|place| text.contains(place));
+    }
+    text.split_once(": ").is_some_and(|(number, name)| {
+        number.parse::<u32>().is_ok() && FOREIGN_STARTS.iter().any(|start| name.starts_with(start))
+    })
 }
 
 fn is_same_but_numbers(one: &str, other: &str) -> bool {
@@ -336,16 +368,16 @@ fn shortened(line: Cow<str>, bytes_max: usize) -> Cow<str> {
     let line = &line[..length];
     let mark = |bytes: usize| format!(" [… {bytes} bytes left out …] ");
     let room = bytes_max.saturating_sub(mark(length).len());
-    let start = line.floor_char_boundary(room - room / 3);
-    let end = line.ceil_char_boundary(length - room / 3);
-    Cow::Owned(format!("{}{}{}", &line[..start], mark(end - start), &line[end..]))
+    let (start, end) = (start_of(line, room - room / 3), end_of(line, room / 3));
+    let left_out = length - start.len() - end.len();
+    Cow::Owned(format!("{start}{}{end}", mark(left_out)))
 }
 
 /// What a line is, by its words.
 fn weight(line: &str) -> Weight {
-    let line = &line[..line.floor_char_boundary(LOOKED_AT_BYTES_MAX)];
+    let line = start_of(line, LOOKED_AT_BYTES_MAX);
     let text = line.trim();
-    if text.is_empty() || is_good_news(text) {
+    if text.is_empty() || is_good_news(text) || is_foreign_frame(line) {
         return Weight::Plain;
     }
     if text.starts_with("E  ") || text.starts_with(['✕', '✖', '✗', '✘', '×', '●']) {
@@ -426,7 +458,7 @@ fn most_telling(output: &str, lines_max: usize, bytes_max: usize) -> String {
         }
     }
     let line = last.trim();
-    line[..line.floor_char_boundary(bytes_max)].to_owned()
+    start_of(line, bytes_max).to_owned()
 }
 
 #[cfg(test)]
@@ -469,6 +501,13 @@ mod tests {
     }
 
     #[test]
+    fn a_mere_hint_is_kept_where_nothing_failed() {
+        let text = format!("{}the server is missing\n{}end\n", noise(500), noise(500));
+        let cut = cut(&text, 20, 2000);
+        assert!(cut.contains("\nthe server is missing\n") && cut.ends_with("\nend"), "{cut}");
+    }
+
+    #[test]
     fn many_failures_leave_room_for_the_summary() {
         let mut text = String::new();
         for at in 0..1000 {
@@ -492,6 +531,29 @@ mod tests {
         assert_eq!(cut(&text, 100, 9999), "error: same\n… 8 more lines like this");
         assert_eq!(cut("a\na\na\nb", 100, 9999), "a\na\na\nb");
         assert_eq!(cut("a\n\n\n\n\n\nb", 100, 9999), "a\n\nb");
+    }
+
+    #[test]
+    fn frames_of_others_are_folded_and_ones_own_are_not() {
+        let text = "thread 'x' panicked at src/lib.rs:13:46:
+stack backtrace:
+   0: __rustc::rust_begin_unwind
+             at /rustc/5980/library/std/src/panicking.rs:689:5
+   1: core::panicking::panic
+             at /rustc/5980/library/core/src/panicking.rs:80:14
+   2: samp::tests::breaks
+             at ./src/lib.rs:13:46
+   3: core::ops::function::FnOnce::call_once
+note: end";
+        let expected = "thread 'x' panicked at src/lib.rs:13:46:
+stack backtrace:
+   0: __rustc::rust_begin_unwind
+… 3 more lines like this
+   2: samp::tests::breaks
+             at ./src/lib.rs:13:46
+   3: core::ops::function::FnOnce::call_once
+note: end";
+        assert_eq!(cut(text, 100, 9999), expected);
     }
 
     #[test]
@@ -559,7 +621,7 @@ mod tests {
             "\n",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         ];
-        for _ in 0..3000 {
+        for _ in 0..1000 {
             let length = chance.below(400);
             let text: String = (0..length).map(|_| pieces[chance.below(pieces.len())]).collect();
             let (lines, bytes) = (chance.below(40), chance.below(1200));
@@ -571,7 +633,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_read_once_and_cut() {
-        let flood = "error no\nx\n\ny 1\n".repeat(50_000);
+        let flood = "error no\nx\n\ny 1\n".repeat(20_000);
         let cut = cut(&flood, 200, 20_000);
         assert!(cut.len() <= 20_000 && cut.lines().count() <= 200);
     }

@@ -11,6 +11,24 @@ pub(super) fn plain_lines(output: &str) -> impl Iterator<Item = Cow<'_, str>> {
     output.split('\n').map(plain_line).skip(usize::from(is_empty))
 }
 
+/// The start of a text, at most so many bytes, whole characters only.
+pub(super) fn start_of(text: &str, bytes_max: usize) -> &str {
+    let mut end = bytes_max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The end of a text, at most so many bytes, whole characters only.
+pub(super) fn end_of(text: &str, bytes_max: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes_max);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
 /// One line as a terminal would leave it.
 pub(super) fn plain_line(line: &str) -> Cow<'_, str> {
     let line = line.strip_suffix('\r').unwrap_or(line);
@@ -121,6 +139,14 @@ mod tests {
             assert_eq!(plain_line(line), expected, "{line:?}");
         }
         assert!(matches!(plain_line("nothing to do"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn starts_and_ends_are_whole_characters() {
+        assert_eq!((start_of("aé", 2), end_of("éa", 2)), ("a", "a"));
+        assert_eq!((start_of("aé", 3), end_of("éa", 3)), ("aé", "éa"));
+        assert_eq!((start_of("é", 9), end_of("é", 9)), ("é", "é"));
+        assert_eq!((start_of("é", 0), end_of("é", 0)), ("", ""));
     }
 
     #[test]

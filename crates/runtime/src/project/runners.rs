@@ -8,6 +8,7 @@
 use super::tests_said::{
     Places, Said,
     TestSaid::{self, Failed, Passed, Skipped},
+    path_name,
 };
 
 /// A reader of one kind of output.
@@ -273,6 +274,9 @@ fn go_test(line: &str) -> Option<(&str, TestSaid)> {
     time.ends_with("s)").then_some((name, said))
 }
 
+/// The deepest nesting that is followed.
+const PARENTS_MAX: usize = 50;
+
 /// `ok 1 - name # SKIP why`, nested by indentation below `# Subtest: name`.
 fn tap(lines: &[&str], all: &mut Said) {
     let is_plan = |line: &&&str| {
@@ -289,7 +293,9 @@ fn tap(lines: &[&str], all: &mut Said) {
         let indent = line.len() - text.len();
         if let Some(name) = text.strip_prefix("# Subtest: ") {
             parents.retain(|(above, _)| *above < indent);
-            parents.push((indent, name));
+            if parents.len() < PARENTS_MAX {
+                parents.push((indent, name));
+            }
             continue;
         }
         let (rest, passed) = match (text.strip_prefix("ok"), text.strip_prefix("not ok")) {
@@ -307,10 +313,8 @@ fn tap(lines: &[&str], all: &mut Said) {
         let (name, directive) = tap_directive(rest);
         let said = if directive { Skipped } else { passed };
         let above = parents.iter().filter(|(above, _)| *above < indent).map(|(_, name)| *name);
-        let mut path: Vec<&str> = above.collect();
         let name = name.replace("\\#", "#");
-        path.push(name.trim());
-        all.add("", &path.join(" › "), said);
+        all.add("", &path_name(above.chain([name.trim()])), said);
     }
 }
 

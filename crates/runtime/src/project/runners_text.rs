@@ -9,8 +9,9 @@
 use super::{
     runners::Reader,
     tests_said::{
-        Said,
+        Said, TESTS_MAX,
         TestSaid::{self, Failed, Passed, Skipped},
+        path_name,
     },
 };
 
@@ -56,7 +57,7 @@ impl<'l> Headings<'l> {
 
     fn path(&self, indent: usize, name: &str) -> String {
         let above = self.0.iter().filter(|(above, _)| *above < indent).map(|(_, text)| *text);
-        above.chain([name]).collect::<Vec<_>>().join(" › ")
+        path_name(above.chain([name]))
     }
 }
 
@@ -73,10 +74,11 @@ fn marks(lines: &[&str], all: &mut Said) {
             headings.0.clear();
             continue;
         }
+        seen.truncate(TESTS_MAX);
         if let Some(summary) = summary(line) {
             for seen in seen.drain(..) {
                 match (&summary, seen.mark) {
-                    (Summary::Mocha, _) | (Summary::Other, Mark::Sign) => {
+                    (Summary::Mocha, Mark::Sign | Mark::Mocha) | (Summary::Other, Mark::Sign) => {
                         all.add(seen.place, &seen.name, seen.said);
                     }
                     (Summary::Other, Mark::Mocha) => {}
@@ -291,6 +293,9 @@ fn documentation(lines: &[&str], all: &mut Said) {
     }
 }
 
+/// Longer names are cut anyway.
+const DESCRIPTION_BYTES_MAX: usize = 1000;
+
 /// Joins as rspec does: a method such as `#add` follows its class without a space.
 fn full_description<'l>(path: impl Iterator<Item = &'l str>) -> String {
     let mut full = String::new();
@@ -300,6 +305,9 @@ fn full_description<'l>(path: impl Iterator<Item = &'l str>) -> String {
             full.push(' ');
         }
         full.push_str(text);
+        if full.len() >= DESCRIPTION_BYTES_MAX {
+            break;
+        }
     }
     full
 }

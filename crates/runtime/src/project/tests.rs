@@ -503,13 +503,13 @@ fn hostile_content_gives_an_answer() {
         "web/Cargo.toml",
     ]);
     let manifests: Vec<&str> = manifests.collect();
-    let deep_json = "[".repeat(100_000);
-    let deep_object = "{\"a\":".repeat(50_000);
-    let deep_toml = format!("a = {}", "[".repeat(100_000));
-    let huge = "test: test\n\tcargo test\n".repeat(100_000);
+    let deep_json = "[".repeat(5_000);
+    let deep_object = "{\"a\":".repeat(5_000);
+    let deep_toml = format!("a = {}", "[".repeat(5_000));
+    let huge = "test: test\n\tcargo test\n".repeat(50_000);
     let circle = "test:\n\tmake check\ncheck:\n\tmake test\n".repeat(100);
     let variable = format!("A=$(A)$(B)\nB=$(A)$(B)\ntest:\n\t{}\n", "$(A)".repeat(5000));
-    let keys = format!("[{}]", "a.".repeat(100_000));
+    let keys = format!("[{}]", "a.".repeat(5_000));
     for text in [&deep_json, &deep_object, &deep_toml, &huge, &circle, &variable, &keys] {
         let files: Vec<(&str, &str)> =
             manifests.iter().map(|path| (*path, text.as_str())).collect();
@@ -543,7 +543,7 @@ fn hostile_content_gives_an_answer() {
         "packages:",
         "*",
     ];
-    for _ in 0..300 {
+    for _ in 0..150 {
         let mut tree = Tree(BTreeMap::new());
         for _ in 0..chance.below(8) {
             let path = manifests[chance.below(manifests.len())];
@@ -574,6 +574,23 @@ fn a_file_that_is_listed_but_cannot_be_read_is_no_harm() {
         project.notes.contains(&"package.json cannot be read as JSON".to_owned()),
         "{project:?}"
     );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_looked_into() {
+    let mut makefile = "test:\n\tx\n".to_owned();
+    makefile.push_str(&" ".repeat(FILE_BYTES_MAX - makefile.len()));
+    assert_eq!(commands(&found(&[("Makefile", &makefile)]).verify), ["make test"]);
+    makefile.push(' ');
+    let project = found(&[("Makefile", &makefile)]);
+    assert_eq!(project.verify, []);
+    assert_eq!(project.notes, ["Makefile cannot be read"]);
+}
+
+#[test]
+fn a_folder_does_not_stand_in_for_its_neighbour() {
+    let files = [("web/Makefile", "test:\n\tcd api && npm test\n"), ("api/package.json", SOME_JS)];
+    assert_eq!(commands(&found(&files).verify), ["cd api && npm test", "cd web && make test"]);
 }
 
 #[test]

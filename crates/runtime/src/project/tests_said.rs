@@ -7,14 +7,24 @@
 //! Invariant: any text gives an answer, in time linear in its length.
 //! Invariant: a test that failed once in an output is failed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+};
 
-use super::{plain::plain_lines, runners, runners_text};
+use super::{
+    plain::{plain_lines, start_of},
+    runners, runners_text,
+};
 
 pub use super::weakened::skipped_or_weakened;
 
 /// The most tests of one output.
-const TESTS_MAX: usize = 100_000;
+pub(super) const TESTS_MAX: usize = 100_000;
+/// The most lines that are read: the first and the last of a longer output.
+const LINES_MAX: usize = 1_000_000;
+/// The most bytes of a line that are read.
+const LINE_BYTES_MAX: usize = 4096;
 /// The most bytes of a test's name.
 const NAME_BYTES_MAX: usize = 500;
 
@@ -44,9 +54,9 @@ impl TestSaid {
 ///
 /// A name that occurs in several places, such as two binaries of a crate, carries its place.
 pub fn tests_said(output: &str) -> Option<BTreeMap<String, TestSaid>> {
-    let lines: Vec<_> = plain_lines(output).collect();
-    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
-    let mut all = Said::default();
+    let lines = kept_lines(output, LINES_MAX);
+    let lines: Vec<&str> = lines.iter().map(|line| start_of(line, LINE_BYTES_MAX)).collect();
+    let mut all = Said::new(TESTS_MAX);
     for read in runners::ALL.iter().chain(runners_text::ALL) {
         read(&lines, &mut all);
     }
@@ -54,22 +64,51 @@ pub fn tests_said(output: &str) -> Option<BTreeMap<String, TestSaid>> {
     (!named.is_empty()).then_some(named)
 }
 
+/// The first and the last lines, plain, where runs of blank lines are one.
+fn kept_lines(output: &str, lines_max: usize) -> Vec<Cow<'_, str>> {
+    let mut first = Vec::new();
+    let mut last = VecDeque::new();
+    let mut was_blank = false;
+    for line in plain_lines(output) {
+        let is_blank = line.trim().is_empty();
+        if is_blank && was_blank {
+            continue;
+        }
+        was_blank = is_blank;
+        if first.len() < lines_max / 2 {
+            first.push(line);
+            continue;
+        }
+        if last.len() == lines_max / 2 {
+            last.pop_front();
+        }
+        last.push_back(line);
+    }
+    first.extend(last);
+    first
+}
+
 /// Collects what readers find.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Said {
     /// By name, then by place.
     tests: BTreeMap<String, BTreeMap<String, TestSaid>>,
     count: usize,
+    most: usize,
 }
 
 impl Said {
+    fn new(most: usize) -> Self {
+        Self { tests: BTreeMap::new(), count: 0, most }
+    }
+
     /// Adds what was said about a test. The worst word wins.
     pub(super) fn add(&mut self, place: &str, name: &str, said: TestSaid) {
         let name = name.trim();
-        if name.is_empty() || self.count == TESTS_MAX {
+        if name.is_empty() || self.count >= self.most {
             return;
         }
-        let name = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
+        let name = start_of(name, NAME_BYTES_MAX);
         let places = self.tests.entry(name.to_owned()).or_default();
         let before = places.get(place).copied();
         if before.is_none() {
@@ -94,6 +133,21 @@ impl Said {
         }
         named
     }
+}
+
+/// The parts of a name with ` › ` between them, no longer than a name may be.
+pub(super) fn path_name<'n>(parts: impl Iterator<Item = &'n str>) -> String {
+    let mut name = String::new();
+    for part in parts {
+        if !name.is_empty() {
+            name.push_str(" › ");
+        }
+        name.push_str(start_of(part, NAME_BYTES_MAX));
+        if name.len() >= NAME_BYTES_MAX {
+            break;
+        }
+    }
+    name
 }
 
 /// Tells places of the same name apart: the second `a` is `a #2`.

@@ -8,12 +8,12 @@
 
 use Kind::{Only, Runner, Skip, Swallow, Tautology};
 
-use super::{base_name, tests_said::missing};
+use super::{base_name, plain::start_of, tests_said::missing};
 
 /// The most names in one sentence.
 const NAMES_MAX: usize = 10;
 /// Longer texts are compared only so far.
-const BYTES_MAX: usize = 4 * 1024 * 1024;
+const BYTES_MAX: usize = 1024 * 1024;
 
 /// What got weaker from one version of a file to the next, one sentence each.
 ///
@@ -314,10 +314,10 @@ struct Profile {
 
 impl Profile {
     fn of(text: &str, language: Language) -> Self {
-        let text = &text[..text.floor_char_boundary(BYTES_MAX)];
+        let text = start_of(text, BYTES_MAX);
         let mut profile = Self::default();
         let mut lines = CodeLines { language, in_block: None };
-        let mut announced = false;
+        let mut names = TestNames { language, is_announced: false };
         for (at, line) in text.lines().enumerate() {
             let code = lines.code(line);
             let code = code.trim();
@@ -326,7 +326,7 @@ impl Profile {
             }
             profile.take_marks(code, at + 1, language);
             profile.assertions += assertions(code, language);
-            if let Some(name) = test_name(code, language, &mut announced) {
+            if let Some(name) = names.begun_by(code) {
                 profile.tests.push(name);
             }
         }
@@ -470,75 +470,75 @@ fn assertions(code: &str, language: Language) -> usize {
     count + others
 }
 
-/// The name of the test that a line begins. Where a mark stands above it, `announced` carries it.
-fn test_name(code: &str, language: Language, announced: &mut bool) -> Option<String> {
-    let word_after = |start: &str| {
-        let rest = &code[code.find(start)? + start.len()..];
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        (end > 0).then(|| rest[..end].to_owned())
-    };
-    match language {
-        Language::Rust => {
-            let attribute = code.strip_prefix("#[").and_then(|rest| rest.split([']', '(']).next());
-            let last = attribute.and_then(|path| path.rsplit("::").next());
-            *announced |= matches!(last, Some("test" | "rstest" | "test_case" | "quickcheck"));
-            let name = word_after("fn ").filter(|_| *announced)?;
-            *announced = false;
-            Some(name)
-        }
-        Language::Python => {
-            let is_def = code.starts_with("def test") || code.starts_with("async def test");
-            word_after("def ").filter(|_| is_def)
-        }
-        Language::Go => {
-            let name = code.strip_prefix("func ").and_then(|_| word_after("func "))?;
-            let kinds = ["Test", "Fuzz", "Example", "Benchmark"];
-            kinds.iter().any(|kind| name.starts_with(kind)).then_some(name)
-        }
-        Language::Java | Language::DotNet => {
-            *announced |= is_announced(code, language);
-            let code = behind_marks(code);
-            let (before, _) = code.split_once('(').filter(|_| *announced)?;
-            let name = before.rsplit([' ', '`', '.']).find(|word| !word.is_empty())?;
-            *announced = false;
-            Some(name.to_owned())
-        }
-        Language::Script => quoted_after(code, &["it", "test", "specify", "xit", "xtest", "fit"]),
-        Language::Ruby => {
-            let named = quoted_after(code, &["it", "specify", "test", "example", "xit", "fit"]);
-            named.or_else(|| word_after("def ").filter(|_| code.starts_with("def test_")))
-        }
-        Language::Elixir => quoted_after(code, &["test", "property"]),
-        Language::Shell => {
-            let named = code.strip_prefix("@test ").map(|rest| rest.trim_end_matches('{'));
-            let function = code.strip_prefix("function ").unwrap_or(code);
-            let is_test = function.starts_with("test") && function.contains("()");
-            let function = is_test.then(|| function.split("()").next().unwrap_or_default());
-            named.or(function).map(|name| name.trim().trim_matches(['"', '\'']).to_owned())
-        }
-        Language::Commands | Language::Other => None,
-    }
+/// Finds the names of tests, line by line.
+struct TestNames {
+    language: Language,
+    /// A mark such as `@Test` stands above, and its function is still to come.
+    is_announced: bool,
 }
 
-fn is_announced(code: &str, language: Language) -> bool {
-    let (open, marks): (char, &[&str]) = match language {
-        Language::DotNet => {
-            ('[', &["Fact", "Theory", "Test", "TestCase", "TestMethod", "DataTestMethod"])
+const JAVA_TESTS: &[&str] = &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory"];
+const DOTNET_TESTS: &[&str] =
+    &["Fact", "Theory", "Test", "TestCase", "TestMethod", "DataTestMethod"];
+
+impl TestNames {
+    /// The name of the test that a line begins.
+    fn begun_by(&mut self, code: &str) -> Option<String> {
+        let word_after = |start: &str| {
+            let rest = &code[code.find(start)? + start.len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (end > 0).then(|| rest[..end].to_owned())
+        };
+        match self.language {
+            Language::Rust => {
+                let attribute =
+                    code.strip_prefix("#[").and_then(|rest| rest.split([']', '(']).next());
+                let last = attribute.and_then(|path| path.rsplit("::").next());
+                self.is_announced |=
+                    matches!(last, Some("test" | "rstest" | "test_case" | "quickcheck"));
+                let name = word_after("fn ").filter(|_| self.is_announced)?;
+                self.is_announced = false;
+                Some(name)
+            }
+            Language::Python => {
+                let is_def = code.starts_with("def test") || code.starts_with("async def test");
+                word_after("def ").filter(|_| is_def)
+            }
+            Language::Go => {
+                let name = code.strip_prefix("func ").and_then(|_| word_after("func "))?;
+                let kinds = ["Test", "Fuzz", "Example", "Benchmark"];
+                kinds.iter().any(|kind| name.starts_with(kind)).then_some(name)
+            }
+            Language::Java => self.method(code, code.strip_prefix('@'), JAVA_TESTS),
+            Language::DotNet => self.method(code, code.strip_prefix('['), DOTNET_TESTS),
+            Language::Script => {
+                quoted_after(code, &["it", "test", "specify", "xit", "xtest", "fit"])
+            }
+            Language::Ruby => {
+                let named = quoted_after(code, &["it", "specify", "test", "example", "xit", "fit"]);
+                named.or_else(|| word_after("def ").filter(|_| code.starts_with("def test_")))
+            }
+            Language::Elixir => quoted_after(code, &["test", "property"]),
+            Language::Shell => {
+                let named = code.strip_prefix("@test ").map(|rest| rest.trim_end_matches('{'));
+                let function = code.strip_prefix("function ").unwrap_or(code);
+                let is_test = function.starts_with("test") && function.contains("()");
+                let function = is_test.then(|| function.split("()").next().unwrap_or_default());
+                named.or(function).map(|name| name.trim().trim_matches(['"', '\'']).to_owned())
+            }
+            Language::Commands | Language::Other => None,
         }
-        Language::Java
-        | Language::Rust
-        | Language::Python
-        | Language::Script
-        | Language::Go
-        | Language::Ruby
-        | Language::Elixir
-        | Language::Shell
-        | Language::Commands
-        | Language::Other => ('@', &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory"]),
-    };
-    let Some(rest) = code.strip_prefix(open) else { return false };
-    let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    marks.contains(&word)
+    }
+
+    /// The name of a method below, or behind, one of these marks.
+    fn method(&mut self, code: &str, mark: Option<&str>, tests: &[&str]) -> Option<String> {
+        let word = mark.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+        self.is_announced |= word.is_some_and(|word| tests.contains(&word));
+        let (before, _) = behind_marks(code).split_once('(').filter(|_| self.is_announced)?;
+        let name = before.rsplit([' ', '`', '.']).find(|word| !word.is_empty())?;
+        self.is_announced = false;
+        Some(name.to_owned())
+    }
 }
 
 /// What follows annotations such as `@Test(timeout = 1)` or `[Fact]` in the same line.
@@ -657,9 +657,6 @@ impl CodeLines {
 }
 
 fn without_hash(line: &str) -> &str {
-    if line.trim_start().starts_with('#') {
-        return "";
-    }
     // A `#` after a space and outside quotes begins a comment.
     let mut quote = None;
     let mut before = ' ';
@@ -667,7 +664,7 @@ fn without_hash(line: &str) -> &str {
         match quote {
             Some(open) if c == open => quote = None,
             None if c == '"' || c == '\'' => quote = Some(c),
-            None if c == '#' && before == ' ' => return &line[..at],
+            None if c == '#' && before.is_whitespace() => return &line[..at],
             Some(_) | None => {}
         }
         before = c;

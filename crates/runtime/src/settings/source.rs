@@ -35,7 +35,8 @@ const INNER: &[&str] = &[
     "FORGE_WRITE_JOURNAL",
 ];
 /// How families of such variables begin.
-const INNER_FAMILIES: &[&str] = &["FORGE_CHANCE_", "FORGE_CRASH_", "FORGE_STATES", "FORGE_TEST_"];
+const INNER_FAMILIES: &[&str] =
+    &["FORGE_CHANCE_", "FORGE_CRASH_", "FORGE_LANDING_", "FORGE_STATES", "FORGE_TEST_"];
 
 /// What each layer says, before anybody reads it.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +178,7 @@ mod tests {
         for name in INNER.iter().copied().chain([
             "FORGE_CHANCE_SEED",
             "FORGE_CRASH_KILLS",
+            "FORGE_LANDING_RECORDS",
             "FORGE_STATES",
             "FORGE_STATES_MAX",
             "FORGE_TEST_JOURNAL_CHILD",

@@ -77,7 +77,7 @@ fn an_empty_message_is_refused() {
     opened(&world.opening("a"));
     let mut order = world.committing("a", &[&world.head()]);
     order.message = " \n\0".to_owned();
-    assert!(failure(Order::Commit(order)).what.contains("no message"));
+    assert!(failure(&Order::Commit(order)).what.contains("no message"));
 }
 
 #[test]
@@ -87,14 +87,14 @@ fn only_refs_of_forge_are_pinned() {
     for pin in ["refs/heads/main", "refs/forge/../heads/main", "refs/forge/", "HEAD"] {
         let mut order = world.committing("a", &[&world.head()]);
         order.pin = pin.to_owned();
-        assert!(failure(Order::Commit(order)).what.contains(pin));
+        assert!(failure(&Order::Commit(order)).what.contains(pin));
     }
 }
 
 #[test]
 fn a_bench_that_was_never_opened_cannot_be_committed() {
     let world = World::new();
-    let failure = failure(Order::Commit(world.committing("a", &[&world.head()])));
+    let failure = failure(&Order::Commit(world.committing("a", &[&world.head()])));
     assert!(failure.what.contains("not there, or damaged"), "{failure}");
 }
 
@@ -227,6 +227,7 @@ fn names_kinds_and_modes_are_kept() {
     assert_eq!(kind("\"raw\\377\""), Some(ChangeKind::Added));
     assert_eq!(world.content(&made.commit, "\"raw\\377\"").as_deref(), Some("raw"));
     assert_eq!(kind("link"), Some(ChangeKind::Added));
+    assert!(made.odd[0].contains("link to outside"), "{:?}", made.odd);
     assert_eq!(kind("a.txt"), Some(ChangeKind::ModeChanged));
     assert_eq!(kind("moved.txt"), Some(ChangeKind::Renamed { from: "src/b.txt".to_owned() }));
     assert_eq!(kind(".gitignore"), Some(ChangeKind::TypeChanged));
@@ -307,4 +308,39 @@ fn the_code_tree_leaves_out_the_folder_of_runs() {
     assert_ne!(more.tree, made.tree);
     let listed = world.git(&["ls-tree", "-r", "--name-only", &more.tree]);
     assert_eq!(listed, ".forge/flows/f.toml\n.gitignore\na.txt\nsrc/b.txt");
+}
+
+#[test]
+fn new_attributes_hold_for_files_that_did_not_change() {
+    let world = World::new();
+    world.write("crlf.txt", "a\r\n");
+    let base = world.commit("crlf");
+    let mut commits = Vec::new();
+    for name in ["a", "b"] {
+        let tree = opened(&world.opening(name)).tree;
+        write(&tree, ".gitattributes", "*.txt text\n");
+        // Whatever our index knows of the files, the outcome is the same: on one bench it is surely
+        // newer than they are and trusted, on the other it is not.
+        match name {
+            "a" => shell(&tree, "touch -d 2100-01-01 ../forge.git/index"),
+            _ => shell(&tree, "touch -d 2001-01-01 crlf.txt"),
+        }
+        commits.push(committed(&world.committing(name, &[&base])).commit);
+    }
+    assert_eq!(commits[0], commits[1]);
+    assert_eq!(world.content(&commits[0], "crlf.txt").unwrap(), "a\n");
+}
+
+#[test]
+fn a_link_to_outside_is_committed_and_told() {
+    let world = World::new();
+    let tree = opened(&world.opening("a")).tree;
+    symlink("../a.txt", tree.join("src/fine")).unwrap();
+    symlink("../../a.txt", tree.join("src/out")).unwrap();
+    symlink(&world.root, tree.join("user")).unwrap();
+    let made = committed(&world.committing("a", &[&world.head()]));
+    assert_eq!(made.changes.len(), 3);
+    let odd =
+        ["src/out", "user"].map(|path| format!("{path} is a link to outside of the repository"));
+    assert_eq!(made.odd, odd);
 }

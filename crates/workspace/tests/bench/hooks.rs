@@ -211,7 +211,7 @@ fn hooks_cannot_run_where_nothing_was_opened() {
     let world = World::new();
     let order = ready(&world);
     fs::remove_dir_all(&order.bench.dir).unwrap();
-    assert!(failure(Order::Hooks(order)).what.contains("not there"));
+    assert!(failure(&Order::Hooks(order)).what.contains("not there"));
 }
 
 #[test]

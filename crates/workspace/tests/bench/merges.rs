@@ -64,8 +64,8 @@ fn what_is_in_already_is_nothing_and_what_is_ahead_is_forward() {
 fn a_conflict_shows_both_sides() {
     let world = World::new();
     let lines = |word: &str| {
-        let far: String = (0..2000).map(|number| format!("line {number}\n")).collect();
-        format!("{far}{word}\n{far}")
+        let far = (0..2000).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n");
+        format!("{far}\n{word}\n{far}\n")
     };
     world.write("long.txt", &lines("base"));
     world.write("gone.txt", "gone\n");

@@ -160,7 +160,7 @@ fn a_branch_that_is_another_name_of_main_never_moves_main() {
 fn only_refs_of_forge_move() {
     let (_, _, order) = ready();
     let order = Move { name: "refs/heads/main".to_owned(), ..order };
-    assert!(failure(Order::Move(order)).what.contains("refs/heads/main"));
+    assert!(failure(&Order::Move(order)).what.contains("refs/heads/main"));
 }
 
 #[test]

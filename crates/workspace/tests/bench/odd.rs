@@ -171,7 +171,7 @@ fn a_filter_that_fails_is_a_failure_with_a_next_step() {
     let tree = opened(&world.opening("a")).tree;
     write(&tree, ".gitattributes", "*.bad filter=bad\n");
     write(&tree, "x.bad", "x");
-    let failure = failure(Order::Commit(world.committing("a", &[&world.head()])));
+    let failure = failure(&Order::Commit(world.committing("a", &[&world.head()])));
     assert!(failure.what.contains("bad"), "{failure}");
     assert!(failure.next.contains("filter"), "{failure}");
 }
@@ -336,7 +336,7 @@ fn a_submodule_that_was_never_fetched_is_refused_with_the_command() {
     let problems = world.repository().unsuited(&world.head()).unwrap();
     assert_eq!(problems.len(), 1);
     assert!(problems[0].contains("lib/sub") && problems[0].contains("git submodule update --init"));
-    let failure = failure(Order::Open(world.opening("a")));
+    let failure = failure(&Order::Open(world.opening("a")));
     assert!(failure.next.contains("git submodule update --init"), "{failure}");
 }
 
@@ -373,7 +373,7 @@ fn a_partial_clone_works_when_the_objects_are_there_and_is_named_when_not() {
         problems[0].contains("partial clone") && problems[0].contains("git archive"),
         "{problems:?}"
     );
-    let failure = failure(Order::Open(lacking.opening("a")));
+    let failure = failure(&Order::Open(lacking.opening("a")));
     assert!(!failure.what.is_empty());
     let archive = world_archive(&lacking);
     assert!(archive, "the command that we name works");

@@ -245,7 +245,7 @@ fn a_path_outside_the_repository_cannot_be_copied() {
     for path in ["../x", "/etc/passwd", ".git/config"] {
         let mut order = world.opening("a");
         order.copy = vec![path.to_owned()];
-        let failure = failure(Order::Open(order));
+        let failure = failure(&Order::Open(order));
         assert!(failure.what.contains(path), "{failure}");
         assert!(failure.next.contains("copy"), "{failure}");
     }
@@ -352,7 +352,7 @@ fn a_branch_that_is_in_the_way_of_the_base_wins() {
     let tree = opened(&order).tree;
     assert_eq!(git(&tree, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main/x");
     order.branch = "../../../x".to_owned();
-    assert!(failure(Order::Open(order)).what.contains("cannot be the name"));
+    assert!(failure(&Order::Open(order)).what.contains("cannot be the name"));
 }
 
 #[test]
@@ -360,7 +360,64 @@ fn an_unknown_commit_is_a_failure_that_says_so() {
     let world = World::new();
     let mut order = world.opening("a");
     order.at = "0123456789012345678901234567890123456789".to_owned();
-    let failure = failure(Order::Open(order));
+    let failure = failure(&Order::Open(order));
     assert!(failure.what.contains("0123456789"), "{failure}");
     assert!(!failure.next.is_empty());
+}
+
+#[test]
+fn attributes_that_somebody_left_do_not_shape_the_files() {
+    let world = World::new();
+    let order = world.opening("a");
+    let tree = opened(&order).tree;
+    write(&tree, ".gitattributes", "* eol=crlf\n");
+    write(&tree, "src/.gitattributes", "* eol=crlf\n");
+    write(&tree, "target/.gitattributes", "kept\n");
+    fs::remove_file(tree.join("a.txt")).unwrap();
+    fs::remove_file(tree.join("src/b.txt")).unwrap();
+    opened(&order);
+    assert_eq!(read(&tree, "a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(read(&tree, "src/b.txt"), "b\n");
+    assert!(tree.join("target/.gitattributes").exists(), "ignored, and nothing is below it");
+}
+
+#[test]
+fn files_are_written_again_when_only_their_attributes_changed() {
+    let world = World::new();
+    let mut order = world.opening("a");
+    let tree = opened(&order).tree;
+    let plain = files(&tree);
+    world.write(".gitattributes", "a.txt eol=crlf\n");
+    order.at = world.commit("other line ends");
+    opened(&order);
+    assert_eq!(read(&tree, "a.txt"), "one\r\ntwo\r\nthree\r\n");
+    assert_eq!(git(&tree, &["status", "--porcelain"]), "");
+    order.at = world.git(&["rev-parse", "HEAD^"]);
+    opened(&order);
+    assert_eq!(files(&tree), plain);
+    world.git(&["config", "core.autocrlf", "true"]);
+    opened(&order);
+    assert_eq!(read(&tree, "src/b.txt"), "b\r\n", "also when a setting changed");
+}
+
+#[test]
+fn an_opening_that_failed_in_the_middle_left_nothing_to_keep() {
+    let world = World::new();
+    let mut order = world.opening("a");
+    let tree = opened(&order).tree;
+    world.write(".gitattributes", "*.bad filter=bad\n");
+    world.write("b.bad", "b\n");
+    world.write("a.txt", "newer\n");
+    order.at = world.commit("bad");
+    world.git(&["config", "filter.bad.smudge", "false"]);
+    world.git(&["config", "filter.bad.required", "true"]);
+    let failed = failure(&Order::Open(order.clone()));
+    assert!(failed.next.contains("filter"), "{failed}");
+    world.git(&["config", "filter.bad.smudge", "cat"]);
+    write(&tree, "a.txt", "torn");
+    order.files = Files::AsLeft;
+    let made = opened(&order);
+    assert!(!made.is_new, "the setup ran in it before");
+    assert_eq!(read(&tree, "a.txt"), "newer\n");
+    assert_eq!(read(&tree, "b.bad"), "b\n");
 }

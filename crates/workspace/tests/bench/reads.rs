@@ -70,6 +70,7 @@ fn a_difference_is_plain_limited_to_its_paths_and_says_where_it_is_cut() {
     assert!(one.contains("\n-two\n+zwei\n"), "{one}");
     assert!(!one.contains("big.txt"));
     assert!(text(&["-x"], 10_000).contains("+x"));
+    assert_eq!(text(&["*.txt", ":(top)a.txt"], 10_000), "", "names, not patterns");
     let cut = text(&[], 500);
     assert!(cut.ends_with("\n[cut here: the difference has more than 500 bytes]\n"), "{cut}");
     assert!(cut.len() < 600);

@@ -48,14 +48,14 @@ fn a_tree_can_be_put_back_to_an_older_commit_and_be_written_again() {
     assert!(made.discarded.is_empty() || made.discarded == ["later.txt"], "{made:?}");
     assert!(!tree.join("later.txt").exists());
     assert_eq!(git(&tree, &["rev-parse", "HEAD"]), old);
-    let mode = fs::metadata(tree.join("a.txt")).unwrap().permissions().mode();
-    assert_ne!(mode & 0o200, 0);
+    let rights = fs::metadata(tree.join("a.txt")).unwrap().permissions().mode();
+    assert_ne!(rights & 0o200, 0);
     assert_eq!(read(&tree, "src/b.txt"), "b\n");
 }
 
 #[test]
 fn a_bench_that_was_never_opened_cannot_be_put_back() {
     let world = World::new();
-    let failure = failure(Order::Restore(restoring(&world, Access::Write)));
+    let failure = failure(&Order::Restore(restoring(&world, Access::Write)));
     assert!(failure.next.contains("opened again"), "{failure}");
 }

@@ -71,7 +71,7 @@ pub(crate) fn born(chance: &mut Chance) -> (World, Kind) {
         let script = *chance.one(&[
             "echo formatted >> a.txt; git add -- a.txt",
             "exit 1",
-            "touch junk.txt; echo x > src/b.txt",
+            "touch junk.txt; [ -L src ] || echo x > src/b.txt",
         ]);
         write_program(&world.repository().common_dir.join("hooks/pre-commit"), script);
     }

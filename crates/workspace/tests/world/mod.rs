@@ -6,9 +6,11 @@
 #![expect(dead_code, reason = "each test program uses its own part of the world")]
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     ffi::OsStr,
     fs,
+    io::Write as _,
     os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -28,6 +30,8 @@ pub(crate) struct World {
     folder: TempDir,
     /// The user's checkout, or the bare repository.
     pub(crate) root: PathBuf,
+    /// What was found there, so that it is looked for once.
+    found: RefCell<Option<(PathBuf, Repository)>>,
 }
 
 impl World {
@@ -51,7 +55,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("user");
         fs::create_dir(&root).unwrap();
-        let world = Self { folder, root };
+        let world = Self { folder, root, found: RefCell::new(None) };
         world.git(init);
         world.git(&["config", "user.name", "User"]);
         world.git(&["config", "user.email", "user@example.org"]);
@@ -87,7 +91,11 @@ impl World {
 
     /// The user's repository as Forge knows it.
     pub(crate) fn repository(&self) -> Repository {
-        Repository::find(&self.root).unwrap()
+        let mut found = self.found.borrow_mut();
+        if found.as_ref().is_none_or(|(root, _)| *root != self.root) {
+            *found = Some((self.root.clone(), Repository::find(&self.root).unwrap()));
+        }
+        found.as_ref().unwrap().1.clone()
     }
 
     /// A bench beside the repository.
@@ -177,8 +185,8 @@ pub(crate) fn moved(order: &Move) -> HasMoved {
     }
 }
 
-pub(crate) fn failure(order: Order) -> Failure {
-    perform(&order).expect_err("the order was performed")
+pub(crate) fn failure(order: &Order) -> Failure {
+    perform(order).expect_err("the order was performed")
 }
 
 /// Git with the settings of this world only; it must succeed.
@@ -210,6 +218,27 @@ pub(crate) fn try_git(dir: &Path, args: &[&str]) -> Output {
         .stdin(Stdio::null())
         .output()
         .unwrap()
+}
+
+/// The contents of objects, by one call of git.
+pub(crate) fn contents(git_dir: &Path, objects: &[&str]) -> Vec<Vec<u8>> {
+    let mut command = Command::new("git");
+    command.arg("--git-dir").arg(git_dir).args(["cat-file", "--batch"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all((objects.join("\n") + "\n").as_bytes()).unwrap();
+    drop(input);
+    let said = child.wait_with_output().unwrap().stdout;
+    let mut rest = said.as_slice();
+    let mut found = Vec::new();
+    while found.len() < objects.len() {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+        let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let size: usize = header.rsplit(' ').next().unwrap().parse().unwrap();
+        found.push(rest[end + 1..=end + size].to_vec());
+        rest = &rest[end + size + 2..];
+    }
+    found
 }
 
 /// A shell in a folder, as agents use it. Whether it succeeds does not matter.

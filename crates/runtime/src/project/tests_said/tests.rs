@@ -309,6 +309,7 @@ not ok 5 - group
         "t/basic.t .. ok\nt/bad.t .... Failed 1/3 subtests\nt/no.t ..... skipped: why\nAll done.\n";
     assert_eq!(said(prove), ["t/bad.t: failed", "t/basic.t: passed", "t/no.t: skipped"]);
     assert_eq!(tests_said("ok 1 of 3 files copied\nok then\n"), None);
+    assert_eq!(said("1..1\nok then\nok 1 - a\n"), ["a: passed"]);
 }
 
 #[test]
@@ -352,6 +353,7 @@ test at a.test.mjs:3:48
     assert!(tests.contains(&"breaks: failed".to_owned()), "{tests:?}");
     assert!(!tests.contains(&"inner bad: failed".to_owned()), "{tests:?}");
     assert_eq!(tests.len(), 9, "{tests:?}");
+    assert_eq!(said(&output.repeat(2)), tests);
 }
 
 #[test]
@@ -476,6 +478,13 @@ fn mocha_is_read_without_its_list_of_failures() {
             "Array › outer: passed",
         ]
     );
+    assert_eq!(said(&output.repeat(2)), said(output));
+}
+
+#[test]
+fn a_test_that_failed_once_is_failed() {
+    let output = "FAILED a.py::test_x - why\nPASSED a.py::test_x\n";
+    assert_eq!(said(output), ["a.py::test_x: failed"]);
 }
 
 #[test]
@@ -590,15 +599,26 @@ fn outputs_of_several_runners_are_read_together() {
 }
 
 #[test]
+fn a_flood_is_read_at_its_start_and_its_end() {
+    assert_eq!(kept_lines("1\n2\n3\n4\n5\n6\n7", 4), ["1", "2", "6", "7"]);
+    assert_eq!(kept_lines("1\n\n \n\n2", 4), ["1", "", "2"]);
+    assert_eq!(kept_lines("1\n2\n3\n4", 4), ["1", "2", "3", "4"]);
+}
+
+#[test]
 fn names_and_their_number_have_limits() {
     let output = format!("test {} ... ok\n", "é".repeat(1000));
     let tests = tests_said(&output).unwrap();
     assert!(tests.keys().all(|name| name.len() <= NAME_BYTES_MAX));
-    let mut all = Said::default();
-    for number in 0..=TESTS_MAX {
-        all.add("", &number.to_string(), Passed);
+    let deep: Vec<String> =
+        (0..200).map(|n| format!("{}# Subtest: {}", " ".repeat(n), "x".repeat(900))).collect();
+    let output = format!("1..1\n{}\n{}ok 1 - a\n", deep.join("\n"), " ".repeat(201));
+    assert!(tests_said(&output).unwrap().keys().all(|name| name.len() <= NAME_BYTES_MAX));
+    let mut all = Said::new(2);
+    for name in ["a", "b", "c", "d"] {
+        all.add("", name, Passed);
     }
-    assert_eq!(all.named().len(), TESTS_MAX);
+    assert_eq!(all.named().into_keys().collect::<Vec<_>>(), ["a", "b"]);
 }
 
 #[test]

@@ -1,0 +1,457 @@
+//! Code that a run makes: what is looked at before it lands, and what becomes of it.
+//!
+//! One stage, one checkout. Several at once, several runs, and the branch are in `lands`.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::world::{DONE, WAITS, WRONG, World, finish, has};
+
+/// Red if any file says that it is broken. It says much before it says that.
+const CHECK: &str = "#!/bin/sh
+for n in $(seq 1 3000); do echo \"looked at line $n\"; done
+for file in src/*; do
+    if grep -q broken \"$file\"; then echo \"error: $file is broken\"; exit 1; fi
+done
+";
+
+/// One stage with every gate that needs no agent.
+const ONE: &str = r#"
+[[stage]]
+name = "build"
+agent = "worker"
+rounds = 5
+gates = [{ check = "changes" }, { verify = true }, { check = "guarded" }, { land = true }]
+"#;
+
+/// A project with one check, a test and a worker who may change code.
+pub(crate) fn project(more_settings: &str) -> World {
+    let world = World::new();
+    world.write("check.sh", CHECK);
+    world.write("src/a.txt", "one\n");
+    world.write("tests/a_test.sh", "test -s src/a.txt\n");
+    world.write(".gitignore", "play.toml\nout/\n.env\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "the project"]);
+    world.write(".forge/roles/worker.md", "+++\ncode = \"writes\"\n+++\nYou work.\n");
+    world.roles(&["planner", "reader"]);
+    world.write(
+        "forge.toml",
+        format!("[agents.scripted]\nscenario = \"play.toml\"\n{more_settings}\n"),
+    );
+    world.flow("one", ONE);
+    world
+}
+
+pub(crate) const CHECKED: &str = "[verify]\ncommands = [\"sh check.sh\"]";
+
+/// What lies at this path on the run's branch.
+pub(crate) fn landed(world: &World, run: &str, path: &str) -> String {
+    world.git(&["show", &format!("forge/{run}:{path}")])
+}
+
+/// All notes of all calls.
+pub(crate) fn notes(world: &World, run: &str) -> String {
+    let facts = world.facts(run);
+    let receipts = facts.iter().flat_map(|fact| {
+        ["attempt_ended", "judged"].map(|kind| fact[kind]["receipt"]["notes"].clone())
+    });
+    let notes: Vec<Value> =
+        receipts.filter_map(|notes| notes.as_array().cloned()).flatten().collect();
+    notes.iter().map(|note| format!("{}\n", note.as_str().unwrap())).collect()
+}
+
+/// How many facts of this kind there are.
+pub(crate) fn count(world: &World, run: &str, kind: &str) -> usize {
+    world.facts(run).iter().filter(|fact| fact.get(kind).is_some()).count()
+}
+
+fn hook(world: &World, text: &str) {
+    let path = world.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{text}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy_folder(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_shipped_flow_goes_from_a_request_to_a_verified_branch() {
+    let world = World::new();
+    copy_folder(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../demo"), &world.repo);
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "the demo"]);
+    let before = world.git(&["rev-parse", "HEAD"]);
+    let said = world.run("change", &["--auto"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let branch = format!("forge/{run}");
+    for path in ["bin/greet.sh", "bin/farewell.sh", "bin/shout.sh", "tests/shout.sh"] {
+        assert!(!landed(&world, &run, path).is_empty(), "{path}");
+    }
+    // What landed is good where nobody of ours has been.
+    let clone = world.beside("clone");
+    let clone_text = clone.to_str().unwrap();
+    world.git(&["clone", "--quiet", "--branch", &branch, ".", clone_text]);
+    let mut check = std::process::Command::new("sh");
+    world.surround(&mut check);
+    let checked = finish(check.arg("test.sh").current_dir(&clone));
+    assert_eq!(checked.code, DONE, "{checked}");
+    assert_eq!(count(&world, &run, "landed"), 3);
+    // The tests sent the first task back, and a reviewer the second.
+    has(&world.brief(&run, "build.T1/implement#2"), &["`sh test.sh` printed", "not ok"]);
+    has(&world.brief(&run, "build.T2/implement#2"), &["without a name it says", "`review-T2.md`"]);
+    assert_eq!(world.git(&["rev-parse", "main"]), before, "the user's branch is left alone");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_red_check_sends_back_with_the_part_of_its_output_that_matters() {
+    let world = project(CHECKED);
+    world.scenario(
+        "[[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n\
+         [[play]]\nfiles = { \"src/b.txt\" = \"good\\n\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(
+        &said.out,
+        &["build#1/verify#1 wants changes (`sh check.sh` red", "build sent back by verify"],
+    );
+    let run = world.latest();
+    let brief = world.brief(&run, "build#2");
+    has(&brief, &["`sh check.sh` failed with exit code 1", "error: src/b.txt is broken"]);
+    let lines = brief.lines().filter(|line| line.starts_with("looked at line")).count();
+    assert!(lines < 150, "the output is cut: {lines} lines of it are in the brief");
+    assert_eq!(landed(&world, &run, "src/b.txt"), "good");
+}
+
+#[test]
+fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
+    let world = project("[verify]\ncommands = []");
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["build#1/verify#1 cannot prove it", "Nothing proves that it works"]);
+    let run = world.latest();
+    let before = world.records(&run);
+    for wrong in [
+        vec!["answer", &run, "Q1", "approve"],
+        vec!["answer", &run, "Q1", "approve", "verify"],
+        vec!["answer", &run, "Q1", "waive"],
+        vec!["answer", &run, "Q1", "waive", "land", "why not"],
+    ] {
+        has(&world.refused(&wrong), &["error: ", "next: "]);
+    }
+    assert_eq!(world.records(&run), before);
+    assert_eq!(count(&world, &run, "landed"), 0);
+    world.ok(&["answer", &run, "Q1", "waive", "verify", "it", "is", "only", "text"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    let log = world.ok(&["log", &run]);
+    has(
+        &log,
+        &[
+            "ada answered Q1 with waive: it is only text",
+            "verify waived by the answer to Q1",
+            "build landed as",
+        ],
+    );
+    assert!(!log.contains("verify#1 passed"), "unverified is never passed: {log}");
+}
+
+#[test]
+fn a_commit_hook_that_refuses_sends_back_with_what_it_said() {
+    let world = project(CHECKED);
+    hook(&world, "if grep -rq forbidden src; then echo \"no forbidden words, please\"; exit 1; fi");
+    world.scenario(
+        "[[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"forbidden\\n\" }\n\
+         [[play]]\nfiles = { \"src/b.txt\" = \"allowed\\n\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    has(&said.out, &["build#1/changes#1 wants changes", "the commit hook `pre-commit` refuses it"]);
+    has(
+        &world.brief(&run, "build#2"),
+        &["git commit (hook pre-commit)", "no forbidden words, please"],
+    );
+    assert_eq!(landed(&world, &run, "src/b.txt"), "allowed");
+}
+
+#[test]
+fn what_a_commit_hook_formats_is_what_is_judged_and_lands() {
+    let world = project(CHECKED);
+    // Broken until it is formatted: the check sees what the hook made of it.
+    hook(&world, "sed -i 's/broken/mended/' src/b.txt && git add src/b.txt");
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    assert_eq!(landed(&world, &run, "src/b.txt"), "mended");
+    has(&notes(&world, &run), &["the commit hooks changed src/b.txt"]);
+    assert_eq!(world.agents_started(&run), 1, "nobody was sent back");
+    let branch = format!("forge/{run}");
+    assert_eq!(world.git(&["rev-list", "--count", &format!("main..{branch}")]), "1");
+}
+
+#[test]
+fn changes_outside_of_what_an_item_declared_send_back() {
+    let world = project(CHECKED);
+    world.flow(
+        "items",
+        "[[stage]]\nname = \"plan\"\nagent = \"planner\"\nlist = \"tasks\"\n\
+         [[stage]]\nname = \"build\"\neach = \"tasks\"\n\
+         [[stage.stage]]\nname = \"make\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n",
+    );
+    world.scenario(
+        "[[play]]\nrole = \"planner\"\nresult = { lists = { tasks = [{ id = \"T1\", title = \"b\", writes = [\"src/b.txt\"] }] } }\n\
+         [[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"b\\n\", \"src/c.txt\" = \"c\\n\" }\n\
+         [[play]]\nrun = \"rm src/c.txt\"\n",
+    );
+    let said = world.run("items", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let what = "`src/c.txt` is outside what T1 may change (src/b.txt)";
+    has(&said.out, &["build.T1/make sent back by changes", what]);
+    has(&world.brief(&run, "build.T1/make#2"), &[what, "It may change: `src/b.txt`"]);
+    assert_eq!(landed(&world, &run, "src/b.txt"), "b");
+    let there = world.git(&["ls-tree", "-r", "--name-only", &format!("forge/{run}")]);
+    assert!(!there.contains("src/c.txt"), "{there}");
+}
+
+#[test]
+fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
+    let world = project(CHECKED);
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    let weak = settings.replace("sh check.sh", "true");
+    world.scenario(&format!(
+        "[[play]]\nattempt = 1\nfiles = {{ \"src/b.txt\" = \"broken\\n\", \"forge.toml\" = '''{weak}''' }}\n\
+         [[play]]\nattempt = 2\nfiles = {{ \"forge.toml\" = '''{settings}''' }}\n\
+         [[play]]\nfiles = {{ \"src/b.txt\" = \"good\\n\" }}\n"
+    ));
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    has(
+        &said.out,
+        &["build sent back by changes", "build#2/verify#1 wants changes (`sh check.sh` red"],
+    );
+    has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
+    assert_eq!(landed(&world, &run, "forge.toml"), settings.trim());
+    assert!(!said.out.contains("`true`"), "{said}");
+}
+
+#[test]
+fn changed_guards_need_the_word_of_a_person() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nfiles = { \"tests/a_test.sh\" = \"true\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(
+        &said.out,
+        &["Do you agree to these changes?", "`tests/a_test.sh` (test)", "approve", "revise"],
+    );
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "revise", "leave the test alone"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, WAITS, "it did it again: {said}");
+    has(&world.brief(&run, "build#2"), &["> leave the test alone"]);
+    assert_eq!(count(&world, &run, "landed"), 0);
+    world.ok(&["answer", &run, "Q2", "approve", "it was useless"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&world.ok(&["log", &run]), &["ada answered Q2 with approve: it was useless"]);
+    assert_eq!(landed(&world, &run, "tests/a_test.sh"), "true");
+}
+
+#[test]
+fn new_tests_need_nobody() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nfiles = { \"tests/b_test.sh\" = \"true\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["build#1/guarded#1 passed, noting", "`tests/b_test.sh` (test) is new"]);
+}
+
+#[test]
+fn what_a_reader_changes_is_discarded_and_noted() {
+    let world = project(CHECKED);
+    world.flow(
+        "read",
+        "[[stage]]\nname = \"read\"\nagent = \"reader\"\n\
+         [[stage]]\nname = \"look\"\ncommand = \"cat src/a.txt; ls src > $HOME/seen; grep -q one src/a.txt\"\n",
+    );
+    world.scenario("[[play]]\nrun = \"rm -f src/a.txt; echo mine > src/a.txt; echo new > src/new.txt; git commit -qam mine\"\n");
+    let said = world.run("read", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let notes = notes(&world, &run);
+    has(
+        &notes,
+        &["it changed code, which its role does not; discarded: ", "src/a.txt", "src/new.txt"],
+    );
+    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "a.txt\n");
+    assert_eq!(count(&world, &run, "landed"), 0);
+    let branches = world.git(&["branch", "--list", "forge/*"]);
+    assert_eq!(branches, "", "a run that lands nothing has no branch");
+}
+
+#[test]
+fn commits_that_an_agent_made_itself_are_folded_into_one() {
+    let world = project(CHECKED);
+    world.git(&["config", "user.name", "Ada"]);
+    world.git(&["config", "user.email", "ada@example.org"]);
+    world.scenario(
+        "[[play]]\nrun = \"echo b > src/b.txt; git add .; git commit -qm one; echo c > src/c.txt; git add .; git commit -qm two\"\n\
+         result = { summary = \"did it\", commit = \"Add b and c\\n\\nBoth.\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    has(&notes(&world, &run), &["2 commits of its own were folded in"]);
+    let branch = format!("forge/{run}");
+    let log = world.git(&["log", "--format=%an%n%B", &format!("main..{branch}")]);
+    has(
+        &log,
+        &["Ada", "Add b and c\n\nBoth.", &format!("Forge-Run: {run}"), "Forge-Call: build#1"],
+    );
+    assert_eq!(world.git(&["rev-list", "--count", &format!("main..{branch}")]), "1");
+    assert_eq!(landed(&world, &run, "src/c.txt"), "c");
+}
+
+#[test]
+fn an_agent_that_changes_nothing_lands_nothing_new() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nresult = { summary = \"all done, believe me\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let head = world.git(&["rev-parse", &format!("refs/forge/{run}/base")]);
+    let landed = world.facts(&run).into_iter().find_map(|fact| fact.get("landed").cloned());
+    assert_eq!(landed.unwrap()["head"], head);
+}
+
+/// Where set-up was made, one line each.
+fn set_up(world: &World) -> Vec<String> {
+    let text = fs::read_to_string(world.beside("set-up")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn set_up_is_made_once_in_a_checkout_and_again_when_its_inputs_change() {
+    let world = project(&format!(
+        "{CHECKED}\n[workspace]\nsetup = [\"pwd >> $HOME/set-up\"]\nsetup_inputs = [\"needs.txt\"]"
+    ));
+    world.scenario(
+        "[[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n\
+         [[play]]\nattempt = 2\nfiles = { \"src/c.txt\" = \"c\\n\" }\n\
+         [[play]]\nfiles = { \"needs.txt\" = \"more\\n\", \"src/b.txt\" = \"good\\n\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let work = world.work(&world.latest());
+    let n = set_up(&world).iter().filter(|place| Path::new(place) == work).count();
+    assert_eq!(n, 2, "three attempts, and other needs at the third: {:#?}", set_up(&world));
+}
+
+#[test]
+fn a_set_up_that_fails_is_nobodys_work_and_says_why() {
+    let world = project(&format!("{CHECKED}\n[workspace]\nsetup = [\"echo no network; exit 3\"]"));
+    world.scenario("[[play]]\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["the set-up `echo no network; exit 3` failed", "retry"]);
+    assert_eq!(world.agents_started(&world.latest()), 0);
+}
+
+#[test]
+fn files_outside_of_git_are_copied_and_caches_are_kept_between_proofs() {
+    let world = project(
+        "[verify]\ncommands = [\"test -s .env && mkdir -p out && echo proof >> out/log && cp out/log $HOME/log && sh check.sh\"]\nfinal = \"cached\"\n\
+         [workspace]\ncopy = [\".env\"]\ncache = [\"out\"]",
+    );
+    world.write(".env", "SECRET=1\n");
+    world.scenario(
+        "[[play]]\nattempt = 1\nrun = \"test -s .env && echo broken > src/b.txt\"\n\
+         [[play]]\nfiles = { \"src/b.txt\" = \"good\\n\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let log = fs::read_to_string(world.beside("log")).unwrap();
+    assert!(log.lines().count() >= 2, "what one proof left, the next one finds: {log}");
+    let there = world.git(&["ls-tree", "-r", "--name-only", &format!("forge/{}", world.latest())]);
+    assert!(!there.contains(".env") && !there.contains("out/"), "neither lands: {there}");
+}
+
+#[test]
+fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"b\\n\" }\n");
+    world.commit();
+    world.approve("one");
+    let run = ["run", "--flow", "one", "do it"];
+    let as_it_is = || finish(&mut world.command_as_it_is(&run));
+    for (path, named) in [
+        ("forge.toml", "forge.toml is not committed"),
+        (".forge/flows/one.toml", "the flow `one` is not committed"),
+        (".forge/roles/worker.md", "the role `worker` is not committed"),
+    ] {
+        let text = fs::read_to_string(world.repo.join(path)).unwrap();
+        world.write(path, format!("{text}\n\n"));
+        let said = as_it_is();
+        assert_eq!(said.code, WRONG, "{path}: {said}");
+        has(&said.err, &["error: ", named, "next: commit it"]);
+        world.write(path, text);
+    }
+    world.flow("new", ONE);
+    let said = finish(&mut world.command_as_it_is(&["run", "--flow", "new", "do it"]));
+    has(&said.err, &["the flow `new` is not committed", "next: commit it"]);
+    assert!(world.is_untouched());
+    // What belongs to nobody's settings may be as it is.
+    world.write("src/a.txt", "being edited\n");
+    let said = as_it_is();
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(landed(&world, &world.latest(), "src/a.txt"), "one");
+    assert_eq!(world.git(&["status", "--porcelain", "src"]), "M src/a.txt");
+}
+
+#[test]
+fn commands_that_nobody_allowed_are_shown_and_start_nothing() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"b\\n\" }\n");
+    world.commit();
+    let run = ["run", "--flow", "one", "do it"];
+    let said = finish(&mut world.command_as_it_is(&run));
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["sh check.sh", "next: forge config approve --flow one"]);
+    assert!(world.is_untouched());
+    world.approve("one");
+    assert_eq!(finish(&mut world.command_as_it_is(&run)).code, DONE);
+    // Other commands are asked about anew.
+    world.write(
+        "forge.toml",
+        fs::read_to_string(world.repo.join("forge.toml"))
+            .unwrap()
+            .replace("sh check.sh", "sh ./check.sh"),
+    );
+    world.commit();
+    let said = finish(&mut world.command_as_it_is(&run));
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["sh ./check.sh"]);
+    assert_eq!(world.ids().len(), 1);
+}

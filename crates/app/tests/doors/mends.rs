@@ -1,0 +1,202 @@
+//! What a person does by hand and looks at afterwards: `demo`, `show`, `edit`, `rewind`, `init`.
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+use crate::{
+    reads::fits,
+    world::{DONE, FORGE, Said, WAITS, World, finish},
+};
+
+/// The demo in a folder of its own, beside the repository of the world.
+fn demo(world: &World) -> (std::path::PathBuf, Said) {
+    let dir = world.beside("demo");
+    let said = world.forge(&["demo", "--dir", dir.to_str().unwrap()]);
+    (dir, said)
+}
+
+fn in_folder(world: &World, dir: &std::path::Path, args: &[&str]) -> Said {
+    let mut command = Command::new(FORGE);
+    world.surround(&mut command);
+    finish(command.args(args).current_dir(dir))
+}
+
+#[test]
+fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_folder() {
+    let world = World::new();
+    let (dir, said) = demo(&world);
+    assert_eq!(said.code, DONE, "{said}");
+    for line in [
+        "build.T1/implement sent back by verify",
+        "build.T2/implement sent back by review",
+        "build.T2/implement#1 started",
+        "build.T3/implement#1 started",
+        "verified: Forge ran these on exactly this code",
+        "no model is asked",
+        "forge init",
+    ] {
+        assert!(said.out.contains(line), "{line}: {said}");
+    }
+    let state = world.beside(".local/state/forge");
+    assert!(!state.exists(), "all of it is in the folder: {}", state.display());
+    let shown = in_folder(&world, &dir, &["show", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    fits(schemars::schema_for!(forge_core::view::ResultView), &shown);
+    assert_eq!(shown["proof"], "verified");
+    assert_eq!(shown["landed"].as_array().unwrap().len(), 3);
+    // The branch really holds what the tests ask for.
+    let branch = shown["branch"].as_str().unwrap();
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        world.surround(&mut command);
+        let output = command.arg("-C").arg(&dir).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(git(&["status", "--porcelain"]), "");
+    git(&["checkout", "--quiet", branch]);
+    let tests = Command::new("sh").arg("test.sh").current_dir(&dir).output().unwrap();
+    assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
+}
+
+#[test]
+fn the_scenario_of_the_demo_runs_with_plain_forge_run() {
+    let world = World::new();
+    let (dir, _) = demo(&world);
+    let approved = in_folder(&world, &dir, &["config", "approve", "--flow", "change"]);
+    assert_eq!(approved.code, DONE, "{approved}");
+    let said = in_folder(&world, &dir, &["run", "--flow", "change", "--auto", "the same again"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(said.out.contains("build.T2/implement sent back by review"), "{said}");
+}
+
+#[test]
+fn the_demo_refuses_a_folder_that_is_not_empty() {
+    let world = World::new();
+    fs::create_dir(world.beside("full")).unwrap();
+    fs::write(world.beside("full/mine"), "mine").unwrap();
+    let refused = world.refused(&["demo", "--dir", world.beside("full").to_str().unwrap()]);
+    assert!(refused.contains("is not empty"), "{refused}");
+    assert_eq!(fs::read_to_string(world.beside("full/mine")).unwrap(), "mine");
+}
+
+#[test]
+fn without_a_folder_the_demo_leaves_nothing_behind() {
+    let world = World::new();
+    let temporary = world.beside("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = Command::new(FORGE);
+    world.surround(&mut command);
+    let said = finish(command.arg("demo").env("TMPDIR", &temporary).current_dir(&world.repo));
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+/// A run of the shipped flow that waits at its checkpoint, with a draft in it.
+fn waiting(world: &World) -> String {
+    world.scenario(crate::world::CONTENT);
+    let said = world.run("draft", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    world.latest()
+}
+
+#[test]
+fn an_artifact_is_shown_as_it_is() {
+    let world = World::new();
+    let run = waiting(&world);
+    assert_eq!(world.ok(&["show", &run, "draft.md"]), "# A draft\n");
+    let refused = world.refused(&["show", &run, "design.md"]);
+    assert!(refused.contains("there is: draft.md, review.md"), "{refused}");
+}
+
+#[test]
+fn an_artifact_that_a_person_changed_is_looked_at_again_and_kept_with_name_and_reason() {
+    let world = World::new();
+    let run = waiting(&world);
+    let new = world.beside("new.md");
+    fs::write(&new, "# Mine\n").unwrap();
+    let new = new.to_str().unwrap();
+    let said = world.ok(&["edit", &run, "draft.md", "--file", new, "--why", "the title is wrong"]);
+    assert!(said.contains("forge resume"), "{said}");
+    assert_eq!(world.ok(&["show", &run, "draft.md"]), "# Mine\n");
+    let resumed = world.forge(&["resume", &run]);
+    assert_eq!(resumed.code, WAITS, "its gates look again, and the person is asked: {resumed}");
+    let story = world.story(&run).join("\n");
+    assert!(
+        story.contains("ada changed `draft.md` by hand as write#2: the title is wrong"),
+        "{story}"
+    );
+    assert!(story.contains("write#2/review#1 passed"), "{story}");
+    let brief = fs::read_to_string(world.attempt(&run, "write#2/review#1").join("inbox/draft.md"));
+    assert_eq!(brief.unwrap(), "# Mine\n", "the reviewer reads what the person wrote");
+}
+
+#[test]
+fn changing_by_hand_needs_a_reason_a_change_and_a_run_that_is_not_over() {
+    let world = World::new();
+    let run = waiting(&world);
+    let same = world.beside("same.md");
+    fs::write(&same, "# A draft\n").unwrap();
+    let same = same.to_str().unwrap();
+    let refused = world.refused(&["edit", &run, "draft.md", "--file", same]);
+    assert!(refused.contains("needs a reason"), "{refused}");
+    let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);
+    assert!(refused.contains("nothing is changed"), "{refused}");
+    let refused = world.refused(&["edit", &run, "draft.md", "--why", "x"]);
+    assert!(refused.contains("there is no editor here"), "{refused}");
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    fs::write(same, "other").unwrap();
+    let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);
+    assert!(refused.contains("the run is done"), "{refused}");
+}
+
+#[test]
+fn a_rewound_run_shares_the_facts_up_to_the_stage_and_leaves_the_other_as_it_was() {
+    let world = World::new();
+    let run = waiting(&world);
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    let before = world.records(&run);
+    let said = world.forge(&["rewind", &run, "write"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(world.records(&run), before, "the old run is as it was");
+    let new = world.latest();
+    assert_ne!(new, run);
+    let story = world.story(&new).join("\n");
+    assert!(story.contains(&format!("ada rewound {run} to write")), "{story}");
+    assert!(story.contains("write#1 started"), "{story}");
+    let refused = world.refused(&["rewind", &run, "nowhere"]);
+    assert!(refused.contains("it began: write"), "{refused}");
+}
+
+#[test]
+fn init_finds_the_checks_tries_them_and_writes_what_a_run_then_uses() {
+    let world = World::new();
+    world.write("test.sh", "#!/bin/sh\necho checking\nexit 3\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "a check that is red"]);
+    let said = world.forge(&["init"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(said.err.contains("RED    check `sh test.sh`"), "{said}");
+    assert!(said.err.contains("checking"), "what it said is shown: {said}");
+    assert!(said.out.contains("git add forge.toml"), "{said}");
+    let text = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    assert!(text.contains("\"sh test.sh\""), "{text}");
+    assert!(text.contains("#   RED after"), "{text}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml");
+    let explained = world.ok(&["config", "explain", "verify.commands"]);
+    assert!(explained.contains("forge.toml:"), "{explained}");
+    let refused = world.refused(&["init"]);
+    assert!(refused.contains("there is a forge.toml already"), "{refused}");
+}
+
+#[test]
+fn init_says_so_where_it_finds_nothing_and_writes_nothing_on_a_dry_run() {
+    let world = World::new();
+    let said = world.forge(&["init", "--dry-run"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(said.out.contains("None were found"), "{said}");
+    assert!(!world.repo.join("forge.toml").exists());
+    let said = world.forge(&["init", "--no-try"]);
+    assert!(said.out.contains("no checks were found"), "{said}");
+}

@@ -1,0 +1,81 @@
+//! Who belongs to a world, read from `/proc`, and how they are killed.
+//!
+//! Everybody who works for a run knows the folder of its world: as the home in the environment, as
+//! the working directory, or as an argument. So drivers, keepers, launchers, agents, the bench, git
+//! and whatever they started are found alike. Who only waits to be reaped is nobody.
+
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// By then, whoever is to go is gone.
+const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
+/// Between two looks at who is there.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Kills a process. Somebody who is gone already hears nothing.
+pub(crate) fn kill(pid: i32) -> bool {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).is_ok()
+}
+
+/// Kills everybody in a world, until nobody is there. Says how many there were.
+pub(crate) fn kill_everybody(folder: &Path) -> usize {
+    let end = Instant::now() + LEAVING_TIME_MAX;
+    let mut killed = 0;
+    loop {
+        let alive = everybody(folder);
+        if alive.is_empty() {
+            return killed;
+        }
+        assert!(Instant::now() < end, "these do not die: {alive:?}");
+        killed += alive.iter().filter(|(pid, _)| kill(*pid)).count();
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Fails if anybody is left. A keeper that came too late for its claim may need a moment to go.
+pub(crate) fn nobody_is_left(folder: &Path) {
+    let end = Instant::now() + LEAVING_TIME_MAX;
+    loop {
+        let left = everybody(folder);
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < end, "these are left: {left:?}");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Everybody in a world, with their command lines.
+fn everybody(folder: &Path) -> Vec<(i32, String)> {
+    let mark = folder.as_os_str().as_encoded_bytes();
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let own = std::process::id().cast_signed();
+    pids.filter(|pid| *pid != own && is_alive(*pid) && knows(*pid, mark))
+        .map(|pid| (pid, command_line(pid)))
+        .collect()
+}
+
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+fn knows(pid: i32, mark: &[u8]) -> bool {
+    let has = |bytes: &[u8]| bytes.windows(mark.len()).any(|part| part == mark);
+    let file = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let dir = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+    has(dir.as_os_str().as_encoded_bytes()) || has(&file("environ")) || has(&file("cmdline"))
+}
+
+fn command_line(pid: i32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
+}

@@ -1,0 +1,193 @@
+//! A tree with the files of a commit, its submodules included.
+//!
+//! Submodules are checkouts of their own, below the one that has them; the outermost comes first.
+//!
+//! Invariant: files are written by the attributes of the commit, whatever somebody left in the tree.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    checkout::{Checkout, Folders, HexOf},
+    disk::{self, Real, Survey},
+    failure::{Failure, Trying as _},
+    git::GitError,
+    listing::{Entry, Listing},
+    name::below,
+    order::Access,
+    submodules::DEPTH_MAX,
+};
+
+/// Nobody may write.
+const WRITE_BITS: u32 = 0o222;
+/// The owner may read.
+const OWNER_READ: u32 = 0o400;
+/// The owner may write.
+const OWNER_WRITE: u32 = 0o200;
+
+/// A checkout with the commit or tree it is meant to have.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    /// The checkout.
+    pub(crate) checkout: Checkout,
+    /// The commit or tree.
+    pub(crate) at: String,
+    /// Everything in it.
+    pub(crate) listing: Listing,
+    /// Where it lies, relative to the outermost tree.
+    pub(crate) path: Vec<u8>,
+}
+
+impl Filled {
+    /// The outermost checkout.
+    pub(crate) fn outermost(checkout: Checkout, at: String) -> Result<Self, GitError> {
+        let listing = Listing::of(&checkout.owner.git_dir, &at)?;
+        Ok(Self { checkout, at, listing, path: Vec::new() })
+    }
+
+    /// Makes the tracked files exactly those of the commit or tree.
+    fn fill(&self, survey: &Survey, lock: &File) -> Result<(), Failure> {
+        let checkout = &self.checkout;
+        // Git would write files by the attributes that somebody left beside them.
+        for path in &survey.attributes {
+            let Some(inside) = inside(path, &self.path) else { continue };
+            if self.listing.has_below(disk::parent(inside)) {
+                disk::remove(&below(&checkout.tree, inside))?;
+            }
+        }
+        // Git does not write a file again when only its attributes or the settings changed.
+        let note = checkout.git_dir.join("written-by");
+        let how = self.how_files_are_written()?;
+        if disk::read(&note)?.as_ref() != Some(&how) {
+            disk::remove(&note)?;
+            disk::remove(&checkout.index())?;
+        }
+        let fill = || {
+            let git = checkout.git().holding(lock)?.args(["read-tree", "--reset", "-u"]);
+            git.arg(&self.at).run()
+        };
+        if fill().is_err() {
+            // An index that cannot be read is worth nothing: without one, all files are written.
+            disk::remove(&checkout.index())?;
+            fill()?;
+        }
+        disk::write(&note, &how)
+    }
+
+    /// Two fills that give the same here write the same object as the same bytes.
+    fn how_files_are_written(&self) -> Result<Vec<u8>, Failure> {
+        let mut sum = Sha256::new();
+        for entry in self.listing.attributes() {
+            sum.update([entry.object.as_bytes(), b" ", &entry.name, b"\0"].concat());
+        }
+        for name in ["config", "info/attributes"] {
+            let content = disk::read(&self.checkout.git_dir.join(name))?;
+            sum.update(Sha256::digest(content.unwrap_or_default()));
+        }
+        Ok(format!("{:x}\n", HexOf(&sum.finalize())).into_bytes())
+    }
+
+    /// Gives the tracked files their write bits, or takes them away. Nothing else is touched.
+    pub(crate) fn set_access(&self, access: Access) -> Result<(), Failure> {
+        let tree = &self.checkout.tree;
+        let mut real = Real::below(tree);
+        let mut has_changed = false;
+        for Entry { name: path, .. } in &self.listing.entries {
+            let Some(metadata) = real.file(path)?.filter(fs::Metadata::is_file) else { continue };
+            let mode = metadata.permissions().mode();
+            let wanted = match access {
+                Access::Read => (mode | OWNER_READ) & !WRITE_BITS,
+                Access::Write => mode | OWNER_READ | OWNER_WRITE,
+            };
+            if mode != wanted {
+                let file = below(tree, path);
+                fs::set_permissions(&file, Permissions::from_mode(wanted))
+                    .trying("change the rights of", &file)?;
+                has_changed = true;
+            }
+        }
+        if has_changed {
+            self.checkout.refresh()?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills a checkout and, below it, all its submodules.
+pub(crate) fn fill_all(
+    outermost: Filled,
+    survey: &Survey,
+    lock: &File,
+) -> Result<Vec<Filled>, Failure> {
+    outermost.fill(survey, lock)?;
+    all_below(outermost, Folders::Make, |inner| {
+        inner.checkout.prepare(&[])?;
+        inner.fill(survey, lock)
+    })
+}
+
+/// A checkout and all its submodules, each after it was given to `visit`; the outermost is not.
+pub(crate) fn all_below(
+    outermost: Filled,
+    folders: Folders,
+    visit: impl Fn(&Filled) -> Result<(), Failure>,
+) -> Result<Vec<Filled>, Failure> {
+    let mut all = vec![outermost];
+    let mut from = 0;
+    for _ in 0..DEPTH_MAX {
+        let level = from..all.len();
+        from = all.len();
+        for number in level {
+            let outer = &all[number];
+            let path = outer.path.clone();
+            let inner = outer.checkout.submodules(&outer.at, &outer.listing, folders)?;
+            for (inside, at, checkout) in inner {
+                let listing = Listing::of(&checkout.owner.git_dir, &at)?;
+                let filled = Filled { checkout, at, listing, path: disk::joined(&path, &inside) };
+                visit(&filled)?;
+                all.push(filled);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Removes everything in a tree that is not tracked, but for some folders.
+pub(crate) fn remove_all_but(all: &[Filled], tree: &Path, kept: &[Vec<u8>]) -> Result<(), Failure> {
+    let mut files = HashSet::new();
+    let mut folders = HashSet::new();
+    for filled in all {
+        files.insert(disk::joined(&filled.path, b".git"));
+        let tracked = filled.listing.entries.iter();
+        files.extend(tracked.map(|entry| disk::joined(&filled.path, &entry.name)));
+    }
+    for path in files.iter().chain(kept) {
+        let mut folder = disk::parent(path);
+        while folders.insert(folder.to_vec()) {
+            folder = disk::parent(folder);
+        }
+    }
+    let mut open: Vec<Vec<u8>> = vec![Vec::new()];
+    while let Some(folder) = open.pop() {
+        for (name, kind) in disk::entries(&below(tree, &folder))? {
+            let path = disk::joined(&folder, &name);
+            if folders.contains(&path) && kind.is_dir() {
+                open.push(path);
+            } else if !(files.contains(&path) || kept.contains(&path) && kind.is_dir()) {
+                disk::remove(&below(tree, &path))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A path as one below a folder sees it.
+fn inside<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
+    if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix(b"/") }
+}
