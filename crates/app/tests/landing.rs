@@ -66,7 +66,10 @@ fn whatever_is_wrong_with_an_item_sends_it_back_once_and_says_why() {
     assert_eq!(sent_back, expected.map(|(unit, by)| (unit, by.to_owned())));
     let brief = |unit: &str| undisturbed.briefs[&format!("{unit}/implement#2")].as_str();
     has(brief("build.code"), &["`sh test.sh` failed", "not ok 1 - something is broken"]);
-    has(brief("build.refused"), &["`pre-commit` refuses it", "FIXME is not for commits"]);
+    has(
+        brief("build.refused"),
+        &["`pre-commit` refuses it", "what is unfinished is not committed"],
+    );
     has(brief("build.stray"), &["`STRAY.md` is outside what stray may change"]);
     has(brief("build.wide"), &["it must be the second"]);
     has(brief("build.upper"), &["not ok 2 - the port 8080 is used twice"]);
@@ -80,7 +83,7 @@ fn items_are_open_together_only_where_paths_and_dependencies_allow_it() {
     let mut landed: Vec<&str> = Vec::new();
     let (mut most, mut shared) = (0, false);
     for fact in &undisturbed().facts {
-        let unit_of = |name: &Value| name.as_str().and_then(|name| unit(name));
+        let unit_of = |name: &Value| name.as_str().and_then(unit);
         if let Some(unit) = unit_of(&fact["attempt_started"]["attempt"])
             && !open.contains(&unit)
         {

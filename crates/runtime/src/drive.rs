@@ -451,7 +451,9 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
 /// Folds records that are read already.
 pub(crate) fn fold_facts(records: &[event::Record]) -> Run {
     let mut run = Run::new();
-    records.iter().for_each(|record| run.take(record));
+    for record in records {
+        run.take(record);
+    }
     run
 }
 

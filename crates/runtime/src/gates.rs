@@ -20,14 +20,14 @@ use forge_core::{
     Report, Run,
     event::{Receipt, Ruling},
     flow::BuiltIn,
-    id::{CallId, JudgementId, Scope},
+    id::{CallId, JudgementId, UnitId},
     money::Spent,
     verdict::{Finding, Proof, Severity, Verdict},
 };
 use forge_workspace::{GitError, Repository};
 
 use crate::{
-    place::commit_of,
+    place::{commit_of, scope_of},
     steps::{Halt, Plan},
 };
 
@@ -85,9 +85,9 @@ pub(crate) struct Span {
     pub to: String,
 }
 
-/// The change of a scope that is to be judged.
-pub(crate) fn span(repository: &Repository, run: &Run, scope: &Scope) -> Result<Span, GitError> {
-    let to = commit_of(run, scope);
+/// The change that a look at a unit is about: that of the scope whose checkout it works in.
+pub(crate) fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, GitError> {
+    let to = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base");
     // What landed is the change of the whole run.
     let from = if to == head {
@@ -96,6 +96,11 @@ pub(crate) fn span(repository: &Repository, run: &Run, scope: &Scope) -> Result<
         repository.merge_base(head, &to)?
     };
     Ok(Span { from, to })
+}
+
+/// The commit that a look at a unit is about.
+fn judged_commit(run: &Run, unit: &UnitId) -> String {
+    commit_of(run, &scope_of(run, unit))
 }
 
 /// The receipt of a look at a commit. A scope that made none of its own stands for none.

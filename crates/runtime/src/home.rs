@@ -14,7 +14,7 @@ use forge_core::Time;
 use forge_workspace::Repository;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Trouble, settings::Frozen};
+use crate::{Trouble, journal::hex, settings::Frozen};
 
 /// The most characters of a request that become part of a run's id.
 const SLUG_CHARS_MAX: usize = 40;
@@ -60,7 +60,7 @@ impl Home {
         }
         let path = &self.repository.common_dir;
         let sum = Sha256::digest(path.as_os_str().as_encoded_bytes());
-        let sum: String = sum.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let sum = hex(&sum[..4]);
         let top = self.repository.top.as_deref().unwrap_or(path);
         let name = slug(&top.file_name().unwrap_or_default().to_string_lossy());
         Ok(state_dir()?.join(format!("{name}-{sum}")).join(run))

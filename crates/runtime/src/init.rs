@@ -12,7 +12,7 @@ use std::{
 
 use forge_agents::{AttemptFolder, Limits, Spec, Standing, Stdout, look, start_keeper};
 use forge_core::event::Colour;
-use forge_workspace::{Access, Bench, Files, Made, Open, Order, perform};
+use forge_workspace::{Access, Bench, Files, Made, Open, Opened, Order, perform};
 
 use crate::{
     Trouble,
@@ -123,15 +123,14 @@ impl Doors {
             cache: project.cache.clone(),
             setup_inputs: project.setup_inputs.clone(),
         });
-        let tree = match perform(&order)? {
-            Made::Opened(opened) => opened.tree,
-            other => unreachable!("the bench was asked to open a checkout and did {other:?}"),
+        let Made::Opened(Opened { tree, .. }) = perform(&order)? else {
+            unreachable!("the bench opens what it is asked to open")
         };
         let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
         for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
             let folder = dir.join(format!("{number:04}"));
-            let one = self.try_one(&folder, &found.command, purpose, &tree)?;
+            let one = try_one(&folder, &found.command, purpose, &tree)?;
             let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
             tell(one);
             if is_over {
@@ -139,54 +138,6 @@ impl Doors {
             }
         }
         Ok(())
-    }
-
-    fn try_one(
-        &self,
-        folder: &Path,
-        command: &str,
-        purpose: Purpose,
-        tree: &Path,
-    ) -> Result<Tried, Trouble> {
-        let frozen = Settings::default().freeze(crate::settings::Agent::Nobody);
-        let spec = Spec {
-            forge: forge_agents::folder::FORMAT,
-            call: format!("init: {command}"),
-            argv: shell(command.to_owned()),
-            dir: tree.to_owned(),
-            stdin: None,
-            stdout: Stdout::Pipe,
-            limits: Limits {
-                wall_ms: frozen.verify.timeout_ms,
-                silence_ms: 0,
-                output_bytes: frozen.verify.output_bytes,
-            },
-            secrets: Vec::new(),
-            grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
-        };
-        let trouble = |error: std::io::Error| Trouble::file(folder, &error);
-        let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
-        let program = std::env::current_exe().map_err(trouble)?;
-        let env: Vec<(OsString, OsString)> = command_environment();
-        let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
-        keeper.wait().map_err(trouble)?;
-        let Standing::Ended(ending) = look(&made).map_err(trouble)? else {
-            let what = format!("`{command}` was tried, and nobody can say how it ended");
-            return Err(Trouble::surroundings(what, "forge init"));
-        };
-        let (colour, output) = match command_end(&made, &ending) {
-            CommandEnd::Success => (Colour::Green, String::new()),
-            CommandEnd::Interrupted => {
-                return Err(Trouble::usage("interrupted; nothing was written", "forge init"));
-            }
-            CommandEnd::Failure { .. } => {
-                let output = crate::intake::tail(&made, 1024 * 1024).map_err(trouble)?;
-                (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
-            }
-            CommandEnd::Fault { what, .. } => (Colour::Red, what),
-        };
-        let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-        Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output })
     }
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.
@@ -207,6 +158,49 @@ impl Doors {
         }
         Ok(path)
     }
+}
+
+/// Tries one command under a keeper.
+fn try_one(folder: &Path, command: &str, purpose: Purpose, tree: &Path) -> Result<Tried, Trouble> {
+    let frozen = Settings::default().freeze(crate::settings::Agent::Nobody);
+    let spec = Spec {
+        forge: forge_agents::folder::FORMAT,
+        call: format!("init: {command}"),
+        argv: shell(command.to_owned()),
+        dir: tree.to_owned(),
+        stdin: None,
+        stdout: Stdout::Pipe,
+        limits: Limits {
+            wall_ms: frozen.verify.timeout_ms,
+            silence_ms: 0,
+            output_bytes: frozen.verify.output_bytes,
+        },
+        secrets: Vec::new(),
+        grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
+    };
+    let trouble = |error: std::io::Error| Trouble::file(folder, &error);
+    let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
+    let program = std::env::current_exe().map_err(trouble)?;
+    let env: Vec<(OsString, OsString)> = command_environment();
+    let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
+    keeper.wait().map_err(trouble)?;
+    let Standing::Ended(ending) = look(&made).map_err(trouble)? else {
+        let what = format!("`{command}` was tried, and nobody can say how it ended");
+        return Err(Trouble::surroundings(what, "forge init"));
+    };
+    let (colour, output) = match command_end(&made, &ending) {
+        CommandEnd::Success => (Colour::Green, String::new()),
+        CommandEnd::Interrupted => {
+            return Err(Trouble::usage("interrupted; nothing was written", "forge init"));
+        }
+        CommandEnd::Failure { .. } => {
+            let output = crate::intake::tail(&made, 1024 * 1024).map_err(trouble)?;
+            (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
+        }
+        CommandEnd::Fault { what, .. } => (Colour::Red, what),
+    };
+    let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+    Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output })
 }
 
 /// The settings of a project, with what is to be known about each of them.

@@ -101,7 +101,7 @@ impl Doors {
     /// The checkout of a unit, where a person may change the code.
     pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Trouble> {
         let (run, _) = self.fold(id)?;
-        self.known_unit(&run, id, unit)?;
+        known_unit(&run, id, unit)?;
         let frozen = self.frozen(&run)?;
         let scope = scope_of(&run, unit);
         let tree = bench_of(&self.home, &frozen, id, &scope)?.dir.join("tree");
@@ -118,7 +118,7 @@ impl Doors {
     pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Trouble> {
         refuse_agents()?;
         let (run, _) = self.fold(id)?;
-        self.known_unit(&run, id, unit)?;
+        known_unit(&run, id, unit)?;
         if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
             return Err(Trouble::usage(
                 format!("somebody works in the checkout of `{unit}` just now"),
@@ -136,9 +136,8 @@ impl Doors {
             when_ms: now(),
             pin: format!("refs/forge/{id}/edits/{}", now()),
         });
-        let made = match perform(&order)? {
-            Made::Committed(made) => made,
-            other => unreachable!("the bench was asked to commit and did {other:?}"),
+        let Made::Committed(made) = perform(&order)? else {
+            unreachable!("the bench was asked to commit")
         };
         if made.commit == from {
             return Err(Trouble::usage(
@@ -149,14 +148,6 @@ impl Doors {
         let edit = Edit::Code { commit: made.commit, tree: made.tree };
         let (unit, why, by) = (unit.clone(), why.to_owned(), person());
         self.send(id, &Command::Edit { unit, edit, why, by })
-    }
-
-    fn known_unit(&self, run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
-        if run.is_started() && run.has(unit) {
-            return Ok(());
-        }
-        let what = format!("{id} has no unit `{unit}`");
-        Err(Trouble::usage(what, format!("forge status {id}")))
     }
 
     /// Starts a run that shares the facts of another one up to a unit, and drives it.
@@ -171,14 +162,14 @@ impl Doors {
         let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
             let (run, _) = self.fold(id)?;
-            let begun: Vec<String> = run
+            let tried: Vec<String> = run
                 .units()
                 .into_iter()
                 .filter(|(_, _, unit)| unit.attempt > 0)
                 .map(|(unit, _, _)| unit.to_string())
                 .collect();
             return Err(Trouble::usage(
-                format!("{id} never began `{unit}`; it began: {}", begun.join(", ")),
+                format!("{id} never began `{unit}`; it began: {}", tried.join(", ")),
                 format!("forge rewind {id} STAGE"),
             ));
         };
@@ -223,4 +214,12 @@ impl Doors {
         }
         Ok(())
     }
+}
+
+fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
+    if run.is_started() && run.has(unit) {
+        return Ok(());
+    }
+    let what = format!("{id} has no unit `{unit}`");
+    Err(Trouble::usage(what, format!("forge status {id}")))
 }

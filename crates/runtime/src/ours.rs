@@ -203,3 +203,78 @@ fn put_aside(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Trouble
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::Duty;
+
+    fn ours() -> (tempfile::TempDir, Ours) {
+        let home = tempfile::tempdir().unwrap();
+        let attempts = home.path().join("attempts");
+        fs::create_dir(&attempts).unwrap();
+        (home, Ours { attempts, known: RefCell::default() })
+    }
+
+    fn plant(folder: &Path) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("ending.json"), "{}").unwrap();
+    }
+
+    fn prepared(ours: &Ours, folder: &Path) {
+        let (line, dir) = (String::new(), PathBuf::new());
+        let limits = forge_agents::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
+        let what = What::Shell { line, dir, limits };
+        ours.prepared(&Step { folder: folder.to_owned(), what, duty: Duty::WhileWanted });
+    }
+
+    #[test]
+    fn what_lies_in_the_place_of_a_step_before_it_is_prepared_is_put_aside() {
+        let (_home, ours) = ours();
+        let step = ours.attempts.join("0001/steps/check-1");
+        assert_eq!(ours.sift(&step).ok(), Some(None), "nothing is there");
+        plant(&step);
+        fs::set_permissions(&step, Permissions::from_mode(0o000)).unwrap();
+        let aside = ours.sift(&step).ok().flatten().unwrap();
+        assert!(!step.exists());
+        assert_eq!(fs::read(aside.join("ending.json")).unwrap(), b"{}", "it is kept for people");
+        assert!(!ours.has_begun(&ours.attempts.join("0001")));
+        prepared(&ours, &step);
+        plant(&step);
+        assert_eq!(ours.sift(&step).ok(), Some(None), "now it is ours");
+        assert!(step.exists() && ours.has_begun(&ours.attempts.join("0001")));
+    }
+
+    #[test]
+    fn the_steps_of_a_call_stay_when_its_own_folder_is_sifted() {
+        let (_home, ours) = ours();
+        let call = ours.attempts.join("0001");
+        let step = call.join("steps/open");
+        prepared(&ours, &step);
+        plant(&step);
+        plant(&call);
+        assert!(ours.sift(&call).ok().flatten().is_some());
+        assert!(step.exists() && !call.join("ending.json").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_where_things_are_put_aside_leads_nowhere() {
+        let (home, ours) = ours();
+        let user = home.path().join("user");
+        fs::create_dir(&user).unwrap();
+        std::os::unix::fs::symlink(&user, ours.attempts.join(ASIDE)).unwrap();
+        let step = ours.attempts.join("0001/steps/check-1");
+        plant(&step);
+        assert!(ours.sift(&step).ok().flatten().is_some());
+        assert_eq!(fs::read_dir(&user).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn calls_that_are_over_are_forgotten() {
+        let (_home, ours) = ours();
+        let steps = ["0001/steps/open", "0002/steps/open"].map(|step| ours.attempts.join(step));
+        steps.iter().for_each(|step| prepared(&ours, step));
+        ours.forget_all_but(&BTreeSet::from([ours.attempts.join("0002")]));
+        assert_eq!(steps.map(|step| ours.knows(&step)), [false, true]);
+    }
+}

@@ -90,7 +90,9 @@ impl Shop<'_> {
             (Hand::Reads | Hand::Writes, Left::Left | Left::Committed) => Files::Exactly,
         };
         let at = commit_of(run, &place.scope);
-        let does_not_land = hand == Hand::Writes && unit.landings > 0;
+        // Only who can resolve conflicts gets them.
+        let does_not_land =
+            matches!(call, CallId::Attempt(_)) && hand == Hand::Writes && unit.landings > 0;
         let start = &run.law().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
         Open {

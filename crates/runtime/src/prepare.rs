@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -14,6 +15,7 @@ use forge_core::{
     id::CallId,
     reading::{self, Source},
 };
+use forge_workspace::Repository;
 
 use crate::{
     Trouble,
@@ -210,7 +212,7 @@ impl Shop<'_> {
         env.push(("TERM".into(), "dumb".into()));
         if self.checkouts.is_dir() {
             let path = self.checkouts.join("gitconfig");
-            let text = agent_git_config();
+            let text = agent_git_config(&self.home.repository);
             write(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
             env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
             env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
@@ -272,7 +274,7 @@ impl Shop<'_> {
             return Ok(None);
         }
         let repository = &self.home.repository;
-        let span = span(repository, run, &call.unit().scope)?;
+        let span = span(repository, run, call.unit())?;
         let changes = repository.changes(&span.from, &span.to)?;
         if changes.is_empty() {
             return Ok(None);
@@ -348,8 +350,10 @@ pub(crate) fn command_environment() -> Vec<(OsString, OsString)> {
 }
 
 /// The user's own git settings, without the right to use their passwords. `git config --global`
-/// of an agent writes here, and not into the user's file.
-fn agent_git_config() -> String {
+/// of an agent writes here, and not into the user's file. A push into the user's repository by its
+/// path ends at a helper that does not exist, also from a clone or a repository that the agent made
+/// itself. This stops accidents; a sandbox stops the rest.
+fn agent_git_config(repository: &Repository) -> String {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let user = user.or_else(|| home.as_ref().map(|home| home.join(".config")));
@@ -363,12 +367,17 @@ fn agent_git_config() -> String {
                 .collect()
         }
     };
+    let quoted = |path: &Path| path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     let mut text = String::new();
     for file in files {
-        let path = file.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-        text.push_str(&format!("[include]\n\tpath = \"{path}\"\n"));
+        let _ = write!(text, "[include]\n\tpath = \"{}\"\n", quoted(&file));
     }
-    text.push_str("[credential]\n\thelper =\n");
+    text.push_str("[credential]\n\thelper =\n[url \"forge-lands-the-work::\"]\n");
+    for path in [Some(&repository.common_dir), repository.top.as_ref()].into_iter().flatten() {
+        for prefix in ["", "file://"] {
+            let _ = writeln!(text, "\tpushInsteadOf = \"{prefix}{}\"", quoted(path));
+        }
+    }
     text
 }
 

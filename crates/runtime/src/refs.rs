@@ -44,8 +44,11 @@ pub(crate) fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>,
         branch: run.branch().map(str::to_owned),
     });
     let branch = run.branch().unwrap_or_default();
-    match perform(&order)? {
-        Made::Moved(HasMoved::Yes { branch: moved }) => Ok(match moved {
+    let Made::Moved(moved) = perform(&order)? else {
+        unreachable!("the bench moves what it is asked to move")
+    };
+    match moved {
+        HasMoved::Yes { branch: moved } => Ok(match moved {
             BranchMoved::NotAsked | BranchMoved::Moved => None,
             BranchMoved::LeftCheckedOut { place } => Some(format!(
                 "`{branch}` is checked out in {}, so it is left alone; `git merge {name}` there brings the result in",
@@ -58,9 +61,8 @@ pub(crate) fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>,
                 Some(format!("`{branch}` cannot be made ({why}); the result is `{name}`"))
             }
         }),
-        Made::Moved(HasMoved::Overtaken { .. }) => {
+        HasMoved::Overtaken { .. } => {
             Ok(Some(format!("`{name}` was moved by somebody else just now")))
         }
-        other => unreachable!("the bench was asked to move a ref and did {other:?}"),
     }
 }

@@ -45,7 +45,7 @@ impl Doors {
                     // What landed is compared with what it came from.
                     (Some(commit), _) => (repository.merge_base(base, commit)?, commit.clone()),
                     (None, Some(_)) => {
-                        let span = span(repository, &run, &unit.scope)?;
+                        let span = span(repository, &run, unit)?;
                         (span.from, span.to)
                     }
                     (None, None) => {

@@ -20,7 +20,7 @@ use crate::{
     committed::Committed,
     doors::{Doors, Left, person, refuse_agents},
     drive::{Driver, Signals, Tell},
-    home::new_run_id,
+    home::{new_run_id, state_dir},
     journal::Store,
     project,
     settings::{Agent, FILE, FILE_BYTES_MAX, Settings, SourceFile, Sources, Verify, VerifyFrom},
@@ -97,6 +97,10 @@ impl Doors {
             None => None,
         };
         self.ask_about_commands(&settings, &found, ask)?;
+        if settings.workspace.root.is_none() {
+            // Where the checkouts will lie.
+            state_dir()?;
+        }
         // Everything that could be wrong was looked at: from here on, things are written. First the
         // journal: where that cannot be written, nothing else is.
         let store = Store::open(&self.home.dir)?;

@@ -27,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
+    journal::hex,
     ours::planted,
     prepare::Shop,
     text::read_text,
@@ -144,6 +145,11 @@ impl Plan<'_> {
         self.shop.ours.has_begun(&self.folder().path)
     }
 
+    /// Whether this step of it was ever prepared.
+    pub(crate) fn has_step(&self, name: &str) -> bool {
+        self.tries(name).any(|path| self.shop.ours.knows(&path))
+    }
+
     /// Tells something that stops nothing.
     pub(crate) fn notice(&self, what: String) {
         self.notices.borrow_mut().push(what);
@@ -161,10 +167,10 @@ impl Plan<'_> {
         name: &str,
         order: impl FnOnce() -> Result<Order, Trouble>,
     ) -> Result<Opened, Halt> {
-        match self.bench(name, Duty::WhileWanted, order)? {
-            Made::Opened(opened) => Ok(opened),
-            other => unreachable!("the bench was asked to open a checkout and did {other:?}"),
-        }
+        let Made::Opened(opened) = self.bench(name, Duty::WhileWanted, order)? else {
+            unreachable!("the bench opens what it is asked to open")
+        };
+        Ok(opened)
     }
 
     /// A line for the shell, under its own name.
@@ -188,6 +194,16 @@ impl Plan<'_> {
         duty: Duty,
         order: impl FnOnce() -> Result<Order, Trouble>,
     ) -> Result<Made, Halt> {
+        self.try_bench(name, duty, order)?.map_err(|what| self.fault(FaultClass::NoWorkspace, what))
+    }
+
+    /// Work on a checkout, under its own name: what was made, or why it cannot be done.
+    pub(crate) fn try_bench(
+        &self,
+        name: &str,
+        duty: Duty,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Result<Made, String>, Halt> {
         let mut order = Some(order);
         let mut what = || {
             let order = order.take().expect("one step is due at a time");
@@ -208,15 +224,15 @@ impl Plan<'_> {
             }
         };
         if let Some(made) = self.shop.ours.made(&folder.path) {
-            return Ok(made);
+            return Ok(Ok(made));
         }
         match made(&folder, &ending)? {
             Ok(made) => {
                 self.shop.ours.has_made(&folder.path, &made);
-                Ok(made)
+                Ok(Ok(made))
             }
             Err(None) => Err(self.interrupted()),
-            Err(Some(what)) => Err(self.fault(FaultClass::NoWorkspace, what)),
+            Err(Some(what)) => Ok(Err(what)),
         }
     }
 
@@ -286,7 +302,7 @@ impl Plan<'_> {
             hash.update(line.as_bytes());
             hash.update([0]);
         }
-        let wanted: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let wanted = hex(&hash.finalize());
         let beside = opened.tree.parent().expect("a checkout lies in its bench");
         let mark = beside.join("setup.done");
         let is_kept = before == SetUpBefore::Kept && !opened.is_new;

@@ -12,13 +12,13 @@ use forge_core::{
     money::Spent,
     verdict::BlockerClass,
 };
-use forge_workspace::{Access, Change, Commit, Made, Order, Restore};
+use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
 
 use crate::{
     Trouble, gates,
     home::now,
     intake,
-    place::Hand,
+    place::{Hand, Place, commit_of},
     prepare::{Doing, doing},
     settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
@@ -56,6 +56,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
     if hand == Hand::Writes && !plan.has_begun() {
         mind_other_runs(plan)?;
     }
+    keep_what_was_left(plan, &place, hand)?;
     let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
@@ -69,7 +70,11 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
                 | How::TimedOut
                 | How::Silent
                 | How::TooMuchOutput
-                | How::Interrupted => Some(committed(plan, &opened.head, &ending)?),
+                | How::Interrupted => match committed(plan, &opened.head, &ending) {
+                    Ok(made) => Some(made),
+                    Err(Halt::Report(fault)) => return taken_back(plan, &ending, *fault),
+                    Err(halt) => return Err(halt),
+                },
             };
             let mut report = intake::report(shop, run, call, &folder, &ending)?;
             if let Some(made) = made {
@@ -82,9 +87,13 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             let restore = || {
                 Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
             };
-            let discarded = match plan.bench("restore", Duty::ToTheEnd, restore)? {
-                Made::Restored(restored) => restored.discarded,
-                other => unreachable!("the bench was asked to restore and did {other:?}"),
+            let made = match plan.bench("restore", Duty::ToTheEnd, restore) {
+                Ok(made) => made,
+                Err(Halt::Report(fault)) => return taken_back(plan, &ending, *fault),
+                Err(halt) => return Err(halt),
+            };
+            let Made::Restored(Restored { discarded }) = made else {
+                unreachable!("the bench puts back what it is asked to put back")
             };
             let mut report = intake::report(shop, run, call, &folder, &ending)?;
             if !discarded.is_empty() {
@@ -99,6 +108,58 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
         // The next call that opens the checkout finds it as it should be.
         (Hand::Reads, _) => Ok(intake::report(shop, run, call, &folder, &ending)?),
     }
+}
+
+/// A person may have been in the checkout since it was last used. What they left there is put into a
+/// commit before the files are brought to where the work stands, and they are told.
+fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let is_again = hand == Hand::Writes && run.unit(call.unit()).attempt > 1;
+    let somebody_came = is_again || run.n_questions() > 0;
+    let is_exact = shop.open(run, call, place, hand).files == Files::Exactly;
+    let is_due = somebody_came && is_exact && place.bench.dir.join("tree").is_dir();
+    let begins = !plan.has_step("open");
+    if !(plan.has_step("left") || begins && is_due) {
+        return Ok(());
+    }
+    let from = commit_of(run, &place.scope);
+    let pin = format!("refs/forge/{}/left/{ordinal:04}", shop.id);
+    let order = || {
+        Ok(Order::Commit(Commit {
+            bench: place.bench.clone(),
+            onto: vec![from.clone()],
+            message: format!("Files as they were left before {call}\n\nForge-Run: {}\n", shop.id),
+            when_ms: now(),
+            pin: pin.clone(),
+        }))
+    };
+    // A checkout that is not whole has nothing in it that a person could have worked on.
+    let Ok(made) = plan.try_bench("left", Duty::WhileWanted, order)? else { return Ok(()) };
+    let Made::Committed(left) = made else {
+        unreachable!("the bench commits what it is asked to commit")
+    };
+    if !begins {
+        return Ok(());
+    }
+    if left.commit == from {
+        shop.home.repository.unpin(&pin).map_err(Trouble::from)?;
+        return Ok(());
+    }
+    plan.notice(format!(
+        "files in its checkout were changed and not taken in ({}); they are kept as {}",
+        short_list(&paths(&left.changes)),
+        left.commit.get(..12).unwrap_or(&left.commit)
+    ));
+    Ok(())
+}
+
+/// What it did could not be taken in. It has its price all the same.
+fn taken_back(plan: &Plan<'_>, ending: &Ending, fault: Report) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let mut report = intake::report(shop, run, call, &plan.folder(), ending)?;
+    let mut fault = fault;
+    std::mem::swap(receipt(&mut fault), receipt(&mut report));
+    Ok(fault)
 }
 
 /// What another run works on at the same time is told, waited for, or asked about.
@@ -126,7 +187,7 @@ fn committed(
     from: &str,
     ending: &Ending,
 ) -> Result<forge_workspace::Committed, Halt> {
-    let Plan { shop, call, .. } = *plan;
+    let Plan { shop, .. } = *plan;
     let repository = &shop.home.repository;
     let order = || {
         let Order::Open(open) = plan.ordered("open")? else {
@@ -146,10 +207,10 @@ fn committed(
             pin: shop.pin(plan.ordinal),
         }))
     };
-    match plan.bench("commit", Duty::ToTheEnd, order)? {
-        Made::Committed(committed) => Ok(committed),
-        other => unreachable!("the bench was asked to commit {call} and did {other:?}"),
-    }
+    let Made::Committed(committed) = plan.bench("commit", Duty::ToTheEnd, order)? else {
+        unreachable!("the bench commits what it is asked to commit")
+    };
+    Ok(committed)
 }
 
 fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {

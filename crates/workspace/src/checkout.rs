@@ -63,7 +63,22 @@ impl Checkout {
         for name in ["info/attributes", "shallow"] {
             copy_settings(&self.owner.git_dir.join(name), &self.git_dir.join(name))?;
         }
+        if self.has_blind_index()? {
+            disk::remove(&self.index())?;
+        }
         Ok(())
+    }
+
+    /// Whether the index has marks by which git passes over files, whatever is in them. We never
+    /// set one.
+    fn has_blind_index(&self) -> Result<bool, Failure> {
+        if disk::kind(&self.index())?.is_none() {
+            return Ok(false);
+        }
+        // One that cannot be read is made anew by whoever needs it.
+        let listed = self.git().args(["ls-files", "-v", "-z"]).run().unwrap_or_default();
+        let has_marks = parts(&listed).any(|entry| !entry.starts_with(b"H "));
+        Ok(has_marks)
     }
 
     /// The user's own ignores for this repository, and what is kept out.

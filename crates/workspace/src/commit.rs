@@ -109,8 +109,8 @@ fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Brings the files into the index, and gives the tree of it. An index that refers to objects
-/// which somebody has pruned is made anew, once.
+/// Brings the files into the index, and gives the tree of it. The index begins with the baseline,
+/// never with what an earlier try had added.
 fn take_in(
     checkout: &Checkout,
     baseline: &str,
@@ -127,14 +127,15 @@ fn take_in(
         taken.tree = checkout.git().durably().arg("write-tree").line()?;
         Ok(taken)
     };
-    let taken = match attempt() {
+    let taken = attempt()?;
+    let taken = match taken.attributes {
+        Attributes::Same => taken,
         // Files that did not change may be kept differently now: all are read again, so that the
         // outcome does not depend on what the index knew.
-        Ok(Taken { attributes: Attributes::Changed, .. }) | Err(_) => {
+        Attributes::Changed => {
             disk::remove(&checkout.index())?;
             attempt()?
         }
-        Ok(taken) => taken,
     };
     odd.extend(taken.odd);
     Ok(taken.tree)

@@ -41,6 +41,12 @@ impl Repository {
         Ok(links)
     }
 
+    /// Lets go of what a ref below `refs/forge/` kept.
+    pub fn unpin(&self, name: &str) -> Result<(), GitError> {
+        assert!(name.starts_with("refs/forge/"), "no ref of the user's is ever removed");
+        Git::of(&self.common_dir).args(["update-ref", "-d", name]).run().map(|_| ())
+    }
+
     /// When a commit was made, in milliseconds since 1970.
     pub fn when_ms(&self, commit: &str) -> Result<u64, GitError> {
         let git = Git::of(&self.common_dir);

@@ -33,6 +33,7 @@ mod open;
 mod order;
 mod private;
 mod repository;
+mod seal;
 mod settings;
 mod state;
 mod submodules;

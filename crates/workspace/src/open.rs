@@ -15,6 +15,7 @@ use crate::{
     order::{Bench, Files, Open, Opened, Restore, Restored},
     private::{self, Merging, Private},
     repository::Repository,
+    seal,
     state::{Held, Standing, State},
 };
 
@@ -29,6 +30,9 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let checkout = held.checkout(&order.bench)?;
     checkout.prepare(&asked.kept_out)?;
     let is_new = !old.as_ref().is_some_and(|old| old.standing != Standing::Making);
+    let has_caches = order.files != Files::Pristine
+        || asked.cache.is_empty()
+        || !is_new && seal::is_whole(&held.dir, &held.tree, &asked.cache)?;
     let is_kept = order.files == Files::AsLeft
         && old.as_ref().is_some_and(|old| old.standing == Standing::Whole);
 
@@ -52,7 +56,11 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         }
         let all = filled::fill_all(filled, &survey, &held.lock)?;
         match order.files {
-            Files::Pristine => filled::remove_all_but(&all, &held.tree, &asked.cache)?,
+            Files::Pristine => {
+                let kept: &[Vec<u8>] = if has_caches { &asked.cache } else { &[] };
+                filled::remove_all_but(&all, &held.tree, kept)?;
+                seal::break_open(&held.dir, &asked.cache)?;
+            }
             Files::Exactly | Files::AsLeft => {
                 for filled in &all {
                     filled.checkout.clean(&held.lock)?;
@@ -77,6 +85,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     State { standing: Standing::Whole, ..state }.write(&held.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
     let setup = copy::fingerprint(&held.tree, &asked.setup_inputs)?;
+    let is_new = is_new || !has_caches;
     Ok(Opened { tree: held.tree, head: asked.at, conflicts, setup, is_new })
 }
 
@@ -116,6 +125,7 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
         merging: None,
     };
     private::make(&private, &held.dir.join("git.new"))?;
+    seal::close(&held.dir, &held.tree)?;
     State { standing: Standing::Whole, ..state }.write(&held.dir)?;
     discarded.sort();
     discarded.dedup();

@@ -92,7 +92,8 @@ pub enum Files {
     Exactly,
     /// Whatever an interrupted attempt left stays. Made only if it is missing.
     AsLeft,
-    /// Exactly the commit; everything else goes, but for the cache folders.
+    /// Exactly the commit; everything else goes, but for cache folders that nobody touched since they
+    /// were last put back ([`Restore`]).
     Pristine,
 }
 
@@ -118,7 +119,8 @@ pub struct Opened {
     pub conflicts: Vec<String>,
     /// SHA-256 over the setup inputs.
     pub setup: String,
-    /// Whether there was no whole checkout before, so that the setup has never run in it.
+    /// Whether there was no whole checkout before, or its caches had to go, so that the setup has never
+    /// run in it.
     pub is_new: bool,
 }
 

@@ -25,7 +25,7 @@ use crate::screen;
 /// Show Forge at work on a small real project, with a scripted agent
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Keep it all in this folder, which must be empty or not there yet
+    /// Keep it all in this folder, which must be empty or new
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

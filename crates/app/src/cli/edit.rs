@@ -16,7 +16,7 @@ use forge_runtime::{
 use super::{doors, show::unit_id};
 use crate::screen;
 
-/// Change an artifact or the code of a unit by hand; its gates look again
+/// Change an artifact or code by hand; its gates look again
 #[derive(Args)]
 pub(crate) struct Edit {
     /// The run
@@ -24,13 +24,13 @@ pub(crate) struct Edit {
     /// The artifact, as `forge show RUN` names it
     #[arg(required_unless_present = "code", conflicts_with = "code")]
     artifact: Option<String>,
-    /// Take what you changed in the checkout of this unit, such as build.T2/implement
+    /// Take what you changed in the checkout of this unit
     #[arg(long, value_name = "UNIT")]
     code: Option<String>,
     /// Why, in your words; it is kept with your name
     #[arg(long, value_name = "REASON")]
     why: Option<String>,
-    /// Take the new content from this file, - for standard input, instead of an editor
+    /// Take the new content from this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "code")]
     file: Option<PathBuf>,
 }

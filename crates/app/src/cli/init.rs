@@ -12,7 +12,7 @@ use forge_runtime::{
 use super::doors;
 use crate::screen;
 
-/// Find the project's checks, try them once, and write a commented forge.toml
+/// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
 pub(crate) struct Init {
     /// Only find and write; run nothing

@@ -12,12 +12,12 @@ use super::{
     show::unit_id,
 };
 
-/// Start a new run that shares all facts of a run up to a stage, and do it anew from there
+/// Start a new run from a stage of another; what came before is shared
 #[derive(Args)]
 pub(crate) struct Rewind {
     /// The run; it stays as it is
     run: String,
-    /// The stage that is done anew, such as build, or a unit such as build.T2/implement
+    /// What is done anew: a stage, or a unit such as build.T2/implement
     unit: String,
     /// Print a JSON object for each record and for the end
     #[arg(long)]

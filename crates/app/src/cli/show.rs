@@ -13,16 +13,25 @@ use forge_runtime::Trouble;
 use super::{doors, named_or_latest, say_json};
 use crate::screen;
 
-/// Show what a run has come to: what landed, what proves it, what it wrote
+/// Stands for the run as a whole, which is no unit's name.
+const WHOLE: &str = "";
+
+/// Show what a run has come to: what landed, its proofs, what it wrote
 #[derive(Args)]
 pub(crate) struct Show {
     /// The run; the latest if none is named
     run: Option<String>,
     /// Print this artifact
     artifact: Option<String>,
-    /// Print the change of the run, or of one unit such as build.T2/implement
-    #[arg(long, value_name = "UNIT", num_args = 0..=1, conflicts_with = "artifact")]
-    diff: Option<Option<String>>,
+    /// Print the change of the run, or of one unit
+    #[arg(
+        long,
+        value_name = "UNIT",
+        num_args = 0..=1,
+        default_missing_value = WHOLE,
+        conflicts_with = "artifact"
+    )]
+    diff: Option<String>,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["artifact", "diff"])]
     json: bool,
@@ -36,7 +45,7 @@ impl Show {
             let content = doors.artifact(&run, name)?;
             screen::say_bytes(&content);
         } else if let Some(unit) = &self.diff {
-            let unit = unit.as_deref().map(unit_id).transpose()?;
+            let unit = if unit == WHOLE { None } else { Some(unit_id(unit)?) };
             screen::say_bytes(&doors.diff(&run, unit.as_ref())?);
         } else {
             let view = doors.result(&run)?;

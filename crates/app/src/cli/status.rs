@@ -225,7 +225,7 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
         let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
         let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
         add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
-        add("", &format!("forge show {run} --diff {}", question.unit));
+        let _ = write!(text, "\n   forge show {run} --diff {}", question.unit);
     }
     for option in &question.options {
         let words = match option.answer.split(' ').next() {

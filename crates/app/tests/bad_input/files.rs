@@ -216,7 +216,7 @@ fn a_flow_that_is_no_file_is_refused() {
     refused_by_those_who_look(&world, "zero", &["zero.toml is not a file"]);
     // One that is wrong is no reason to hide the others.
     let list = world.ok(&["flow", "list"]);
-    has(&list, &["draft", "huge", "loop", "folder", "pipe", "forge flow check pipe"]);
+    has(&list, &["draft", "huge", "loop", "zero", "pipe", "forge flow check pipe"]);
     for name in ["../flows/huge", "..", "/etc/passwd", "a/b", "", "huge.toml", "hu\nge"] {
         refused(&world, name, &["there is no flow", "next: forge flow list"]);
     }

@@ -47,7 +47,7 @@ fn where_the_checks_are_green_before_a_lie_adds_nothing_and_the_log_says_so() {
     let heads = project.world.git(&["rev-parse", "HEAD"]);
     assert!(branch.is_empty() || branch.starts_with(&heads), "nothing new landed: {branch}");
     let story = project.world.story(&project.id()).join("\n");
-    has(&story, &["nothing"]);
+    has(&story, &["build: nothing new lands: the run's result has all of it already"]);
 }
 
 #[test]
@@ -72,6 +72,7 @@ fn skipped_tests_are_asked_about() {
         GUARDED,
         &["`tests/greet.sh` (test) is weakened", "newly swallows a failure"],
     );
+    is_asked_about("sed -i '1ireturn 0' tests/greet.sh", GUARDED, &["newly swallows a failure"]);
     is_asked_about("sed -i 's/^/# /' tests/greet.sh", GUARDED, &["`tests/greet.sh` (test)"]);
 }
 

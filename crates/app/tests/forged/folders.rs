@@ -56,6 +56,7 @@ done"#
     let said = project.run(&[play("writer", "attempt = 1", &run), play("writer", "", "true")]);
     assert_eq!(said.code, WAITS, "{said}");
     project.nothing_landed(&said);
+    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
     let red = ["changes pass", "verify revise", "changes pass", "verify revise"];
     assert_eq!(project.verdicts(), red, "{said}");
 }
@@ -73,9 +74,11 @@ for folder in $(others); do
 done"#
     );
     let revise = "result = { summary = \"not so\", verdict = \"revise\", findings = [{ severity = \"major\", path = \"bin/greet.sh\", what = \"too short\" }] }";
-    let said = project.run(&[play("writer", "", &run), play("reviewer", revise, "test -d .git")]);
+    let said =
+        project.run(&[play("writer", "attempt = 1", &run), play("reviewer", revise, "true")]);
     assert_eq!(said.code, WAITS, "{said}");
     project.nothing_landed(&said);
+    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
     let reviews: Vec<String> =
         project.verdicts().into_iter().filter(|verdict| verdict.starts_with("review")).collect();
     assert_eq!(reviews, ["review revise", "review revise"], "{said}");

@@ -12,7 +12,7 @@ use crate::{
 /// Makes a commit nobody has judged in the user's store, and finds out what the run is called.
 fn evil() -> String {
     format!(
-        "{FIND_USER}\nat() {{ git --git-dir=$user \"$@\"; }}\nbase=$(git rev-parse HEAD)\n\
+        "{FIND_USER}\nat() {{ git -c user.name=M -c user.email=m@example.org --git-dir=$user \"$@\"; }}\nbase=$(git rev-parse HEAD)\n\
          evil=$(at commit-tree -m evil -p $base $(printf '100644 blob %s\\tevil\\n' $(echo evil | at hash-object -w --stdin) | at mktree))\n\
          branch=$(git symbolic-ref --short HEAD); run=${{branch#forge/}}\n"
     )

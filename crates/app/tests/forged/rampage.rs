@@ -15,7 +15,7 @@ program="$HOME/program.sh"
 printf '#!/bin/sh\n[ -n "$FORGE_ROLE" ] || touch "$HOME/ran"\ncat\n' > "$program"; chmod +x "$program"
 (
     echo more >> README.md; git stash; git stash; echo more >> README.md; git stash; git stash drop
-    git config user.name Mallory; git config core.autocrlf true; git config core.fileMode false
+    git config user.name Mallory; git config core.fileMode false
     git config --global user.name Mallory; git config --global core.hooksPath "$HOME/hooks"
     git config --global core.fsmonitor "$program"; git config --system user.name Mallory
     mkdir -p .git/hooks "$HOME/hooks"
@@ -23,7 +23,7 @@ printf '#!/bin/sh\n[ -n "$FORGE_ROLE" ] || touch "$HOME/ran"\ncat\n' > "$program
         cp "$program" .git/hooks/$hook; cp "$program" "$HOME/hooks/$hook"
     done
     git config core.hooksPath .git/hooks; git config core.fsmonitor "$program"
-    for key in clean smudge process; do git config filter.evil.$key "$program"; done
+    for key in clean smudge; do git config filter.evil.$key "$program"; done
     git config diff.external "$program"; git config core.pager "$program"; git config alias.add "!$program"
     echo '* filter=evil diff=evil merge=evil' > .git/info/attributes
     git commit --allow-empty -m mine; git commit --amend --allow-empty -m "mine again"
@@ -35,7 +35,6 @@ printf '#!/bin/sh\n[ -n "$FORGE_ROLE" ] || touch "$HOME/ran"\ncat\n' > "$program
     git remote add user "$user"; git push user HEAD:main; git push user +HEAD:refs/heads/side
     git push "$user" HEAD:refs/heads/new; git push "file://$user" +HEAD:refs/tags/v1
     git push "${user%/.git}" :refs/heads/side; git fetch user; git push --mirror user
-    git remote set-url --push user "$user"; git push user HEAD:refs/heads/newer
     git init nested; cd nested; git commit --allow-empty -m nested
     git push "$user" HEAD:refs/heads/nested; git push "$user" +HEAD:refs/heads/main; cd ..; rm -rf nested
     git clone "$user" cloned; cd cloned; git commit --allow-empty -m cloned; git push origin HEAD:refs/heads/cloned
@@ -76,6 +75,8 @@ fn git_in_the_hands_of_every_role_reaches_nothing_of_the_users() {
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);
     assert!(!project.world.beside("ran").exists(), "Forge started no program of an agent's");
+    let pushed = project.world.beside("beside.git/refs/heads/main");
+    assert!(pushed.exists(), "the rampage got as far as it should");
 }
 
 #[test]

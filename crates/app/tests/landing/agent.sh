@@ -59,7 +59,7 @@ implement() {
         if grep -q "from A" shared.txt; then echo "from A and X" > shared.txt; else echo "from X" > shared.txt; fi
         ;;
     refused)
-        if [ -e refused.txt ]; then echo "done" > refused.txt; else echo "FIXME later" > refused.txt; fi
+        if [ -e refused.txt ]; then echo "done" > refused.txt; else echo "UNFINISHED" > refused.txt; fi
         ;;
     code)
         if [ -e src/code/it ]; then echo "works" > src/code/it; else echo "broken" > src/code/it; fi

@@ -5,6 +5,8 @@
 //! does for an item is work for the processor and takes longer on a busy machine, so it is measured
 //! first, and the agents take several times as long, as real ones do.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::world::{DONE, World};
@@ -83,7 +85,7 @@ fn scenario(agent_ms: u64) -> String {
     );
     for item in ITEMS {
         text += "[[play.result.lists.tasks]]\n";
-        text += &format!("id = \"{item}\"\nwrites = [\"{item}.txt\"]\n");
+        let _never_fails = writeln!(text, "id = \"{item}\"\nwrites = [\"{item}.txt\"]");
     }
     text
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The person's own hook: what is marked as unfinished is not committed.
-if git diff --cached | grep -q '^+.*FIXME'; then
-    echo "FIXME is not for commits"
+if git diff --cached | grep -q '^+.*UNFINISHED'; then
+    echo "what is unfinished is not committed"
     exit 1
 fi

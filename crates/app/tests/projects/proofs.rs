@@ -37,7 +37,8 @@ pub(crate) fn project(language: &Language) -> Option<World> {
     if !is_here(language) {
         // Past the test's own capture, so that it is always seen.
         let name = language.name.to_lowercase();
-        writeln!(io::stderr(), "NOT PROVED: {name} is not here").unwrap();
+        let told = writeln!(io::stderr(), "NOT PROVED: {name} is not here");
+        told.unwrap();
         return None;
     }
     let world = World::new();
@@ -140,7 +141,7 @@ pub(crate) fn refuse_an_empty_proof(language: &Language) {
 /// Fails unless the gate noted what the new test proves.
 fn is_proved(world: &World, run: &str, language: &Language) {
     let facts = world.facts(run);
-    let notes = facts.iter().flat_map(|fact| fact["judged"]["receipt"]["notes"].as_array());
+    let notes = facts.iter().filter_map(|fact| fact["judged"]["receipt"]["notes"].as_array());
     let notes: Vec<&str> = notes.flatten().filter_map(Value::as_str).collect();
     let is_proof = |note: &&str| {
         note.contains(language.test_name)
@@ -217,7 +218,6 @@ fn landed(world: &World, run: &str, language: &Language) {
 
 /// Which units were sent back by which gates.
 fn sent_back(world: &World, run: &str) -> Vec<(String, String)> {
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let facts = world.facts(run);
     let reopened = facts.iter().map(|fact| &fact["unit_reopened"]).filter(|fact| fact.is_object());
     reopened.map(|fact| (word(&fact["unit"]), word(&fact["by"]["gate"]["gate"]))).collect()
@@ -228,6 +228,9 @@ fn colours(world: &World, run: &str) -> Vec<(String, String)> {
     let facts = world.facts(run);
     let receipts = facts.iter().map(|fact| &fact["judged"]["receipt"]["evidence"]);
     let evidence = receipts.filter_map(Value::as_array).flatten();
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     evidence.map(|one| (word(&one["command"]), word(&one["colour"]))).collect()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }

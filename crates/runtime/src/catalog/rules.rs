@@ -13,13 +13,13 @@ pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), Strin
 }
 
 fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), String> {
-    let writes = |row: usize| match &stages[row].work {
+    let changes_code = |row: usize| match &stages[row].work {
         Work::Agent { role } => writers.contains(role),
         Work::Command { .. } => lands(stages, row),
         Work::Each { .. } | Work::Flow { .. } | Work::Deliver { .. } | Work::Nothing => false,
     };
     let has = |row: usize, check: &Check| stages[row].gates.iter().any(|gate| gate.check == *check);
-    let rows: Vec<usize> = (0..stages.len()).filter(|row| writes(*row)).collect();
+    let rows: Vec<usize> = (0..stages.len()).filter(|row| changes_code(*row)).collect();
     for row in &rows {
         let name = &stages[*row].name;
         if !lands(stages, *row) {

@@ -30,7 +30,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let Plan { shop, run, call, ordinal, .. } = *plan;
     let repository = &shop.home.repository;
     let unit = call.unit();
-    let span = span(repository, run, &unit.scope).map_err(Trouble::from)?;
+    let span = span(repository, run, unit).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let mut findings: Vec<Finding> = Vec::new();
     findings.extend(settings(&changes));
@@ -61,24 +61,20 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
                 output_max: HOOK_OUTPUT_MAX,
             }))
         };
-        let hooked = match plan.bench("hooks", Duty::WhileWanted, order)? {
-            Made::Hooked(hooked) => hooked,
-            other => unreachable!("the bench was asked to run hooks and did {other:?}"),
+        let Made::Hooked(hooked) = plan.bench("hooks", Duty::WhileWanted, order)? else {
+            unreachable!("the bench was asked to run hooks")
         };
-        match hooked.refusal {
-            Some(refusal) => {
-                let what = format!("the commit hook `{}` refuses it", refusal.hook);
-                let command = format!("git commit (hook {})", refusal.hook);
-                let proof = Proof::Command { command, output: refusal.output };
-                findings.push(finding(Severity::Major, None, what, Some(proof)));
-            }
-            None => {
-                receipt.commit = Some(hooked.commit);
-                receipt.tree = Some(hooked.tree);
-                if !hooked.changed.is_empty() {
-                    let files = crate::work::short_list(&hooked.changed);
-                    receipt.notes.push(format!("the commit hooks changed {files}"));
-                }
+        if let Some(refusal) = hooked.refusal {
+            let what = format!("the commit hook `{}` refuses it", refusal.hook);
+            let command = format!("git commit (hook {})", refusal.hook);
+            let proof = Proof::Command { command, output: refusal.output };
+            findings.push(finding(Severity::Major, None, what, Some(proof)));
+        } else {
+            receipt.commit = Some(hooked.commit);
+            receipt.tree = Some(hooked.tree);
+            if !hooked.changed.is_empty() {
+                let files = crate::work::short_list(&hooked.changed);
+                receipt.notes.push(format!("the commit hooks changed {files}"));
             }
         }
     }

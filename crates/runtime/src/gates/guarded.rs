@@ -28,8 +28,7 @@ const FILES_MAX: usize = 200;
 /// The gate `guarded`. It runs nothing.
 pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let repository = &plan.shop.home.repository;
-    let scope = &plan.call.unit().scope;
-    let span = span(repository, plan.run, scope).map_err(Trouble::from)?;
+    let span = span(repository, plan.run, plan.call.unit()).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let mut findings = Vec::new();
     for change in &changes {

@@ -12,10 +12,10 @@ use forge_core::{
 };
 use forge_workspace::{Conflict, Made, Merge, Merged, Order};
 
-use super::{judged, receipt_at, ruling, verify};
+use super::{judged, judged_commit, receipt_at, ruling, verify};
 use crate::{
     Trouble,
-    place::{Caches, commit_of},
+    place::Caches,
     steps::{Duty, Halt, Plan},
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let Plan { shop, run, call, ordinal, .. } = *plan;
     let repository = &shop.home.repository;
     let unit = call.unit();
-    let commit = commit_of(run, &unit.scope);
+    let commit = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base").to_owned();
     let order = || {
         let title = run.item(&unit.scope).map(|item| item.title.clone());
@@ -43,9 +43,8 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
             pin: shop.pin(ordinal),
         }))
     };
-    let merged = match plan.bench("merge", Duty::WhileWanted, order)? {
-        Made::Merged(merged) => merged,
-        other => unreachable!("the bench was asked to merge and did {other:?}"),
+    let Made::Merged(merged) = plan.bench("merge", Duty::WhileWanted, order)? else {
+        unreachable!("the bench was asked to merge")
     };
     let mut receipt = receipt_at(plan, 0);
     let landed = match merged {
@@ -54,7 +53,10 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
             let ruling = Ruling::Verdict(Verdict::Revise { findings });
             return Ok(judged(plan, ruling, receipt));
         }
-        Merged::Nothing { head } => head,
+        Merged::Nothing { head } => {
+            plan.notice("nothing new lands: the run's result has all of it already".to_owned());
+            head
+        }
         Merged::Forward { commit, .. } | Merged::Merge { commit, .. } => commit,
     };
     if landed != head && !shop.frozen.verify.commands.is_empty() {

@@ -38,7 +38,7 @@ struct Said {
 pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let Plan { shop, run, call, ordinal, .. } = *plan;
     let repository = &shop.home.repository;
-    let span = span(repository, run, &call.unit().scope).map_err(Trouble::from)?;
+    let span = span(repository, run, call.unit()).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let is_test = |path: &str| guarded(path) == Some(Guard::Test);
     let paths: Vec<String> = changes
@@ -132,5 +132,6 @@ fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Halt> {
         }
         said.tests.extend(tests_said(&verify::transcript(&folder)?).unwrap_or_default());
     }
+    verify::seal(plan, prefix, commit)?;
     Ok(said)
 }

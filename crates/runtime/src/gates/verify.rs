@@ -17,11 +17,11 @@ use forge_core::{
 };
 use forge_workspace::{Access, Made, Order, Restore};
 
-use super::{finding, judged, receipt_at, ruling};
+use super::{finding, judged, judged_commit, receipt_at, ruling};
 use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
-    place::{Caches, commit_of},
+    place::Caches,
     project::cut::cut,
     settings::FinalCheckout,
     steps::{Duty, Halt, Plan, SetUpBefore},
@@ -54,7 +54,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         let ruling = Ruling::Unverified { what: what.to_owned() };
         return Ok(judged(plan, ruling, receipt_at(plan, 0)));
     }
-    let commit = commit_of(run, scope);
+    let commit = judged_commit(run, call.unit());
     // What is looked at in the flow's own table is the result as a whole.
     let caches = match shop.frozen.verify.r#final {
         FinalCheckout::Pristine if scope.is_root() => Caches::Cleared,
@@ -157,14 +157,7 @@ pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Trouble> {
 /// Whether the checks changed files of the commit: then they proved something else.
 fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Halt> {
     let repository = &plan.shop.home.repository;
-    let order = || {
-        let bench = plan.shop.verification();
-        Ok(Order::Restore(Restore { bench, at: commit.to_owned(), access: Access::Write }))
-    };
-    let discarded = match plan.bench(&format!("{prefix}seal"), Duty::WhileWanted, order)? {
-        Made::Restored(restored) => restored.discarded,
-        other => unreachable!("the bench was asked to restore and did {other:?}"),
-    };
+    let discarded = seal(plan, prefix, commit)?;
     if discarded.is_empty() {
         return Ok(None);
     }
@@ -179,6 +172,19 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
         );
         finding(Severity::Major, Some(first), what, None)
     }))
+}
+
+/// Puts the files back after a proof, so that the next one can use its caches. What differed.
+pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Halt> {
+    let order = || {
+        let bench = plan.shop.verification();
+        Ok(Order::Restore(Restore { bench, at: commit.to_owned(), access: Access::Write }))
+    };
+    let made = plan.bench(&format!("{prefix}seal"), Duty::WhileWanted, order)?;
+    let Made::Restored(restored) = made else {
+        unreachable!("the bench puts back what it is asked to put back")
+    };
+    Ok(restored.discarded)
 }
 
 /// What is red is looked at where the run started, too: that may be nobody's fault.
@@ -197,27 +203,26 @@ fn at_the_base(plan: &Plan<'_>, prefix: &str, tree: &str, proved: &mut Proved) -
     }
     let prefix = format!("{prefix}base-");
     for (number, command) in (1..).zip(&red) {
-        let colour = match run.evidence(&base_tree, command) {
-            Some(colour) => Some(colour),
-            None => {
-                let opened = open(plan, &prefix, base, Caches::Kept)?;
-                let name = format!("{prefix}check-{number}");
-                let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
-                let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-                let colour = match command_end(&folder, &ending) {
-                    CommandEnd::Success => Some(Colour::Green),
-                    CommandEnd::Failure { .. } => Some(Colour::Red),
-                    CommandEnd::Fault { .. } => None,
-                    CommandEnd::Interrupted => return Err(plan.interrupted()),
-                };
-                proved.evidence.extend(colour.map(|colour| Evidence {
-                    command: command.clone(),
-                    tree: base_tree.clone(),
-                    colour,
-                    took_ms,
-                }));
-                colour
-            }
+        let colour = if let Some(colour) = run.evidence(&base_tree, command) {
+            Some(colour)
+        } else {
+            let opened = open(plan, &prefix, base, Caches::Kept)?;
+            let name = format!("{prefix}check-{number}");
+            let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
+            let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
+            let colour = match command_end(&folder, &ending) {
+                CommandEnd::Success => Some(Colour::Green),
+                CommandEnd::Failure { .. } => Some(Colour::Red),
+                CommandEnd::Fault { .. } => None,
+                CommandEnd::Interrupted => return Err(plan.interrupted()),
+            };
+            proved.evidence.extend(colour.map(|colour| Evidence {
+                command: command.clone(),
+                tree: base_tree.clone(),
+                colour,
+                took_ms,
+            }));
+            colour
         };
         let words = match colour {
             Some(Colour::Red) => "It failed where the run started, too.",
@@ -228,6 +233,9 @@ fn at_the_base(plan: &Plan<'_>, prefix: &str, tree: &str, proved: &mut Proved) -
         for finding in proved.findings.iter_mut().filter(of_it) {
             words.clone_into(&mut finding.why);
         }
+    }
+    if red.iter().any(|command| run.evidence(&base_tree, command).is_none()) {
+        seal(plan, &prefix, base)?;
     }
     Ok(())
 }

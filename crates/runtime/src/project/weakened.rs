@@ -273,6 +273,7 @@ const SHELL: &[(Kind, &str)] = &[
     (Skip, "skip\""),
     (Skip, "skip'"),
     (Swallow, "exit 0"),
+    (Swallow, "return 0"),
     (Swallow, "||true"),
     (Swallow, "||:"),
     (Swallow, "||exit 0"),

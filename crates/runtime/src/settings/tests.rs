@@ -292,6 +292,7 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         | Key::VerifyTimeoutMinutes
         | Key::VerifyOutputMib => &["1", "7", "256"],
         Key::Scenario => &["a.toml", "/b/c.toml"],
+        Key::Root => &["../checkouts", "/b/c"],
         Key::Setup | Key::VerifyCommands => &["[]", "make", "[\"a \\\"b\\\"\", 'c']"],
         Key::SetupInputs | Key::Copy | Key::Cache => &["[]", "target", "[\"a/b\", \".env\"]"],
         Key::Branch => &["forge/{run}", "x", "a/{run}/b"],
@@ -348,7 +349,9 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
     let mut chance = Chance(1);
     let mut won = [0_usize; 6];
     for _ in 0..300 {
-        let layers: Vec<Vec<(Key, String)>> = (0..5).map(|_| chance.words()).collect();
+        let mut layers: Vec<Vec<(Key, String)>> = (0..5).map(|_| chance.words()).collect();
+        // Only a person may say it.
+        layers[1].retain(|(key, _)| *key != Key::Root);
         let named = |words: &[(Key, String)], name: fn(Key) -> String| {
             words.iter().map(|(key, words)| (name(*key), words.clone())).collect()
         };
@@ -422,7 +425,8 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
     let page = include_str!("../../../../docs/settings.md");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let settings = read(example).unwrap();
-    for key in Key::ALL {
+    // What only a person may say is not in an example of the repository's file.
+    for key in Key::ALL.into_iter().filter(|key| *key != Key::Root) {
         let said = settings.explain(key.name()).unwrap().said;
         assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.name());
         if matches!(shipped_of(&said), Some(Value::Count(_))) {
@@ -434,6 +438,16 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
             );
         }
     }
+}
+
+#[test]
+fn where_checkouts_lie_is_not_for_a_repository_to_say() {
+    let trouble = read("[workspace]\nroot = \"../checkouts\"\n").unwrap_err();
+    assert_eq!(
+        trouble.what,
+        "forge.toml:2: workspace.root is for one person to say, not for a repository"
+    );
+    assert!(trouble.next.unwrap().contains("forge.local.toml"));
 }
 
 /// What is shipped, of all that is said.

@@ -318,13 +318,12 @@ fn new_attributes_hold_for_files_that_did_not_change() {
     let mut commits = Vec::new();
     for name in ["a", "b"] {
         let tree = opened(&world.opening(name)).tree;
-        write(&tree, ".gitattributes", "*.txt text\n");
-        // Whatever our index knows of the files, the outcome is the same: on one bench it is surely
-        // newer than they are and trusted, on the other it is not.
-        match name {
-            "a" => shell(&tree, "touch -d 2100-01-01 ../forge.git/index"),
-            _ => shell(&tree, "touch -d 2001-01-01 crlf.txt"),
+        if name == "a" {
+            // Here our index knows the file and would not look at it again, there it does not.
+            shell(&tree, "touch -d 2001-01-01 crlf.txt");
+            assert_eq!(committed(&world.committing(name, &[&base])).commit, base);
         }
+        write(&tree, ".gitattributes", "*.txt text\n");
         commits.push(committed(&world.committing(name, &[&base])).commit);
     }
     assert_eq!(commits[0], commits[1]);

@@ -8,9 +8,9 @@ use std::{
     },
 };
 
-use forge_workspace::{Access, Files, Order};
+use forge_workspace::{Access, Files, Order, Restore};
 
-use crate::world::{World, failure, files, git, opened, read, shell, write};
+use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
 #[test]
 fn an_opened_bench_has_the_files_of_the_commit_and_a_git_on_its_branch() {
@@ -129,16 +129,56 @@ fn pristine_leaves_nothing_but_the_commit_and_the_cache() {
     let tree = opened(&order).tree;
     write(&tree, "target/out", "kept");
     write(&tree, "deep/cache/out", "kept");
+    shell(&tree, "git init -q target/nested");
+    let put_back = Restore { bench: order.bench.clone(), at: world.head(), access: Access::Write };
+    restored(&put_back);
     write(&tree, "deep/other", "");
     write(&tree, "trace.log", "");
     write(&tree, "new.txt", "");
     write(&tree, "src/b.txt", "changed");
-    shell(&tree, "git config user.name x; mkfifo pipe.log; git init -q target/nested");
-    opened(&order);
+    shell(&tree, "git config user.name x; mkfifo pipe.log");
+    assert!(!opened(&order).is_new);
     let left: Vec<String> = files(&tree).into_keys().collect();
     assert_eq!(left, [".gitignore", "a.txt", "deep/cache/out", "src/b.txt", "target/out"]);
     assert_eq!(read(&tree, "src/b.txt"), "b\n");
     assert_eq!(git(&tree, &["config", "user.name"]), "User");
+}
+
+#[test]
+fn a_cache_that_somebody_touched_since_the_files_were_put_back_is_not_kept() {
+    let world = World::new();
+    let mut order = world.opening("a");
+    order.files = Files::Pristine;
+    order.cache = vec!["target".to_owned()];
+    let tree = opened(&order).tree;
+    let put_back = Restore { bench: order.bench.clone(), at: world.head(), access: Access::Write };
+    for touch in ["echo x > target/out", "touch target/new", "mv target/out target/other"] {
+        write(&tree, "target/out", "made by the checks");
+        restored(&put_back);
+        shell(&tree, touch);
+        assert!(opened(&order).is_new, "{touch}: the setup has to run again");
+        assert!(!tree.join("target").exists(), "{touch}");
+    }
+    write(&tree, "target/out", "never put back");
+    opened(&order);
+    assert!(!tree.join("target").exists(), "nobody knows who filled it");
+}
+
+#[test]
+fn an_index_that_hides_files_from_git_is_made_anew() {
+    let world = World::new();
+    let mut order = world.opening("a");
+    for files in [Files::Pristine, Files::Exactly] {
+        order.files = files;
+        let tree = opened(&order).tree;
+        write(&tree, "a.txt", "planted");
+        write(&tree, "src/b.txt", "planted");
+        let at = "GIT_DIR=../forge.git GIT_WORK_TREE=. git update-index";
+        shell(&tree, &format!("{at} --skip-worktree a.txt; {at} --assume-unchanged src/b.txt"));
+        opened(&order);
+        assert_eq!(read(&tree, "src/b.txt"), "b\n", "{files:?}");
+        assert_eq!(read(&tree, "a.txt"), "one\ntwo\nthree\n", "{files:?}");
+    }
 }
 
 #[test]

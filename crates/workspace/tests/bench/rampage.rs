@@ -149,7 +149,8 @@ fn after_any_rampage_a_commit_has_the_files_of_the_tree() {
         let listed = world.git(&["ls-tree", "-r", &made.commit]);
         assert!(!listed.contains("160000"), "{script}: {listed}");
         for path in ["a.txt", "src/b.txt"] {
-            let is_file = fs::symlink_metadata(tree.join(path)).is_ok_and(|found| found.is_file());
+            let is_file = fs::symlink_metadata(tree.join(path)).is_ok_and(|found| found.is_file())
+                && fs::read(tree.join(path)).is_ok();
             let is_linked =
                 fs::symlink_metadata(tree.join("src")).is_ok_and(|found| found.is_symlink());
             if is_file && !is_linked {

@@ -1,0 +1,128 @@
+//! Caches between proofs: folders that were kept from one proof are used by the next one only if
+//! nobody touched them meanwhile.
+//!
+//! When a proof is over, everything in its caches is summed up: names, sizes, times. The time of the
+//! last change of an inode cannot be set by whoever changes a file, so a file that was put there,
+//! changed or replaced in between is noticed. Contents are not read: caches are large.
+//!
+//! Invariant: caches that are not sealed, or do not fit to their seal, count as filled by a stranger.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    checkout::HexOf,
+    disk::{self, Real},
+    failure::{Failure, Trying as _},
+    name::{below, path_bytes, shown},
+};
+
+/// What is kept about the caches of a bench.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seal {
+    /// The folders.
+    cache: Vec<String>,
+    /// All that is in them; none while a proof is under way.
+    sum: Option<String>,
+}
+
+/// Whether these caches are as the last proof left them.
+pub(crate) fn is_whole(dir: &Path, tree: &Path, cache: &[Vec<u8>]) -> Result<bool, Failure> {
+    let Some(seal) = read(dir)? else { return Ok(false) };
+    let names: Vec<String> = cache.iter().map(|path| shown(path)).collect();
+    Ok(seal.cache == names && seal.sum.is_some_and(|sum| Some(sum) == sum_of(tree, cache).ok()))
+}
+
+/// A proof begins that may change these caches.
+pub(crate) fn break_open(dir: &Path, cache: &[Vec<u8>]) -> Result<(), Failure> {
+    let cache = cache.iter().map(|path| shown(path)).collect();
+    write(dir, &Seal { cache, sum: None })
+}
+
+/// The proof is over: its caches are as they should be.
+pub(crate) fn close(dir: &Path, tree: &Path) -> Result<(), Failure> {
+    let Some(seal) = read(dir)? else { return Ok(()) };
+    let cache: Vec<Vec<u8>> = seal.cache.iter().map(|name| path_bytes(name)).collect();
+    let sum = Some(sum_of(tree, &cache)?);
+    write(dir, &Seal { sum, ..seal })
+}
+
+fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
+    let mut real = Real::below(tree);
+    let mut sum = Sha256::new();
+    let mut open: Vec<Vec<u8>> = Vec::new();
+    for folder in cache {
+        if real.folder(folder)? == disk::Standing::Folder {
+            open.push(folder.clone());
+        }
+    }
+    while let Some(folder) = open.pop() {
+        let mut entries = disk::entries(&below(tree, &folder))?;
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        for (name, kind) in entries {
+            let path = disk::joined(&folder, &name);
+            let file = below(tree, &path);
+            let metadata = fs::symlink_metadata(&file).trying("look at", &file)?;
+            let (size, mode) = (metadata.size(), metadata.mode());
+            let changed = (metadata.ctime(), metadata.ctime_nsec(), metadata.ino());
+            sum.update(&path);
+            // Folders change whenever something in them does, which is seen by itself.
+            if kind.is_dir() {
+                sum.update(format!("\0folder {mode:o}\n"));
+                open.push(path);
+            } else {
+                sum.update(format!("\0{mode:o} {size} {changed:?}\n"));
+            }
+        }
+    }
+    Ok(format!("{:x}", HexOf(&sum.finalize())))
+}
+
+fn read(dir: &Path) -> Result<Option<Seal>, Failure> {
+    let content = disk::read(&file(dir))?;
+    Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
+}
+
+fn write(dir: &Path, seal: &Seal) -> Result<(), Failure> {
+    disk::write(&file(dir), &serde_json::to_vec(seal).expect("a seal is plain data"))
+}
+
+fn file(dir: &Path) -> PathBuf {
+    dir.join("forge.git").join("caches.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_whole_only_while_nobody_touches_them() {
+        let bench = tempfile::tempdir().unwrap();
+        let (dir, tree) = (bench.path(), bench.path().join("tree"));
+        fs::create_dir_all(dir.join("forge.git")).unwrap();
+        fs::create_dir_all(tree.join("target/deep")).unwrap();
+        fs::write(tree.join("target/deep/a"), "one").unwrap();
+        let cache = [b"target".to_vec(), b"missing".to_vec()];
+        let is_whole = |cache: &[Vec<u8>]| is_whole(dir, &tree, cache).unwrap();
+        assert!(!is_whole(&cache), "nobody has sealed them");
+        break_open(dir, &cache).unwrap();
+        assert!(!is_whole(&cache), "a proof is under way");
+        close(dir, &tree).unwrap();
+        assert!(is_whole(&cache));
+        assert!(!is_whole(&cache[..1]), "other folders");
+        fs::write(tree.join("target/deep/b"), "new").unwrap();
+        assert!(!is_whole(&cache));
+        fs::remove_file(tree.join("target/deep/b")).unwrap();
+        assert!(is_whole(&cache));
+        let modified = fs::metadata(tree.join("target/deep/a")).unwrap().modified().unwrap();
+        fs::write(tree.join("target/deep/a"), "two").unwrap();
+        fs::File::open(tree.join("target/deep/a")).unwrap().set_modified(modified).unwrap();
+        assert!(!is_whole(&cache), "the time of a change cannot be set back");
+    }
+}
