@@ -1,4 +1,4 @@
-//! What other runs of the same repository work on at the same time.
+//! What else is worked on at the same time, in this run and in others of the same repository.
 //!
 //! A run says which paths its open work may write in its row, in the transaction of its facts.
 
@@ -12,32 +12,47 @@ use forge_core::{
 use crate::{Trouble, prepare::Shop};
 
 impl Shop<'_> {
-    /// What another run works on that touches what this unit may write, in words.
-    pub(crate) fn other_runs(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Trouble> {
-        let ours: Vec<Claim> =
-            claims(run).into_iter().filter(|claim| claim.scope == unit.scope).collect();
+    /// What else is worked on that touches what this unit may write, in words: by another part of the
+    /// run, or by another run. Items beside it in the same list never are; the law sees to that.
+    pub(crate) fn others_at_work(
+        &self,
+        run: &Run,
+        unit: &UnitId,
+    ) -> Result<Option<String>, Trouble> {
+        let all = claims(run);
+        let ours: Vec<&Claim> = all.iter().filter(|claim| claim.scope == unit.scope).collect();
+        let touches = |other: &Claim| ours.iter().any(|own| own.touches(other));
+        let is_apart = |claim: &&Claim| {
+            !claim.scope.within(&unit.scope)
+                && !unit.scope.within(&claim.scope)
+                && claim.scope.origin() != unit.scope.origin()
+        };
+        if let Some(claim) = all.iter().filter(is_apart).find(|claim| touches(claim)) {
+            return Ok(Some(in_words(None, claim)));
+        }
         for row in self.store.rows_with("\"claims\":")? {
             if row.run == self.id {
                 continue;
             }
             // A row that cannot be read says nothing that could be acted on.
             let Ok(other) = serde_json::from_str::<RunRow>(&row.row) else { continue };
-            for claim in &other.claims {
-                if ours.iter().any(|own| own.touches(claim)) {
-                    return Ok(Some(in_words(&other, claim)));
-                }
+            if let Some(claim) = other.claims.iter().find(|claim| touches(claim)) {
+                return Ok(Some(in_words(Some(&other.run), claim)));
             }
         }
         Ok(None)
     }
 }
 
-fn in_words(other: &RunRow, claim: &Claim) -> String {
-    let what = match claim.scope.as_str() {
-        "" => String::new(),
-        scope => format!(" ({scope})"),
+fn in_words(run: Option<&str>, claim: &Claim) -> String {
+    let who = match (run, claim.scope.as_str()) {
+        (None, scope) => format!("`{scope}`"),
+        (Some(run), "") => run.to_owned(),
+        (Some(run), scope) => format!("{run} (`{scope}`)"),
     };
-    let paths =
-        if claim.writes.is_empty() { "anything".to_owned() } else { claim.writes.join(", ") };
-    format!("{}{what} may write the same paths: {paths}", other.run)
+    let paths = match claim.writes.as_slice() {
+        [] => "anything".to_owned(),
+        paths => paths.join(", "),
+    };
+    format!("{who} may write the same paths: {paths}")
 }

@@ -12,7 +12,9 @@ use std::{
 
 use forge_agents::{AttemptFolder, Limits, Spec, Standing, Stdout, look, start_keeper};
 use forge_core::event::Colour;
-use forge_workspace::{Access, Bench, Files, Made, Open, Opened, Order, perform};
+use forge_workspace::{
+    Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
+};
 
 use crate::{
     Trouble,
@@ -23,6 +25,7 @@ use crate::{
     prepare::{command_environment, shell},
     project::{self, Project, cut::cut},
     settings::{FILE, Settings},
+    work::short_list,
 };
 
 /// The most lines of red output that are shown.
@@ -77,11 +80,12 @@ impl Doors {
         Ok((head, project))
     }
 
-    /// Tries what was found, once, on a private checkout of the commit.
+    /// Tries what was found, once, on a private checkout of the commit. What is odd about it is added
+    /// to the notes of the project.
     pub fn try_out(
         &self,
         head: &str,
-        project: &Project,
+        project: &mut Project,
         tell: &mut dyn FnMut(&Tried),
     ) -> Result<Vec<Tried>, Trouble> {
         let mut tried = Vec::new();
@@ -95,7 +99,14 @@ impl Doors {
         });
         // It was only for this; what cannot be removed is no reason to fail.
         let _ = fs::remove_dir_all(&dir);
-        done.map(|()| tried)
+        let touched = done?;
+        if !touched.is_empty() {
+            project.notes.push(format!(
+                "the checks change files that are in git ({}), so nothing that they say is proved: commit these files as the checks make them",
+                short_list(&touched)
+            ));
+        }
+        Ok(tried)
     }
 
     fn try_in(
@@ -104,7 +115,7 @@ impl Doors {
         head: &str,
         project: &Project,
         tell: &mut dyn FnMut(Tried),
-    ) -> Result<(), Trouble> {
+    ) -> Result<Vec<String>, Trouble> {
         let repository = &self.home.repository;
         let bench = Bench {
             common_dir: repository.common_dir.clone(),
@@ -112,7 +123,7 @@ impl Doors {
             dir: dir.join("checkout"),
         };
         let order = Order::Open(Open {
-            bench,
+            bench: bench.clone(),
             at: head.to_owned(),
             files: Files::Pristine,
             merge: None,
@@ -137,7 +148,12 @@ impl Doors {
                 break;
             }
         }
-        Ok(())
+        let order = Order::Restore(Restore { bench, at: head.to_owned(), access: Access::Write });
+        let Made::Restored(Restored { discarded }) = perform(&order)? else {
+            unreachable!("the bench puts back what it is asked to put back")
+        };
+        let tracked = repository.files_at(head, "")?;
+        Ok(discarded.into_iter().filter(|path| tracked.contains(path)).collect())
     }
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.

@@ -270,10 +270,28 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_at_a_number_is_put_aside_before_the_number_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository =
+            forge_workspace::Repository { common_dir: folder.path().into(), top: None };
+        let home = Home { repository, dir: folder.path().join("forge") };
+        plant(&home.attempt("run", 7));
+        plant(&home.attempt("run", 8));
+        let judgement = "build#1/verify#1".parse().unwrap();
+        let call = Call { ordinal: 7, reserved: None };
+        let told = make_room(&home, "run", &[Event::JudgementStarted { judgement, call }]);
+        assert_eq!(told.ok().map(|told| told.len()), Some(1));
+        assert!(!home.attempt("run", 7).exists());
+        assert!(home.attempt("run", 8).exists(), "nobody has given that number yet");
+    }
+
+    #[test]
     fn calls_that_are_over_are_forgotten() {
         let (_home, ours) = ours();
         let steps = ["0001/steps/open", "0002/steps/open"].map(|step| ours.attempts.join(step));
-        steps.iter().for_each(|step| prepared(&ours, step));
+        for step in &steps {
+            prepared(&ours, step);
+        }
         ours.forget_all_but(&BTreeSet::from([ours.attempts.join("0002")]));
         assert_eq!(steps.map(|step| ours.knows(&step)), [false, true]);
     }

@@ -53,8 +53,10 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     let place = shop.place(run, call.unit());
     let hand = shop.hand(run, call)?;
-    if hand == Hand::Writes && !plan.has_begun() {
-        mind_other_runs(plan)?;
+    // Who has begun goes on: whoever came later was told, or waits.
+    let is_first = run.code(&call.unit().scope).is_none();
+    if hand == Hand::Writes && is_first && !plan.has_begun() {
+        mind_the_others(plan)?;
     }
     keep_what_was_left(plan, &place, hand)?;
     let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
@@ -162,10 +164,10 @@ fn taken_back(plan: &Plan<'_>, ending: &Ending, fault: Report) -> Result<Report,
     Ok(fault)
 }
 
-/// What another run works on at the same time is told, waited for, or asked about.
-fn mind_other_runs(plan: &Plan<'_>) -> Result<(), Halt> {
+/// What is worked on at the same time is told, waited for, or asked about.
+fn mind_the_others(plan: &Plan<'_>) -> Result<(), Halt> {
     let CallId::Attempt(attempt) = plan.call else { return Ok(()) };
-    let Some(what) = plan.shop.other_runs(plan.run, &attempt.unit)? else { return Ok(()) };
+    let Some(what) = plan.shop.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
     let outcome = match plan.shop.frozen.claims {
         Claims::Warn => {
             plan.notice(what);

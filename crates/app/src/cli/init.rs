@@ -26,13 +26,12 @@ pub(crate) struct Init {
 impl Init {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let (head, project) = doors.project()?;
+        let (head, mut project) = doors.project()?;
         for found in project.setup.iter().chain(&project.verify) {
             screen::warn(&format!("found  {}  ({})", found.command, found.why));
         }
-        for note in &project.notes {
-            screen::warn(&screen::wrap(&format!("note   {note}"), 7, screen::width()));
-        }
+        let found = project.notes.len();
+        say_notes(&project.notes);
         let tried = if self.no_try || self.dry_run {
             Vec::new()
         } else {
@@ -40,8 +39,9 @@ impl Init {
                 let short = head.get(..12).unwrap_or(&head);
                 screen::warn(&format!("trying them on {short}, in a private checkout"));
             }
-            doors.try_out(&head, &project, &mut say_tried)?
+            doors.try_out(&head, &mut project, &mut say_tried)?
         };
+        say_notes(&project.notes[found..]);
         let text = settings_text(&head, &project, &tried);
         if self.dry_run {
             screen::say(text.trim_end());
@@ -61,6 +61,12 @@ impl Init {
         screen::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
         screen::say("then: forge run --flow change \"what you want\"");
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn say_notes(notes: &[String]) {
+    for note in notes {
+        screen::warn(&screen::wrap(&format!("note   {note}"), 7, screen::width()));
     }
 }
 

@@ -76,12 +76,12 @@ fn files_in_the_checkout_of_the_proofs_prove_nothing() {
 #[test]
 fn links_and_locked_folders_in_the_checkout_of_the_proofs_prove_nothing() {
     planted_files_prove_nothing(
-        r#"rm -rf $proofs/tree; mkdir -p $proofs $HOME/green/tests
-echo 'exit 0' > $HOME/green/test.sh; ln -s $HOME/green $proofs/tree"#,
+        r"rm -rf $proofs/tree; mkdir -p $proofs $HOME/green/tests
+echo 'exit 0' > $HOME/green/test.sh; ln -s $HOME/green $proofs/tree",
     );
     planted_files_prove_nothing(
-        r#"mkdir -p $proofs/tree/tests; rm -rf $proofs/tree/test.sh; mkdir -p $proofs/tree/test.sh/deep
-echo 'exit 0' > $proofs/tree/tests/a.sh; chmod 500 $proofs/tree/tests $proofs/tree/test.sh"#,
+        r"mkdir -p $proofs/tree/tests; rm -rf $proofs/tree/test.sh; mkdir -p $proofs/tree/test.sh/deep
+echo 'exit 0' > $proofs/tree/tests/a.sh; chmod 500 $proofs/tree/tests $proofs/tree/test.sh",
     );
 }
 

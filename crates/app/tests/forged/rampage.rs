@@ -49,7 +49,7 @@ printf '#!/bin/sh\n[ -n "$FORGE_ROLE" ] || touch "$HOME/ran"\ncat\n' > "$program
 /// user's.
 const FILES: &str = r#"
 (
-    git submodule add "${user%/.git}" sub
+    git -c protocol.file.allow=always submodule add "${user%/.git}" sub
     rm -rf .git; ln -s "$user" .git
     mkfifo pipe; mkdir -p locked/deep; touch locked/deep/file; chmod 500 locked/deep locked
     touch special; chmod 6755 special; rm -f notes.txt; ln -s "${user%/.git}/notes.txt" notes.txt
