@@ -64,7 +64,7 @@ fn kills_at_random_moments_lose_nothing_and_redo_nothing() {
 }
 
 #[test]
-fn a_kill_after_any_step_of_a_landing_leads_to_the_same_result() {
+fn a_kill_after_or_within_any_step_of_a_landing_leads_to_the_same_result() {
     steps::play();
 }
 

@@ -1,7 +1,8 @@
-//! Kills everybody after each step of one landing: driver, keepers, agents, and who works on checkouts.
+//! Kills everybody after and within each step of one landing: driver, keepers, agents, and who works
+//! on checkouts.
 //!
-//! A step has ended when its ending is there. The next one may have begun when the blow falls: what
-//! it did is done again or found, and what ended before it is not.
+//! A step has begun when its claim is there, and ended when its ending is. What a blow falls on is
+//! done again or found, and what ended before it is not.
 
 use std::{fs, path::Path, sync::Mutex, thread};
 
@@ -18,24 +19,42 @@ const AT_ONCE: usize = 2;
 /// How often a run may be taken up again.
 const RESUMES_MAX: u32 = 8;
 
-/// Plays once without a blow, and then once for each step.
+/// When the blow falls.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// So many steps have begun.
+    Begun(usize),
+    /// So many steps have ended.
+    Ended(usize),
+}
+
+impl Moment {
+    fn has_come(self, attempts: &Path) -> bool {
+        match self {
+            Self::Begun(n) => count(attempts, "claim") >= n,
+            Self::Ended(n) => count(attempts, "ending.json") >= n,
+        }
+    }
+}
+
+/// Plays once without a blow, and then twice for each step.
 pub(crate) fn play() {
     let world = World::lands();
     assert_eq!(world.run().end().code(), Some(0), "{}", world.complaints());
     let run = world.standing().expect("it has begun").0;
     let expected = Fruit::of(&world, &run);
     let tree = landed_tree(&world, &run);
-    let steps = endings(&world.home().join("attempts"));
+    let steps = count(&world.home().join("attempts"), "ending.json");
     assert!(steps >= 10, "every gate has steps: there are {steps} endings");
-    let next = Mutex::new(1..=steps);
+    let next = Mutex::new((1..=steps).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some(step) = { next.lock().unwrap().next() } {
+                while let Some(moment) = { next.lock().unwrap().next() } {
                     let world = World::lands();
-                    killed_after(&world, step);
-                    let run = resumed(&world, step);
-                    assert_eq!(landed_tree(&world, &run), tree, "after step {step}");
+                    killed_at(&world, moment);
+                    let run = resumed(&world, moment);
+                    assert_eq!(landed_tree(&world, &run), tree, "killed at {moment:?}");
                     promises::hold(&world, &run, &expected);
                 }
             });
@@ -43,11 +62,11 @@ pub(crate) fn play() {
     });
 }
 
-/// Lets a run go on until so many steps have ended, and kills everybody.
-fn killed_after(world: &World, step: usize) {
+/// Lets a run go on until the moment has come, and kills everybody.
+fn killed_at(world: &World, moment: Moment) {
     let mut driver = world.run();
     let attempts = world.home().join("attempts");
-    until("the step ends", || (endings(&attempts) >= step).then_some(()));
+    until("the moment", || moment.has_come(&attempts).then_some(()));
     signal(driver.pid(), Signal::KILL);
     driver.end();
     // Who is started by somebody who is about to die is found at the next look.
@@ -61,30 +80,30 @@ fn killed_after(world: &World, step: usize) {
 }
 
 /// Goes on until the run is done.
-fn resumed(world: &World, step: usize) -> String {
+fn resumed(world: &World, moment: Moment) -> String {
     for _ in 0..RESUMES_MAX {
-        let (run, standing) = world.standing().expect("a step has ended, so the run has begun");
+        let (run, standing) = world.standing().expect("a step has begun, so the run has");
         if standing == "done" {
             world.json(&["status", &run, "--json"]);
             return run;
         }
         let ended = world.resume(&run).end();
-        assert_eq!(ended.code(), Some(0), "after step {step}: {}", world.complaints());
+        assert_eq!(ended.code(), Some(0), "killed at {moment:?}: {}", world.complaints());
     }
-    panic!("the run is never done after step {step}");
+    panic!("the run is never done, killed at {moment:?}");
 }
 
 fn landed_tree(world: &World, run: &str) -> String {
     world.git(&["rev-parse", &format!("forge/{run}^{{tree}}")])
 }
 
-/// How many steps of all calls have ended, the calls themselves among them.
-fn endings(attempts: &Path) -> usize {
+/// How many steps of all calls have such a file, the calls themselves among them.
+fn count(attempts: &Path, file: &str) -> usize {
     let below = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
     };
     let calls = below(attempts).into_iter().flat_map(|run| below(&run));
     let folders = calls.flat_map(|call| [vec![call.clone()], below(&call.join("steps"))].concat());
-    folders.filter(|folder| folder.join("ending.json").exists()).count()
+    folders.filter(|folder| folder.join(file).exists()).count()
 }

@@ -63,7 +63,7 @@ pub(crate) fn notes(world: &World, run: &str) -> String {
     });
     let notes: Vec<Value> =
         receipts.filter_map(|notes| notes.as_array().cloned()).flatten().collect();
-    notes.iter().map(|note| format!("{}\n", note.as_str().unwrap())).collect()
+    notes.iter().map(|note| note.as_str().unwrap()).collect::<Vec<&str>>().join("\n")
 }
 
 /// How many facts of this kind there are.

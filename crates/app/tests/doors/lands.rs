@@ -241,7 +241,7 @@ fn a_branch_on_which_the_user_committed_is_left_alone_and_told() {
     let tree = format!("{branch}^{{tree}}");
     // The refs follow the facts: the branch may come a moment later than what is told.
     crate::world::until("the branch", || {
-        (world.git(&["for-each-ref", &branch]) != "").then_some(())
+        (!world.git(&["for-each-ref", &branch]).is_empty()).then_some(())
     });
     let mine = world.git(&["commit-tree", "-p", &branch, "-m", "mine", &tree]);
     world.git(&["update-ref", &branch, &mine]);
