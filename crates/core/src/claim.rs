@@ -80,7 +80,9 @@ fn is_open(stages: &[Stage], table: &Table, row: usize) -> bool {
                 let unit = &table.units[*first];
                 stages[*first].is_called() && unit.attempt > 0 && unit.landed.is_none()
             };
-            let was_begun = table.units[row].attempt > 0;
+            // Who only waited for others has nothing that they could disturb.
+            let unit = &table.units[row];
+            let was_begun = unit.attempt > unit.waited;
             !is_stuck && (was_begun || (is_next && firsts.iter().any(goes_on)))
         }
         State::Accepted | State::Skipped | State::Failed { .. } => false,

@@ -15,7 +15,7 @@ use crate::{
     Time,
     event::{
         Answer, Call, Colour, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling,
-        SentBack, Start,
+        SentBack, Start, Waiver,
     },
     failure::{FaultClass, fingerprint},
     flow::{Check, Condition, Flow, Stage, When, Work, followers},
@@ -189,8 +189,12 @@ impl Run {
                 self.settle(call, &Receipt::of(*spent));
             }
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
-            Event::GateWaived { unit, gate, .. } => {
-                self.unit_mut(unit).1.confidence = Confidence::Doubted;
+            Event::GateWaived { unit, gate, why } => {
+                let (_, waived) = self.unit_mut(unit);
+                waived.confidence = Confidence::Doubted;
+                if matches!(why, Waiver::Person { .. }) {
+                    waived.waived.insert(gate.clone());
+                }
                 self.pass_gate(unit, gate);
             }
             Event::QuestionAsked(question) => {
@@ -250,6 +254,7 @@ impl Run {
         unit.since = now;
         unit.confidence = Confidence::Clean;
         unit.found.clear();
+        unit.waived.clear();
         unit.looks = 0;
         unit.faults = 0;
         if let Some(items) = members {
@@ -302,6 +307,7 @@ impl Run {
             Outcome::Deferred { until, .. } => {
                 unit.state = State::Waiting;
                 unit.not_before = *until;
+                unit.waited = unit.attempt;
             }
             Outcome::Lost | Outcome::Interrupted => {
                 unit.state = State::Waiting;

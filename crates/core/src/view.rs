@@ -510,7 +510,14 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
         },
-        Choice::Waive => format!("`{gate}` is waived in your name, and {then}"),
+        Choice::Waive => {
+            let is_land = position.is_some_and(|at| stage.gates[at].check == Check::Land);
+            if is_land {
+                format!("its change is left out of the result, in your name, and {then}")
+            } else {
+                format!("`{gate}` is waived in your name, and {then}")
+            }
+        }
         Choice::Revise => {
             let redo = position.and_then(|position| stage.gates[position].redo.clone());
             let target = redo.unwrap_or_else(|| question.unit.stage.clone());

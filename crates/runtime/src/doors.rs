@@ -259,7 +259,9 @@ impl Doors {
             Some(run) => run,
             None => self.fold(id)?.0,
         };
-        Ok(RunView::of(id, &run))
+        let mut view = RunView::of(id, &run);
+        self.say_where(&mut view);
+        Ok(view)
     }
 
     /// Whether a driver holds the run now.

@@ -126,6 +126,13 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// Whether somebody wants us to end.
+    pub(crate) fn want_an_end(&mut self) -> bool {
+        heard(&mut self.interrupts) > 0 || heard(&mut self.hang_ups) > 0
+    }
+}
+
 fn heard(stream: &mut UnixStream) -> u32 {
     let mut bytes = [0_u8; 64];
     match stream.read(&mut bytes) {

@@ -89,8 +89,14 @@ pub(crate) struct Span {
 pub(crate) fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, GitError> {
     let to = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base");
-    // What landed is the change of the whole run.
-    let from = if to == head {
+    let scope = scope_of(run, unit);
+    let landed = |commit: &str| {
+        let (_, table) = run.table(&scope);
+        table.units.iter().any(|unit| unit.landed.as_deref() == Some(commit))
+    };
+    let has_own = run.code(&scope).is_some_and(|code| !landed(&code.commit));
+    // A look from the flow's own table, at no change of its own, is one at the whole run.
+    let from = if scope.is_root() && !has_own {
         run.law().start.base.clone().expect("a run with checkouts has a base")
     } else {
         repository.merge_base(head, &to)?

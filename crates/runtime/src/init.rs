@@ -8,9 +8,11 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
-use forge_agents::{AttemptFolder, Limits, Spec, Standing, Stdout, look, start_keeper};
+use forge_agents::{AttemptFolder, Limits, Spec, Standing, Stdout, Stop, look, start_keeper};
 use forge_core::event::Colour;
 use forge_workspace::{
     Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
@@ -20,6 +22,7 @@ use crate::{
     Trouble,
     committed::Committed,
     doors::{Doors, person, refuse_agents},
+    drive::Signals,
     home::{now, state_dir},
     intake::{CommandEnd, command_end},
     prepare::{command_environment, shell},
@@ -32,6 +35,9 @@ use crate::{
 const OUTPUT_LINES_MAX: usize = 20;
 /// The most bytes of red output that are shown.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024;
+
+/// How often a command that is tried is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// One command that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,7 +205,16 @@ fn try_one(folder: &Path, command: &str, purpose: Purpose, tree: &Path) -> Resul
     let program = std::env::current_exe().map_err(trouble)?;
     let env: Vec<(OsString, OsString)> = command_environment();
     let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
-    keeper.wait().map_err(trouble)?;
+    let mut signals = Signals::listen()?;
+    while keeper.try_wait().map_err(trouble)?.is_none() {
+        if signals.want_an_end()
+            && let Standing::Alive(alive) = look(&made).map_err(trouble)?
+        {
+            // A keeper that cannot be told has ended by itself.
+            let _ = alive.stop(Stop::AtOnce);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
     let Standing::Ended(ending) = look(&made).map_err(trouble)? else {
         let what = format!("`{command}` was tried, and nobody can say how it ended");
         return Err(Trouble::surroundings(what, "forge init"));

@@ -1,20 +1,21 @@
 //! What a person does to a run by hand: change an artifact or the code, or let it go another way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forge_core::{
-    Command, Run,
-    event::{Blob, Edit, Event},
+    Command, Refusal, Run,
+    event::{Blob, Edit, End, Event},
     id::{Scope, UnitId},
     reading::artifacts,
     rewind::rewind,
+    run::Phase,
 };
-use forge_workspace::{Commit, Made, Order, perform};
+use forge_workspace::{Commit, Made, Order, Repository, perform};
 
 use crate::{
     Trouble,
     doors::{Doors, Left, Sent, person, refuse_agents},
-    drive::{Driver, Signals, Tell, body, fold_facts, row},
+    drive::{Driver, Signals, Tell, body, fold_facts, refused, row},
     home::{new_run_id, now},
     journal::{RunLock, Store},
     place::{bench_of, commit_of, scope_of},
@@ -125,21 +126,28 @@ impl Doors {
                 format!("forge stop {id}"),
             ));
         }
-        self.checkout(id, unit)?;
+        if let Phase::Over(end @ (End::Done | End::Abandoned)) = run.phase() {
+            return Err(refused(id, &Refusal::Over(*end)));
+        }
+        let checkout = self.checkout(id, unit)?;
         let frozen = self.frozen(&run)?;
         let scope = scope_of(&run, unit);
         let from = commit_of(&run, &scope);
+        let mut onto = vec![from.clone()];
+        onto.extend(run.head().filter(|head| is_merged(&checkout, head)).map(str::to_owned));
+        let pin = format!("refs/forge/{id}/edits/{}", now());
         let order = Order::Commit(Commit {
             bench: bench_of(&self.home, &frozen, id, &scope)?,
-            onto: vec![from.clone()],
+            onto,
             message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
             when_ms: now(),
-            pin: format!("refs/forge/{id}/edits/{}", now()),
+            pin: pin.clone(),
         });
         let Made::Committed(made) = perform(&order)? else {
             unreachable!("the bench was asked to commit")
         };
         if made.commit == from {
+            self.home.repository.unpin(&pin)?;
             return Err(Trouble::usage(
                 format!("nothing is changed in the checkout of `{unit}`"),
                 format!("change files in {}", self.checkout(id, unit)?.display()),
@@ -147,7 +155,11 @@ impl Doors {
         }
         let edit = Edit::Code { commit: made.commit, tree: made.tree };
         let (unit, why, by) = (unit.clone(), why.to_owned(), person());
-        self.send(id, &Command::Edit { unit, edit, why, by })
+        let sent = self.send(id, &Command::Edit { unit, edit, why, by });
+        if sent.is_err() {
+            self.home.repository.unpin(&pin)?;
+        }
+        sent
     }
 
     /// Starts a run that shares the facts of another one up to a unit, and drives it.
@@ -222,4 +234,12 @@ fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
     }
     let what = format!("{id} has no unit `{unit}`");
     Err(Trouble::usage(what, format!("forge status {id}")))
+}
+
+/// Whether a person has merged a commit into a checkout: in its history, or about to be.
+fn is_merged(checkout: &Path, commit: &str) -> bool {
+    let Ok(theirs) = Repository::find(checkout) else { return false };
+    let is_in = |head: String| theirs.is_ancestor(commit, &head).unwrap_or(false);
+    theirs.commit_of("MERGE_HEAD").is_some_and(|merged| merged == commit)
+        || theirs.head().is_some_and(is_in)
 }

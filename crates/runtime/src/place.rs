@@ -79,11 +79,7 @@ impl Shop<'_> {
     /// How the checkout of a call is opened.
     pub(crate) fn open(&self, run: &Run, call: &CallId, place: &Place, hand: Hand) -> Open {
         let unit = run.unit(call.unit());
-        let is_shared = run.calls().keys().any(|other| {
-            other != call
-                && uses_a_place(&doing(run, other))
-                && self.place(run, other.unit()).scope == place.scope
-        });
+        let is_shared = is_shared(run, call, &place.scope);
         let files = match (hand, unit.files) {
             (Hand::Writes, Left::Left) if unit.attempt > 1 => Files::AsLeft,
             (Hand::Reads | Hand::Writes, _) if is_shared => Files::AsLeft,
@@ -168,6 +164,13 @@ fn bench(home: &Home, checkouts: &Path, scope: &Scope) -> Bench {
 fn bench_in(home: &Home, dir: PathBuf) -> Bench {
     let repository = &home.repository;
     Bench { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
+}
+
+/// Whether another call works in the checkout of this scope.
+pub(crate) fn is_shared(run: &Run, call: &CallId, scope: &Scope) -> bool {
+    run.calls().keys().any(|other| {
+        other != call && uses_a_place(&doing(run, other)) && scope_of(run, other.unit()) == *scope
+    })
 }
 
 /// Whether caches of earlier proofs may be used.

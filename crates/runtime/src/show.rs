@@ -3,7 +3,7 @@
 use forge_core::{
     event::{Blob, Record},
     id::UnitId,
-    view::ResultView,
+    view::{ResultView, RunView},
 };
 
 use crate::{Trouble, doors::Doors, gates::span, mend::Editable};
@@ -17,7 +17,29 @@ impl Doors {
         let records: Vec<Record> =
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let run = crate::drive::fold_facts(&records);
-        Ok(ResultView::of(id, &run, &records))
+        let mut view = ResultView::of(id, &run, &records);
+        view.branch = self.found_at(id, view.branch, view.head.as_deref());
+        Ok(view)
+    }
+
+    /// Where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref.
+    pub(crate) fn found_at(
+        &self,
+        id: &str,
+        branch: Option<String>,
+        head: Option<&str>,
+    ) -> Option<String> {
+        let (Some(branch), Some(head)) = (&branch, head) else { return branch };
+        let there = self.home.repository.commit_of(&format!("refs/heads/{branch}"));
+        if there.as_deref() == Some(head) {
+            return Some(branch.clone());
+        }
+        Some(format!("refs/forge/{id}/head"))
+    }
+
+    /// Says in a view where the result of the run is found.
+    pub fn say_where(&self, view: &mut RunView) {
+        view.branch = self.found_at(&view.row.run, view.branch.take(), view.head.as_deref());
     }
 
     /// The content of an artifact.
@@ -42,8 +64,11 @@ impl Doors {
             None => (base.clone(), run.head().unwrap_or(base).to_owned()),
             Some(unit) if run.has(unit) => {
                 match (run.unit(unit).landed.as_ref(), run.code(&unit.scope)) {
-                    // What landed is compared with what it came from.
-                    (Some(commit), _) => (repository.merge_base(base, commit)?, commit.clone()),
+                    // What landed is one commit.
+                    (Some(commit), _) => {
+                        let before = repository.commit_of(&format!("{commit}^"));
+                        (before.unwrap_or_else(|| base.clone()), commit.clone())
+                    }
                     (None, Some(_)) => {
                         let span = span(repository, &run, unit)?;
                         (span.from, span.to)

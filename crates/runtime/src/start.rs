@@ -190,13 +190,14 @@ impl Doors {
     ) -> Result<(), Trouble> {
         let Some(top) = &self.home.repository.top else { return Ok(()) };
         let mut differ = Vec::new();
-        let committed = match base {
-            Some(base) => text_at(&self.home.repository, base, FILE, FILE_BYTES_MAX)?,
-            None => None,
-        };
-        let here = read_text(&top.join(FILE), FILE_BYTES_MAX)?;
-        if here.is_some() && here != committed {
-            differ.push(FILE.to_owned());
+        for (file, most) in [(FILE, FILE_BYTES_MAX), (INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)] {
+            let committed = match base {
+                Some(base) => text_at(&self.home.repository, base, file, most)?,
+                None => None,
+            };
+            if read_text(&top.join(file), most)? != committed {
+                differ.push(file.to_owned());
+            }
         }
         let checkout = self.catalog();
         for (name, text) in &found.texts {

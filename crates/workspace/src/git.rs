@@ -8,6 +8,7 @@
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
+use std::os::unix::process::CommandExt as _;
 use std::{
     ffi::OsStr,
     fmt,
@@ -109,6 +110,8 @@ impl Git {
                 command.env_remove(name);
             }
         }
+        // A Ctrl-C at the terminal is for Forge, which knows what to do about it.
+        command.process_group(0);
         command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
         Self { command, shown: "git".to_owned(), input: None }
     }

@@ -65,6 +65,33 @@ impl Repository {
         Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
     }
 
+    /// One commit with all that another one has, on a third: as if it had been made at once, with its
+    /// own words, author and date. Kept by the ref `pin`. The same always gives the same.
+    pub fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError> {
+        let git = || Git::of(&self.common_dir);
+        let line = |format: &str| {
+            git().args(["show", "--no-patch", &format!("--format={format}"), commit]).line()
+        };
+        if line("%P")? == onto {
+            self.pin(pin, commit)?;
+            return Ok(commit.to_owned());
+        }
+        let tree = line("%T")?;
+        let squashed = git()
+            .durably()
+            .env("GIT_AUTHOR_NAME", line("%an")?)
+            .env("GIT_AUTHOR_EMAIL", line("%ae")?)
+            .env("GIT_AUTHOR_DATE", line("%ad")?)
+            .env("GIT_COMMITTER_NAME", line("%cn")?)
+            .env("GIT_COMMITTER_EMAIL", line("%ce")?)
+            .env("GIT_COMMITTER_DATE", line("%cd")?)
+            .args(["commit-tree", &tree, "-p", onto, "-F", "-"])
+            .input(self.message(commit)?.into_bytes())
+            .line()?;
+        self.pin(pin, &squashed)?;
+        Ok(squashed)
+    }
+
     /// One commit with these files of another one: the same two, and the same files, always give
     /// the same commit. It is kept by the ref `pin`.
     pub fn overlay(

@@ -165,7 +165,10 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         }
     };
     let view = match left.view {
-        Some(view) => view,
+        Some(mut view) => {
+            doors.say_where(&mut view);
+            view
+        }
         None => doors.view(&left.run)?,
     };
     match form {

@@ -26,6 +26,9 @@ pub(crate) struct Status {
 /// The last lines of a command's output that a question shows.
 const PROOF_LINES: usize = 6;
 
+/// The first lines of a quotation that a question shows.
+const QUOTE_LINES: usize = 12;
+
 /// Lines of `forge status` without `--json`, before it says how many more there are.
 const LINES_MAX: usize = 50;
 
@@ -213,9 +216,19 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
     for finding in &question.findings {
         let severity = finding.severity.word();
         add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
-        if let Some(Proof::Command { output, .. }) = &finding.proof {
-            let lines: Vec<&str> = output.lines().collect();
-            lines[lines.len().saturating_sub(PROOF_LINES)..].iter().for_each(|line| add("", line));
+        add("", &finding.why);
+        match &finding.proof {
+            Some(Proof::Command { output, .. }) => {
+                let lines: Vec<&str> = output.lines().collect();
+                let last = &lines[lines.len().saturating_sub(PROOF_LINES)..];
+                for line in last {
+                    add("", line);
+                }
+            }
+            Some(Proof::Quote { quote }) => {
+                quote.lines().take(QUOTE_LINES).for_each(|line| add("", line));
+            }
+            None => {}
         }
     }
     for name in &question.artifacts {
@@ -226,6 +239,11 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
         let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
         add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
         let _ = write!(text, "\n   forge show {run} --diff {}", question.unit);
+        let _ = write!(
+            text,
+            "\n   to mend it by hand: forge edit {run} --code {} (says where)",
+            question.unit
+        );
     }
     for option in &question.options {
         let words = match option.answer.split(' ').next() {

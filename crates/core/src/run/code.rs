@@ -37,6 +37,7 @@ impl Run {
         unit.not_before = 0;
         unit.confidence = Confidence::Clean;
         unit.found.clear();
+        unit.waived.clear();
         unit.files = Files::Committed;
         if let Edit::Artifact { name, content } = edit {
             unit.artifacts.insert(name.clone(), content.clone());

@@ -92,6 +92,10 @@ pub struct Unit {
     pub faults: u32,
     /// How often it did not land.
     pub landings: u32,
+    /// The number of the latest attempt that only waited for other work.
+    pub waited: u32,
+    /// Gates that a person waived at the current attempt.
+    pub waived: BTreeSet<String>,
     /// Nothing starts before this moment, because of a limit.
     pub not_before: Time,
     /// Whether every review of the current attempt passed without critical findings.

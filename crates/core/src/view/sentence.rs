@@ -223,7 +223,9 @@ pub(super) fn why(question: &Question) -> String {
 
 /// What Forge ran itself, in a few words.
 fn proved(evidence: &[Evidence]) -> String {
-    let words = evidence.iter().map(|one| {
+    // What it says where the run started is for the brief.
+    let tree = evidence.first().map(|one| &one.tree);
+    let words = evidence.iter().filter(|one| Some(&one.tree) == tree).map(|one| {
         let colour = match (one.colour, one.took_ms) {
             (Colour::Green, Some(_)) => "green",
             (Colour::Green, None) => "green before, on the same code",

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::flow::{BuiltIn, Check, Flow, Stage, Work, firsts, lands};
+use forge_core::flow::{BuiltIn, Check, Flow, Gate, Stage, Weight, Work, firsts, lands};
 
 /// What is wrong with a flow whose roles of these names change the code, as the end of a sentence.
 pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), String> {
@@ -18,7 +18,9 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
         Work::Command { .. } => lands(stages, row),
         Work::Each { .. } | Work::Flow { .. } | Work::Deliver { .. } | Work::Nothing => false,
     };
-    let has = |row: usize, check: &Check| stages[row].gates.iter().any(|gate| gate.check == *check);
+    let has_always = |row: usize, check: &Check| {
+        stages[row].gates.iter().any(|gate| gate.check == *check && is_sure(gate))
+    };
     let rows: Vec<usize> = (0..stages.len()).filter(|row| changes_code(*row)).collect();
     for row in &rows {
         let name = &stages[*row].name;
@@ -27,19 +29,21 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
                 "stage `{name}` changes code, and nothing lands it: add the gate {{ land = true }} to it or to a stage after it"
             ));
         }
-        if !has(*row, &Check::BuiltIn { check: BuiltIn::Changes }) {
+        if !has_always(*row, &Check::BuiltIn { check: BuiltIn::Changes }) {
             return Err(format!(
-                "stage `{name}` changes code, and nothing looks at what it changes: add the gate {{ check = \"changes\" }} to it"
+                "stage `{name}` changes code, and nothing looks at what it changes: add the gate {{ check = \"changes\" }} to it, without `when`"
             ));
         }
-        if let Some(other) = rows.iter().find(|other| {
-            *other != row
+        let beside = |other: &usize| {
+            other != row
                 && !firsts(stages, *row).contains(other)
-                && !firsts(stages, **other).contains(row)
-        }) {
+                && !firsts(stages, *other).contains(row)
+        };
+        if let Some(other) = (0..stages.len()).filter(beside).find(|other| shares(&stages[*other]))
+        {
             return Err(format!(
-                "stages `{name}` and `{}` change code in the same checkout at the same time: let one come `after` the other, or give each an item",
-                stages[*other].name
+                "stage `{name}` changes code while `{}` works in the same checkout: let one come `after` the other, or give each an item of its own",
+                stages[other].name
             ));
         }
     }
@@ -50,19 +54,40 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
     Ok(())
 }
 
-/// What lands was verified before: in the same stage, or in one that is surely over.
+/// Whether a stage, or what is inside it, uses the checkout of the table that it stands in.
+fn shares(stage: &Stage) -> bool {
+    let looks = |gate: &Gate| match gate.check {
+        Check::Review { .. } | Check::Command { .. } | Check::BuiltIn { .. } => true,
+        Check::Artifact { .. } | Check::Human { .. } | Check::Verify | Check::Land => false,
+    };
+    let has_own = |stages: &[Stage]| {
+        stages.iter().any(|stage| stage.gates.iter().any(|gate| gate.check == Check::Land))
+    };
+    let works = match &stage.work {
+        Work::Agent { .. } | Work::Command { .. } => true,
+        Work::Each { stages, .. } | Work::Flow { stages, .. } => {
+            !has_own(stages) && stages.iter().any(shares)
+        }
+        Work::Deliver { .. } | Work::Nothing => false,
+    };
+    works || stage.gates.iter().any(looks)
+}
+
+/// Whether a gate looks at every attempt, and can say no.
+fn is_sure(gate: &Gate) -> bool {
+    gate.when.0.is_empty() && gate.weight == Weight::Binding
+}
+
+/// What lands was verified just before, in the same stage: always, and never merely as advice.
 fn check_lands(stages: &[Stage], row: usize) -> Result<(), String> {
     let gates = &stages[row].gates;
     let Some(land) = gates.iter().position(|gate| gate.check == Check::Land) else { return Ok(()) };
-    let verifies = |gate: &forge_core::flow::Gate| gate.check == Check::Verify;
-    let before = firsts(stages, row);
-    let is_verified = gates[..land].iter().any(verifies)
-        || before.iter().any(|first| stages[*first].gates.iter().any(verifies));
-    if is_verified {
+    let verifies = |gate: &Gate| gate.check == Check::Verify && is_sure(gate);
+    if gates[..land].iter().any(verifies) {
         return Ok(());
     }
     Err(format!(
-        "stage `{}` lands what nothing verifies: add the gate {{ verify = true }} before {{ land = true }}",
+        "stage `{}` lands what nothing verifies: add the gate {{ verify = true }}, without `when`, before {{ land = true }}",
         stages[row].name
     ))
 }

@@ -9,14 +9,15 @@ use forge_core::{
     item::writes_reach,
     verdict::{Finding, Proof, Severity},
 };
-use forge_workspace::{Change, Hooks, Made, Order};
+use forge_workspace::{Change, Hooked, Hooks, Made, Order};
 
-use super::{finding, judged, receipt_at, ruling, span};
+use super::{Span, finding, guarded::guard_of, judged, receipt_at, ruling, span};
 use crate::{
     Trouble,
     place::Hand,
     project::guard::{Guard, guarded},
-    steps::{Duty, Halt, Plan},
+    settings::Frozen,
+    steps::{Duty, Halt, Plan, SetUpBefore},
     work::paths,
 };
 
@@ -27,12 +28,33 @@ const HOOK_OUTPUT_MAX: usize = 12 * 1024;
 
 /// The gate `changes`.
 pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let Plan { shop, run, call, .. } = *plan;
     let repository = &shop.home.repository;
     let unit = call.unit();
     let span = span(repository, run, unit).map_err(Trouble::from)?;
-    let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
+    let mut receipt = receipt_at(plan, 0);
     let mut findings: Vec<Finding> = Vec::new();
+    let mut judged_commit = span.to.clone();
+    // Work without a commit of its own changed nothing that hooks could look at.
+    if receipt.commit.is_some() && span.from != span.to {
+        let hooked = hooked(plan, &span)?;
+        if let Some(refusal) = hooked.refusal {
+            let what = format!("the commit hook `{}` refuses it", refusal.hook);
+            let command = format!("git commit (hook {})", refusal.hook);
+            let proof = Proof::Command { command, output: refusal.output };
+            findings.push(finding(Severity::Major, None, what, Some(proof)));
+        } else {
+            judged_commit.clone_from(&hooked.commit);
+            receipt.commit = Some(hooked.commit);
+            receipt.tree = Some(hooked.tree);
+            if !hooked.changed.is_empty() {
+                let files = crate::work::short_list(&hooked.changed);
+                receipt.notes.push(format!("the commit hooks changed {files}"));
+            }
+        }
+    }
+    // What the hooks added is looked at like everything else.
+    let changes = repository.changes(&span.from, &judged_commit).map_err(Trouble::from)?;
     findings.extend(settings(&changes));
     if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
         findings.extend(outside(&changes, &item.id, &item.writes));
@@ -42,51 +64,40 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         let proof = Proof::Quote { quote: flaw.clone() };
         findings.push(finding(Severity::Major, None, flaw, Some(proof)));
     }
-    let mut receipt = receipt_at(plan, 0);
     receipt.changed = paths(&changes);
-    receipt.notes.extend(guards(&changes));
-    // Work without a commit of its own changed nothing that hooks could look at.
-    if receipt.commit.is_some() && !changes.is_empty() {
-        let place = shop.place(run, unit);
-        let open = || Ok(Order::Open(shop.open(run, call, &place, Hand::Writes)));
-        let opened = plan.opened("open", open)?;
-        plan.set_up("", &opened, crate::steps::SetUpBefore::Kept)?;
-        let order = || {
-            Ok(Order::Hooks(Hooks {
-                bench: place.bench.clone(),
-                commit: span.to.clone(),
-                message: repository.message(&span.to)?,
-                when_ms: repository.when_ms(&span.to)?,
-                pin: shop.pin(ordinal),
-                output_max: HOOK_OUTPUT_MAX,
-            }))
-        };
-        let Made::Hooked(hooked) = plan.bench("hooks", Duty::WhileWanted, order)? else {
-            unreachable!("the bench was asked to run hooks")
-        };
-        if let Some(refusal) = hooked.refusal {
-            let what = format!("the commit hook `{}` refuses it", refusal.hook);
-            let command = format!("git commit (hook {})", refusal.hook);
-            let proof = Proof::Command { command, output: refusal.output };
-            findings.push(finding(Severity::Major, None, what, Some(proof)));
-        } else {
-            receipt.commit = Some(hooked.commit);
-            receipt.tree = Some(hooked.tree);
-            if !hooked.changed.is_empty() {
-                let files = crate::work::short_list(&hooked.changed);
-                receipt.notes.push(format!("the commit hooks changed {files}"));
-            }
-        }
-    }
+    receipt.notes.extend(guards(&changes, shop.frozen));
     Ok(judged(plan, ruling(findings), receipt))
 }
 
+/// Runs the commit hooks on all that the scope has changed, as one commit: what they refused at an
+/// earlier attempt is looked at again, and no refused attempt becomes part of the history.
+fn hooked(plan: &Plan<'_>, span: &Span) -> Result<Hooked, Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let repository = &shop.home.repository;
+    let place = shop.place(run, call.unit());
+    let open = || Ok(Order::Open(shop.open(run, call, &place, Hand::Writes)));
+    let opened = plan.opened("open", open)?;
+    plan.set_up("", &opened, SetUpBefore::Kept)?;
+    let order = || {
+        let (message, when_ms) = (repository.message(&span.to)?, repository.when_ms(&span.to)?);
+        let pin = shop.pin(ordinal);
+        let commit = repository.squash(&span.from, &span.to, &pin)?;
+        let (bench, output_max) = (place.bench.clone(), HOOK_OUTPUT_MAX);
+        Ok(Order::Hooks(Hooks { bench, commit, message, when_ms, pin, output_max }))
+    };
+    let Made::Hooked(hooked) = plan.bench("hooks", Duty::WhileWanted, order)? else {
+        unreachable!("the bench runs hooks when it is asked to")
+    };
+    Ok(hooked)
+}
+
 /// Files that guard the project, listed whether or not the flow asks a person about them.
-fn guards(changes: &[Change]) -> Option<String> {
+fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
     let found: Vec<String> = changes
         .iter()
         .filter_map(|change| {
-            guarded(&change.path).map(|guard| format!("{} ({})", change.path, guard.word()))
+            guard_of(&change.path, frozen)
+                .map(|guard| format!("{} ({})", change.path, guard.word()))
         })
         .collect();
     let listed = crate::work::short_list(&found);

@@ -17,6 +17,7 @@ use crate::{
         guard::{Guard, guarded},
         tests_said::skipped_or_weakened,
     },
+    settings::Frozen,
     steps::{Halt, Plan},
 };
 
@@ -32,7 +33,10 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let mut findings = Vec::new();
     for change in &changes {
-        let Some(guard) = guarded(&change.path).or_else(|| was_guarded(change)) else { continue };
+        let guard = guard_of(&change.path, plan.shop.frozen);
+        let Some(guard) = guard.or_else(|| was_guarded(change, plan.shop.frozen)) else {
+            continue;
+        };
         if findings.len() >= FILES_MAX {
             let what = "more guarded files are changed than can be shown".to_owned();
             findings.push(finding(Severity::Major, Some(&change.path), what, None));
@@ -43,10 +47,26 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     Ok(judged(plan, ruling(findings), receipt_at(plan, 0)))
 }
 
+/// What a file guards: by what it is, or because a check or the set-up of the run names it.
+pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<Guard> {
+    let mut commands = frozen.verify.commands.iter().chain(&frozen.setup);
+    guarded(path).or_else(|| commands.any(|command| names(command, path)).then_some(Guard::Build))
+}
+
+/// Whether a command line names a file, from the top or from a folder that it goes into.
+fn names(command: &str, path: &str) -> bool {
+    let is_end = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
+    command.split(is_end).any(|word| {
+        let word = word.trim_start_matches("./");
+        let is_file = word.contains(['.', '/']);
+        word == path || (is_file && path.strip_suffix(word).is_some_and(|rest| rest.ends_with('/')))
+    })
+}
+
 /// A file that was moved away from where it guarded something.
-fn was_guarded(change: &Change) -> Option<Guard> {
+fn was_guarded(change: &Change, frozen: &Frozen) -> Option<Guard> {
     match &change.kind {
-        ChangeKind::Renamed { from } => guarded(from),
+        ChangeKind::Renamed { from } => guard_of(from, frozen),
         ChangeKind::Added
         | ChangeKind::Modified
         | ChangeKind::Deleted

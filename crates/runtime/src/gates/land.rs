@@ -8,6 +8,7 @@
 use forge_core::{
     Report,
     event::Ruling,
+    flow::Check,
     verdict::{Finding, Proof, Severity, Verdict},
 };
 use forge_workspace::{Conflict, Made, Merge, Merged, Order};
@@ -59,7 +60,15 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         }
         Merged::Forward { commit, .. } | Merged::Merge { commit, .. } => commit,
     };
-    if landed != head && !shop.frozen.verify.commands.is_empty() {
+    let gates = &run.stage(unit).gates;
+    let mut verifies = gates.iter().filter(|gate| gate.check == Check::Verify);
+    let is_waived = verifies.any(|gate| run.unit(unit).waived.contains(&gate.name));
+    if is_waived {
+        receipt.notes.push("it lands without proof: `verify` was waived".to_owned());
+    } else if shop.frozen.verify.commands.is_empty() {
+        let what = "the project has no checks, and nobody waived them for this change";
+        return Ok(judged(plan, Ruling::Unverified { what: what.to_owned() }, receipt));
+    } else if landed != head {
         let proved = verify::prove(plan, "merged-", &landed, Caches::Kept)?;
         receipt.evidence = proved.evidence;
         receipt.took_ms = proved.took_ms;

@@ -127,11 +127,8 @@ pub(super) fn open(
 ) -> Result<forge_workspace::Opened, Halt> {
     let order = || Ok(Order::Open(plan.shop.open_verification(plan.run, commit, caches)));
     let opened = plan.opened(&format!("{prefix}open"), order)?;
-    let before = match caches {
-        Caches::Kept if !plan.shop.frozen.cache.is_empty() => SetUpBefore::Kept,
-        Caches::Kept | Caches::Cleared => SetUpBefore::Gone,
-    };
-    plan.set_up(prefix, &opened, before)?;
+    // What a set-up makes outside the caches is gone.
+    plan.set_up(prefix, &opened, SetUpBefore::Gone)?;
     Ok(opened)
 }
 
