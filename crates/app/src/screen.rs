@@ -149,6 +149,18 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
+/// A name cut in its middle, because its end tells it from others.
+pub(crate) fn cut_middle(name: &str, width: usize) -> String {
+    const END: usize = 5;
+    let length = name.chars().count();
+    if length <= width || width <= END + 1 {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(width - END - 1).collect();
+    let end: String = name.chars().skip(length - END).collect();
+    format!("{begin}…{end}")
+}
+
 /// A number of things: `1 call`, `2 calls`.
 pub(crate) fn count(n: u32, what: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };

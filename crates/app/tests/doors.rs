@@ -5,7 +5,7 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `looks`: how it all looks, as snapshots.
+//! by whom. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -25,6 +25,8 @@ mod looks;
 mod mends;
 #[path = "doors/reads.rs"]
 mod reads;
+#[path = "doors/reviewed.rs"]
+mod reviewed;
 #[path = "doors/settings.rs"]
 mod settings;
 #[path = "doors/shapes.rs"]

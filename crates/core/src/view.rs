@@ -473,11 +473,7 @@ impl QuestionView {
             shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
             findings: unit.found.clone(),
             artifacts: unit.artifacts.keys().cloned().collect(),
-            changed: unit
-                .receipt
-                .as_ref()
-                .map(|receipt| receipt.changed.clone())
-                .unwrap_or_default(),
+            changed: unit.changed.clone(),
         }
     }
 }

@@ -19,7 +19,7 @@ use forge_workspace::{
 };
 
 use crate::{
-    Trouble,
+    Kind, Trouble,
     committed::Committed,
     doors::{Doors, person, refuse_agents},
     drive::Signals,
@@ -99,7 +99,8 @@ impl Doors {
             return Ok(tried);
         }
         let dir = state_dir()?.join(format!("init-{}-{}", std::process::id(), now()));
-        let done = self.try_in(&dir, head, project, &mut |one| {
+        let mut wish = Wish { signals: Signals::listen()?, is_to_end: false };
+        let done = self.try_in(&dir, head, project, &mut wish, &mut |one| {
             tell(&one);
             tried.push(one);
         });
@@ -120,6 +121,7 @@ impl Doors {
         dir: &Path,
         head: &str,
         project: &Project,
+        wish: &mut Wish,
         tell: &mut dyn FnMut(Tried),
     ) -> Result<Vec<String>, Trouble> {
         let repository = &self.home.repository;
@@ -147,7 +149,9 @@ impl Doors {
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
         for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
             let folder = dir.join(format!("{number:04}"));
-            let one = try_one(&folder, &found.command, purpose, &tree)?;
+            wish.check()?;
+            let one = try_one(&folder, &found.command, purpose, &tree, wish)?;
+            wish.check()?;
             let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
             tell(one);
             if is_over {
@@ -159,6 +163,7 @@ impl Doors {
             unreachable!("the bench puts back what it is asked to put back")
         };
         let tracked = repository.files_at(head, "")?;
+        wish.check()?;
         Ok(discarded.into_iter().filter(|path| tracked.contains(path)).collect())
     }
 
@@ -182,8 +187,37 @@ impl Doors {
     }
 }
 
+/// What the person at the terminal wants: heard from the first step to the last, and never
+/// forgotten.
+struct Wish {
+    signals: Signals,
+    is_to_end: bool,
+}
+
+impl Wish {
+    fn is_to_end(&mut self) -> bool {
+        self.is_to_end |= self.signals.want_an_end();
+        self.is_to_end
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        if self.is_to_end() { Err(interrupted()) } else { Ok(()) }
+    }
+}
+
+fn interrupted() -> Trouble {
+    let what = "interrupted; nothing was written".to_owned();
+    Trouble { kind: Kind::Interrupted, what, next: Some("forge init".to_owned()) }
+}
+
 /// Tries one command under a keeper.
-fn try_one(folder: &Path, command: &str, purpose: Purpose, tree: &Path) -> Result<Tried, Trouble> {
+fn try_one(
+    folder: &Path,
+    command: &str,
+    purpose: Purpose,
+    tree: &Path,
+    wish: &mut Wish,
+) -> Result<Tried, Trouble> {
     let frozen = Settings::default().freeze(crate::settings::Agent::Nobody);
     let spec = Spec {
         forge: forge_agents::folder::FORMAT,
@@ -205,9 +239,8 @@ fn try_one(folder: &Path, command: &str, purpose: Purpose, tree: &Path) -> Resul
     let program = std::env::current_exe().map_err(trouble)?;
     let env: Vec<(OsString, OsString)> = command_environment();
     let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
-    let mut signals = Signals::listen()?;
     while keeper.try_wait().map_err(trouble)?.is_none() {
-        if signals.want_an_end()
+        if wish.is_to_end()
             && let Standing::Alive(alive) = look(&made).map_err(trouble)?
         {
             // A keeper that cannot be told has ended by itself.
@@ -221,9 +254,7 @@ fn try_one(folder: &Path, command: &str, purpose: Purpose, tree: &Path) -> Resul
     };
     let (colour, output) = match command_end(&made, &ending) {
         CommandEnd::Success => (Colour::Green, String::new()),
-        CommandEnd::Interrupted => {
-            return Err(Trouble::usage("interrupted; nothing was written", "forge init"));
-        }
+        CommandEnd::Interrupted => return Err(interrupted()),
         CommandEnd::Failure { .. } => {
             let output = crate::intake::tail(&made, 1024 * 1024).map_err(trouble)?;
             (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))

@@ -29,6 +29,8 @@ pub enum Kind {
     Surroundings,
     /// A person has to say yes first.
     Person,
+    /// A person wanted it to end.
+    Interrupted,
 }
 
 impl Kind {
@@ -37,6 +39,7 @@ impl Kind {
         match self {
             Self::Usage | Self::Surroundings => 2,
             Self::Person => 3,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -8,7 +8,7 @@
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::{
     ffi::OsStr,
     fmt,
@@ -78,6 +78,9 @@ pub enum GitError {
         command: String,
     },
 }
+
+/// The number of the signal that a Ctrl-C sends, on every Unix.
+const SIGINT: i32 = 2;
 
 impl Git {
     /// A call in a folder, where git finds the repository itself.
@@ -240,13 +243,24 @@ impl Git {
     }
 
     fn finish(&mut self) -> Result<Output, GitError> {
+        loop {
+            let output = self.once()?;
+            // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
+            let is_ours = output.status.signal() == Some(SIGINT);
+            if !(is_ours && output.stdout.is_empty() && output.stderr.is_empty()) {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn once(&mut self) -> Result<Output, GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(GitError::NotRun)?;
-        let input = self.input.take().zip(child.stdin.take());
+        let input = self.input.as_deref().zip(child.stdin.take());
         thread::scope(|scope| {
             if let Some((bytes, mut pipe)) = input {
                 // If git stops reading, its exit code says why.
-                scope.spawn(move || drop(pipe.write_all(&bytes)));
+                scope.spawn(move || drop(pipe.write_all(bytes)));
             }
             child.wait_with_output().map_err(GitError::NotRun)
         })

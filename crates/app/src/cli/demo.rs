@@ -72,6 +72,7 @@ impl Demo {
         screen::say(&format!("\n$ forge show {run}\n{}", show::result(&view, screen::width())));
         screen::say("");
         if self.dir.is_some() {
+            screen::say(&format!("{}\n", show::next_steps(&view).join("\n")));
             screen::say(&format!(
                 "All of it is in {folder}: cd there, and try forge status, log, show."
             ));

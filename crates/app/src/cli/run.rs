@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     event::{Approvals, Event, Hold, Record},
     money::Money,
-    view::{RunLine, RunView, Standing, sentence},
+    view::{ProofState, RunLine, RunView, Standing, sentence},
 };
 use forge_runtime::{
     Trouble,
@@ -180,9 +180,28 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         Form::Sentences => {
             screen::tell("");
             screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
+            if let (Standing::Done, Some(_)) = (standing, &view.head) {
+                tell_result(doors, &left.run)?;
+            }
         }
     }
     Ok(ExitCode::from(standing.exit_code()))
+}
+
+/// What a person who was away wants to know first: whether it is proved, and how to get it.
+fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
+    let result = doors.result(run)?;
+    let proof = match result.proof {
+        ProofState::Verified => "verified",
+        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
+        ProofState::Red => "RED: a check failed on exactly this code",
+        ProofState::NothingLanded => "nothing landed",
+    };
+    screen::tell(&format!("proof  {proof}; forge show {run}"));
+    if let Some(branch) = &result.branch {
+        screen::tell(&format!("take it over: git merge {branch}"));
+    }
+    Ok(())
 }
 
 fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {

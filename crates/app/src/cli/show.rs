@@ -53,6 +53,10 @@ impl Show {
                 say_json(&view);
             } else {
                 screen::say(&result(&view, screen::width()));
+                let next = next_steps(&view);
+                if !next.is_empty() {
+                    screen::say(&format!("\n{}", next.join("\n")));
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -131,11 +135,7 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
         view.artifacts.iter().map(|artifact| artifact.name.clone()),
         width,
     );
-    text.push('\n');
-    for next in next_steps(view) {
-        let _ = write!(text, "\n{next}");
-    }
-    text.trim_end().to_owned()
+    text
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, width: usize) {
@@ -148,7 +148,7 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, 
 }
 
 /// What can be done with it.
-fn next_steps(view: &ResultView) -> Vec<String> {
+pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
     let run = &view.row.run;
     let mut next = Vec::new();
     if view.head.is_some() {

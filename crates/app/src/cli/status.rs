@@ -80,7 +80,7 @@ fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
             "{:<11} {:>7} {spent:>9}  {}",
             row.standing.word(),
             screen::ago(row.changed_at, now),
-            row.run
+            screen::cut_middle(&row.run, width.saturating_sub(31))
         );
         let _ = write!(text, "\n{}", screen::cut_end(&line, width));
     }

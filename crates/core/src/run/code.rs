@@ -96,6 +96,9 @@ impl Run {
             let code = Code { commit: commit.clone(), tree: tree.clone() };
             self.table_mut(&unit.scope).code = Some(code);
         }
+        if !receipt.changed.is_empty() && self.has(unit) {
+            self.unit_beside(unit).1.changed.clone_from(&receipt.changed);
+        }
         if !receipt.evidence.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
             for Evidence { command, tree, colour, .. } in &receipt.evidence {

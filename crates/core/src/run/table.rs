@@ -94,6 +94,8 @@ pub struct Unit {
     pub landings: u32,
     /// The number of the latest attempt that only waited for other work.
     pub waited: u32,
+    /// Paths that its work changes, as they were last listed.
+    pub changed: Vec<String>,
     /// Gates that a person waived at the current attempt.
     pub waived: BTreeSet<String>,
     /// Nothing starts before this moment, because of a limit.

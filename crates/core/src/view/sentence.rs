@@ -89,7 +89,7 @@ pub fn sentence(event: &Event) -> String {
             format!("{call} no longer mattered and was stopped{}", cost(spent))
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic } => {
-            format!("{unit}: {gate} approved automatically, because every review passed")
+            format!("{unit}: {gate} approved automatically (--auto), because no review objected")
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question } } => {
             format!("{unit}: {gate} passed by the answer to {question}")

@@ -48,6 +48,15 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
         }
     }
     for (row, stage) in stages.iter().enumerate() {
+        if let Some(land) = stage.gates.iter().find(|gate| gate.check == Check::Land) {
+            let mut before = firsts(stages, row).into_iter().chain([row]);
+            if !before.any(changes_code) {
+                return Err(format!(
+                    "stage `{}` has the gate `{}`, and nothing in it or before it changes code: the role that does needs `code = \"writes\"` in its head",
+                    stage.name, land.name
+                ));
+            }
+        }
         check_lands(stages, row)?;
         check_table(stage.inner(), writers)?;
     }

@@ -57,9 +57,13 @@ pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<Guard> {
 fn names(command: &str, path: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
     command.split(is_end).any(|word| {
-        let word = word.trim_start_matches("./");
+        // `./checks` is a file, whatever its name.
         let is_file = word.contains(['.', '/']);
-        word == path || (is_file && path.strip_suffix(word).is_some_and(|rest| rest.ends_with('/')))
+        let word = word.trim_start_matches("./");
+        word == path
+            || (is_file
+                && !word.is_empty()
+                && path.strip_suffix(word).is_some_and(|rest| rest.ends_with('/')))
     })
 }
 
