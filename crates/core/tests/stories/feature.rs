@@ -126,14 +126,14 @@ fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
 fn an_automatic_run_asks_nobody_when_the_reviews_pass() {
     let world = World::feature("M").auto().told();
     world.is(&Phase::Over(End::Done));
-    world.says("design: checkpoint-a approved automatically, because every review passed");
+    world.says("design: checkpoint-a approved automatically (--auto), because no review objected");
     world.never_says("is asked");
 }
 
 #[test]
 fn an_automatic_run_asks_all_the_same_where_the_gate_does_not_say_auto() {
     let world = World::feature("L").auto().told();
-    world.says("design: checkpoint-a approved automatically, because every review passed");
+    world.says("design: checkpoint-a approved automatically (--auto), because no review objected");
     world.says("Q1 is asked about split: Go on with these tasks?");
 }
 
