@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
-pub use sentence::sentence;
+pub use sentence::{sentence, short_commit};
 
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;

@@ -12,14 +12,14 @@ use std::{
 };
 
 use forge_agents::Key;
-use forge_core::flow::Flow;
+use forge_core::{flow::Flow, view::short_commit};
 use forge_workspace::{GitError, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Trouble,
-    settings::{explain, nearest},
+    near::{explain, nearest},
     text::read_text,
 };
 
@@ -134,12 +134,11 @@ pub(crate) fn text_at(
     path: &str,
     bytes_max: u64,
 ) -> Result<Option<String>, Trouble> {
-    let short = commit.get(..12).unwrap_or(commit);
+    let short = short_commit(commit);
     let bytes = match repository.file_at(commit, path, bytes_max) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
-        // No exit code: the size was refused, not git.
-        Err(GitError::Refused { code: None, .. }) => {
+        Err(GitError::TooLarge { .. }) => {
             let what = format!("{path} is larger than {bytes_max} bytes in the commit {short}");
             return Err(Trouble::usage(what, "make it smaller, and commit it"));
         }

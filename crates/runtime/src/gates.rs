@@ -27,7 +27,7 @@ use forge_core::{
 use forge_workspace::{GitError, Repository};
 
 use crate::{
-    place::{commit_of, scope_of},
+    place::{commit_of, own_commit, scope_of},
     steps::{Halt, Plan},
 };
 
@@ -90,13 +90,8 @@ pub(crate) fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<
     let to = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base");
     let scope = scope_of(run, unit);
-    let landed = |commit: &str| {
-        let (_, table) = run.table(&scope);
-        table.units.iter().any(|unit| unit.landed.as_deref() == Some(commit))
-    };
-    let has_own = run.code(&scope).is_some_and(|code| !landed(&code.commit));
     // A look from the flow's own table, at no change of its own, is one at the whole run.
-    let from = if scope.is_root() && !has_own {
+    let from = if scope.is_root() && own_commit(run, &scope).is_none() {
         run.law().start.base.clone().expect("a run with checkouts has a base")
     } else {
         repository.merge_base(head, &to)?

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::{AttemptFolder, Limits, Spec, Standing, Stdout, Stop, look, start_keeper};
-use forge_core::event::Colour;
+use forge_agents::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
+use forge_core::{event::Colour, view::short_commit};
 use forge_workspace::{
     Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
 };
@@ -25,7 +25,7 @@ use crate::{
     drive::Signals,
     home::{now, state_dir},
     intake::{CommandEnd, command_end},
-    prepare::{command_environment, shell},
+    prepare::{command_environment, shell, spec},
     project::{self, Project, cut::cut},
     settings::{FILE, Settings},
     work::short_list,
@@ -52,6 +52,17 @@ pub struct Tried {
     pub took_ms: u64,
     /// What it said, if it did not succeed.
     pub output: String,
+}
+
+impl Tried {
+    /// Its colour and how long it took: `green after 0.5 s`.
+    pub fn in_words(&self) -> String {
+        let colour = match self.colour {
+            Colour::Green => "green",
+            Colour::Red => "RED",
+        };
+        format!("{colour} after {}.{} s", self.took_ms / 1000, self.took_ms % 1000 / 100)
+    }
 }
 
 /// What a command is for.
@@ -219,21 +230,13 @@ fn try_one(
     wish: &mut Wish,
 ) -> Result<Tried, Trouble> {
     let frozen = Settings::default().freeze(crate::settings::Agent::Nobody);
-    let spec = Spec {
-        forge: forge_agents::folder::FORMAT,
-        call: format!("init: {command}"),
-        argv: shell(command.to_owned()),
-        dir: tree.to_owned(),
-        stdin: None,
-        stdout: Stdout::Pipe,
-        limits: Limits {
-            wall_ms: frozen.verify.timeout_ms,
-            silence_ms: 0,
-            output_bytes: frozen.verify.output_bytes,
-        },
-        secrets: Vec::new(),
-        grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
+    let limits = Limits {
+        wall_ms: frozen.verify.timeout_ms,
+        silence_ms: 0,
+        output_bytes: frozen.verify.output_bytes,
     };
+    let argv = shell(command.to_owned());
+    let spec = spec(format!("init: {command}"), argv, tree.to_owned(), None, limits);
     let trouble = |error: std::io::Error| Trouble::file(folder, &error);
     let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
     let program = std::env::current_exe().map_err(trouble)?;
@@ -309,22 +312,14 @@ pub fn settings_text(head: &str, project: &Project, tried: &[Tried]) -> String {
 }
 
 fn trial(text: &mut String, head: &str, tried: &[Tried]) {
-    let short = head.get(..12).unwrap_or(head);
     let today = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     if tried.is_empty() {
         let _ = writeln!(text, "\n# Nothing was tried.");
         return;
     }
-    let _ = writeln!(text, "\n# Tried on {today} at {short}:");
+    let _ = writeln!(text, "\n# Tried on {today} at {}:", short_commit(head));
     for one in tried {
-        let colour = match one.colour {
-            Colour::Green => "green",
-            Colour::Red => "RED",
-        };
-        let seconds = one.took_ms / 1000;
-        let tenths = one.took_ms % 1000 / 100;
-        let _ =
-            writeln!(text, "#   {colour} after {seconds}.{tenths} s: {}", one_line(&one.command));
+        let _ = writeln!(text, "#   {}: {}", one.in_words(), one_line(&one.command));
     }
 }
 

@@ -150,24 +150,30 @@ pub(crate) fn report_without(run: &Run, call: &CallId, without: Without) -> Repo
         Without::Lost if is_agent => Spent::UNKNOWN,
         Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
     };
-    let receipt = Receipt::of(spent);
+    let outcome = match without {
+        Without::Lost => Outcome::Lost,
+        Without::NeverBegan => Outcome::Interrupted,
+        Without::NotStarted { why } => Outcome::Fault { class: FaultClass::NotStarted, what: why },
+    };
+    without_result(call, outcome, Receipt::of(spent))
+}
+
+/// A call that left no result ended like this: an attempt at the work, or a gate's look at it.
+pub(crate) fn without_result(call: &CallId, outcome: Outcome, receipt: Receipt) -> Report {
     match call {
         CallId::Attempt(attempt) => {
-            let outcome = match without {
-                Without::Lost => Outcome::Lost,
-                Without::NeverBegan => Outcome::Interrupted,
-                Without::NotStarted { why } => {
-                    Outcome::Fault { class: FaultClass::NotStarted, what: why }
-                }
-            };
             Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt }
         }
         CallId::Judgement(judgement) => {
-            let ruling = match without {
-                Without::Lost => Ruling::Lost,
-                Without::NeverBegan => Ruling::Interrupted,
-                Without::NotStarted { why } => {
-                    Ruling::Fault { class: FaultClass::NotStarted, what: why }
+            let ruling = match outcome {
+                Outcome::Fault { class, what } => Ruling::Fault { class, what },
+                Outcome::Limited { until } | Outcome::Deferred { until, .. } => {
+                    Ruling::Limited { until }
+                }
+                Outcome::Interrupted => Ruling::Interrupted,
+                Outcome::Lost => Ruling::Lost,
+                Outcome::Done | Outcome::Partial { .. } | Outcome::Blocked { .. } => {
+                    unreachable!("only failed endings come without a result")
                 }
             };
             Report::Judged { judgement: judgement.clone(), ruling, receipt }
@@ -356,19 +362,13 @@ fn reviewed(
     left: Result<AgentResult, Outcome>,
     receipt: Receipt,
 ) -> Report {
-    let ruling = match left {
-        Ok(result) => verdict_of(result),
-        Err(Outcome::Fault { class, what }) => Ruling::Fault { class, what },
-        Err(Outcome::Limited { until } | Outcome::Deferred { until, .. }) => {
-            Ruling::Limited { until }
+    match left {
+        Ok(result) => {
+            let ruling = verdict_of(result);
+            Report::Judged { judgement: judgement.clone(), ruling, receipt }
         }
-        Err(Outcome::Interrupted) => Ruling::Interrupted,
-        Err(Outcome::Lost) => Ruling::Lost,
-        Err(Outcome::Done | Outcome::Partial { .. } | Outcome::Blocked { .. }) => {
-            unreachable!("only failed endings come without a result")
-        }
-    };
-    Report::Judged { judgement: judgement.clone(), ruling, receipt }
+        Err(outcome) => without_result(&CallId::Judgement(judgement.clone()), outcome, receipt),
+    }
 }
 
 fn verdict_of(result: AgentResult) -> Ruling {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use forge_core::{
     Run,
-    flow::{Check, Stage, Work, lands},
+    flow::{BuiltIn, Check, Stage, Work, lands},
     id::{CallId, Scope, UnitId},
     run::Files as Left,
 };
@@ -185,20 +185,28 @@ pub(crate) enum Caches {
 /// Whether a call has a checkout of its unit at all.
 fn uses_a_place(doing: &Doing) -> bool {
     match doing {
-        Doing::Agent { .. } | Doing::Command { .. } | Doing::BuiltIn { .. } => true,
-        Doing::Artifact { .. } | Doing::Verify | Doing::Land => false,
+        Doing::Agent { .. }
+        | Doing::Command { .. }
+        | Doing::BuiltIn { check: BuiltIn::Changes } => true,
+        Doing::Artifact { .. }
+        | Doing::Verify
+        | Doing::Land
+        | Doing::BuiltIn { check: BuiltIn::Guarded | BuiltIn::NewTests } => false,
     }
+}
+
+/// The commit of a scope's own work that has not landed, if there is one.
+pub(crate) fn own_commit<'a>(run: &'a Run, scope: &Scope) -> Option<&'a str> {
+    let (_, table) = run.table(scope);
+    let landed =
+        |commit: &str| table.units.iter().any(|unit| unit.landed.as_deref() == Some(commit));
+    run.code(scope).map(|code| code.commit.as_str()).filter(|commit| !landed(commit))
 }
 
 /// The commit that the work of a scope stands at: its own that has not landed, or the run's result.
 pub(crate) fn commit_of(run: &Run, scope: &Scope) -> String {
-    let (_, table) = run.table(scope);
-    let landed =
-        |commit: &str| table.units.iter().any(|unit| unit.landed.as_deref() == Some(commit));
-    match run.code(scope) {
-        Some(code) if !landed(&code.commit) => code.commit.clone(),
-        Some(_) | None => run.head().expect("a run with checkouts has a base").to_owned(),
-    }
+    let own = own_commit(run, scope).or(run.head());
+    own.expect("a run with checkouts has a base").to_owned()
 }
 
 /// The branch that an agent sees itself on.

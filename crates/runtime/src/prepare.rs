@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fmt::Write as _,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -22,6 +22,7 @@ use crate::{
     blobs::{BlobId, Blobs},
     brief::{CHANGE, CodeBrief, brief},
     catalog::Role,
+    files::replace,
     gates::span,
     home::Home,
     intake::redacted,
@@ -161,17 +162,7 @@ impl Shop<'_> {
                 (argv, path.clone(), limits, None, command_environment())
             }
         };
-        let spec = Spec {
-            forge: forge_agents::folder::FORMAT,
-            call: call.to_string(),
-            argv,
-            dir,
-            stdin: stdin.clone(),
-            stdout: Stdout::Pipe,
-            limits,
-            secrets: Vec::new(),
-            grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
-        };
+        let spec = spec(call.to_string(), argv, dir, stdin.clone(), limits);
         let folder =
             AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
         match &step.what {
@@ -213,7 +204,7 @@ impl Shop<'_> {
         if self.checkouts.is_dir() {
             let path = self.checkouts.join("gitconfig");
             let text = agent_git_config(&self.home.repository);
-            write(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
             env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
             env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
         }
@@ -239,7 +230,7 @@ impl Shop<'_> {
                 Source::Request => run.law().start.request.clone().into_bytes(),
                 Source::Blob(blob) => self.blob(blob)?,
             };
-            write(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
         }
         let change = match call {
             CallId::Attempt(_) => None,
@@ -258,7 +249,7 @@ impl Shop<'_> {
                 change,
             };
             let text = brief(run, call, &self.role(run, &role)?, &readings, &code);
-            write(path, text.as_bytes()).map_err(|error| Trouble::file(path, &error))?;
+            replace(path, text.as_bytes()).map_err(|error| Trouble::file(path, &error))?;
         }
         Ok(())
     }
@@ -281,7 +272,7 @@ impl Shop<'_> {
         }
         let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
         let path = folder.inbox().join(CHANGE);
-        write(&path, &redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
+        replace(&path, &redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
         Ok(Some(changes.into_iter().map(|change| change.path).collect()))
     }
 
@@ -329,6 +320,27 @@ pub(crate) fn read_blob(blobs: &Blobs, blob: &Blob) -> Result<Vec<u8>, Trouble> 
 
 fn damaged(blob: &str) -> Trouble {
     Trouble::surroundings(format!("`{blob}` is not the name of a blob"), "forge doctor")
+}
+
+/// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
+pub(crate) fn spec(
+    call: String,
+    argv: Vec<String>,
+    dir: PathBuf,
+    stdin: Option<PathBuf>,
+    limits: Limits,
+) -> Spec {
+    Spec {
+        forge: forge_agents::folder::FORMAT,
+        call,
+        argv,
+        dir,
+        stdin,
+        stdout: Stdout::Pipe,
+        limits,
+        secrets: Vec::new(),
+        grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
+    }
 }
 
 pub(crate) fn shell(line: String) -> Vec<String> {
@@ -379,15 +391,4 @@ fn agent_git_config(repository: &Repository) -> String {
         }
     }
     text
-}
-
-/// Writes a file, making its folder where it is missing. By rename, because a keeper of a driver
-/// that was killed may come late, and its agent may be reading just now.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("what a call is given lies in its folder");
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.new"));
-    fs::write(&beside, bytes)?;
-    fs::rename(&beside, path)
 }

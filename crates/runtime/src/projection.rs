@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::{
     Trouble,
     blobs::Blobs,
+    files::replace,
     home::Home,
     journal::{Record, projection},
 };
@@ -167,17 +168,6 @@ fn lying_in(folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
         }
     }
     Ok(files)
-}
-
-/// Writes a file beside its place and moves it there. Not fsynced: it can be made again. The name
-/// beside is always the same, so that the next one takes up what a crash left there.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("a projection lies in a folder");
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.new"));
-    fs::write(&beside, bytes)?;
-    fs::rename(&beside, path)
 }
 
 /// The number of the last whole line. What a crash tore after it is cut off.

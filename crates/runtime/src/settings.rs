@@ -19,7 +19,6 @@
 pub mod edit;
 mod frozen;
 mod key;
-mod near;
 mod schema;
 mod sheet;
 mod shown;
@@ -35,7 +34,6 @@ use crate::Trouble;
 
 pub use frozen::{Agent, Frozen, Verify, VerifyFrom};
 pub use key::Key;
-pub(crate) use near::{explain, nearest};
 pub use schema::schema;
 use sheet::Sheet;
 pub use sheet::{Layer, Place, Said};

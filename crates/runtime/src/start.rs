@@ -359,10 +359,14 @@ fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
 }
 
 fn uncommitted(what: &[String]) -> Trouble {
-    let is = if what.len() == 1 { "is" } else { "are" };
+    let are = if what.len() == 1 {
+        "is not committed as it lies"
+    } else {
+        "are not committed as they lie"
+    };
     Trouble::usage(
         format!(
-            "{} {is} not committed as it lies in your checkout; a run reads settings, flows and roles from the commit that it starts from",
+            "{} {are} in your checkout; a run reads settings, flows and roles from the commit that it starts from",
             what.join(", ")
         ),
         "commit it (or put it back), then run the same command again",

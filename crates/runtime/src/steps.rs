@@ -16,7 +16,7 @@ use std::{
 use forge_agents::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
 use forge_core::{
     Report, Run,
-    event::{Outcome, Receipt, Ruling},
+    event::{Outcome, Receipt},
     failure::FaultClass,
     id::CallId,
     money::Spent,
@@ -26,7 +26,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Trouble,
-    intake::{CommandEnd, command_end},
+    files::replace,
+    intake::{CommandEnd, command_end, without_result},
     journal::hex,
     ours::planted,
     prepare::Shop,
@@ -321,45 +322,24 @@ impl Plan<'_> {
                 }
             }
         }
-        crate::prepare::write(&mark, wanted.as_bytes())
-            .map_err(|error| Trouble::file(&mark, &error))?;
+        replace(&mark, wanted.as_bytes()).map_err(|error| Trouble::file(&mark, &error))?;
         Ok(())
     }
 
     /// The call ends without a result, and not because of what was worked.
     pub(crate) fn fault(&self, class: FaultClass, what: String) -> Halt {
-        let receipt = Receipt::of(Spent::NOTHING);
-        Halt::Report(Box::new(match self.call {
-            CallId::Attempt(attempt) => Report::Worked {
-                attempt: attempt.clone(),
-                outcome: Outcome::Fault { class, what },
-                lists: Vec::new(),
-                receipt,
-            },
-            CallId::Judgement(judgement) => Report::Judged {
-                judgement: judgement.clone(),
-                ruling: Ruling::Fault { class, what },
-                receipt,
-            },
-        }))
+        self.ends(Outcome::Fault { class, what })
     }
 
     /// The call was stopped by us.
     pub(crate) fn interrupted(&self) -> Halt {
+        self.ends(Outcome::Interrupted)
+    }
+
+    /// The call ends like this, before anybody worked.
+    pub(crate) fn ends(&self, outcome: Outcome) -> Halt {
         let receipt = Receipt::of(Spent::NOTHING);
-        Halt::Report(Box::new(match self.call {
-            CallId::Attempt(attempt) => Report::Worked {
-                attempt: attempt.clone(),
-                outcome: Outcome::Interrupted,
-                lists: Vec::new(),
-                receipt,
-            },
-            CallId::Judgement(judgement) => Report::Judged {
-                judgement: judgement.clone(),
-                ruling: Ruling::Interrupted,
-                receipt,
-            },
-        }))
+        Halt::Report(Box::new(without_result(self.call, outcome, receipt)))
     }
 }
 
@@ -383,7 +363,7 @@ fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
 /// Writes down what the bench is to do.
 pub(crate) fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
     let bytes = serde_json::to_vec(order).expect("an order can be written");
-    crate::prepare::write(&order_file(folder), &bytes)
+    replace(&order_file(folder), &bytes)
 }
 
 /// The command line of the program that does it.
@@ -419,7 +399,7 @@ pub(crate) fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         };
         let order: Order = serde_json::from_slice(&fs::read(order)?)?;
         let made = forge_workspace::perform(&order);
-        crate::prepare::write(Path::new(answer), &serde_json::to_vec(&made)?)
+        replace(Path::new(answer), &serde_json::to_vec(&made)?)
     };
     match perform() {
         Ok(()) => std::process::ExitCode::SUCCESS,

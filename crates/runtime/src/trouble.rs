@@ -113,6 +113,7 @@ impl From<GitError> for Trouble {
     fn from(error: GitError) -> Self {
         let next = match &error {
             GitError::NotRun(_) => "install git",
+            GitError::TooLarge { .. } => "make it smaller, and commit it",
             GitError::Refused { .. } | GitError::Unreadable { .. } => "forge doctor",
         };
         Self::surroundings(error.to_string(), next)

@@ -9,8 +9,8 @@ use forge_core::{
     Report,
     event::{Outcome, Receipt},
     id::CallId,
-    money::Spent,
     verdict::BlockerClass,
+    view::short_commit,
 };
 use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
 
@@ -156,7 +156,7 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
     plan.notice(format!(
         "files in its checkout were changed and not taken in ({}); they are kept as {}",
         short_list(&paths(&left.changes)),
-        left.commit.get(..12).unwrap_or(&left.commit)
+        short_commit(&left.commit)
     ));
     Ok(())
 }
@@ -182,12 +182,7 @@ fn mind_the_others(plan: &Plan<'_>) -> Result<(), Halt> {
         Claims::Defer => Outcome::Deferred { until: now() + DEFERRED_MS, what },
         Claims::Block => Outcome::Blocked { class: BlockerClass::ExternalDependency, what },
     };
-    Err(Halt::Report(Box::new(Report::Worked {
-        attempt: attempt.clone(),
-        outcome,
-        lists: Vec::new(),
-        receipt: Receipt::of(Spent::NOTHING),
-    })))
+    Err(plan.ends(outcome))
 }
 
 fn committed(

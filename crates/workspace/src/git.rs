@@ -72,6 +72,15 @@ pub enum GitError {
         /// What it said, cut.
         said: String,
     },
+    /// A file is larger than the caller wants to read.
+    TooLarge {
+        /// Its path.
+        path: String,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        bytes_max: u64,
+    },
     /// Git answered, but not what its manual promises.
     Unreadable {
         /// The command, as a person would type it.
@@ -287,7 +296,7 @@ impl GitError {
     pub(crate) fn said(&self) -> &str {
         match self {
             Self::Refused { said, .. } => said,
-            Self::NotRun(_) | Self::Unreadable { .. } => "",
+            Self::NotRun(_) | Self::TooLarge { .. } | Self::Unreadable { .. } => "",
         }
     }
 }
@@ -303,6 +312,9 @@ impl fmt::Display for GitError {
                 write!(f, "`{command}` was killed")
             }
             Self::Refused { command, said, .. } => write!(f, "`{command}`: {said}"),
+            Self::TooLarge { path, bytes, bytes_max } => {
+                write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
+            }
             Self::Unreadable { command } => {
                 write!(f, "`{command}` gave an answer of no known form")
             }

@@ -89,12 +89,8 @@ impl Repository {
     ) -> Result<Option<Vec<u8>>, GitError> {
         let Some(object) = self.blob_at(commit, path)? else { return Ok(None) };
         let size = self.git().args(["cat-file", "-s", &object]).line()?;
-        if size.parse::<u64>().is_ok_and(|size| size > bytes_max) {
-            return Err(GitError::Refused {
-                command: format!("git show {commit}:{path}"),
-                code: None,
-                said: format!("{path} has {size} bytes, more than {bytes_max}"),
-            });
+        if let Some(bytes) = size.parse().ok().filter(|bytes: &u64| *bytes > bytes_max) {
+            return Err(GitError::TooLarge { path: path.to_owned(), bytes, bytes_max });
         }
         self.git().args(["cat-file", "blob", &object]).run().map(Some)
     }
@@ -313,8 +309,8 @@ fn no_repository(dir: &Path, error: GitError) -> NoRepository {
     match error {
         GitError::NotRun(error) => NoRepository::NoGit(error),
         GitError::Refused { said, .. } => NoRepository::Refused { dir: dir.to_owned(), said },
-        GitError::Unreadable { command } => {
-            NoRepository::Refused { dir: dir.to_owned(), said: command }
+        GitError::TooLarge { .. } | GitError::Unreadable { .. } => {
+            NoRepository::Refused { dir: dir.to_owned(), said: error.to_string() }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_core::event::Colour;
+use forge_core::{event::Colour, view::short_commit};
 use forge_runtime::{
     Trouble,
     init::{Purpose, Tried, settings_text},
@@ -36,8 +36,8 @@ impl Init {
             Vec::new()
         } else {
             if !project.verify.is_empty() {
-                let short = head.get(..12).unwrap_or(&head);
-                screen::warn(&format!("trying them on {short}, in a private checkout"));
+                let commit = short_commit(&head);
+                screen::warn(&format!("trying them on {commit}, in a private checkout"));
             }
             doors.try_out(&head, &mut project, &mut say_tried)?
         };
@@ -71,17 +71,11 @@ fn say_notes(notes: &[String]) {
 }
 
 fn say_tried(one: &Tried) {
-    let colour = match one.colour {
-        Colour::Green => "green",
-        Colour::Red => "RED",
-    };
     let purpose = match one.purpose {
         Purpose::SetUp => "set-up",
         Purpose::Check => "check",
     };
-    let seconds = one.took_ms / 1000;
-    let tenths = one.took_ms % 1000 / 100;
-    screen::warn(&format!("{colour:<6} {purpose} `{}` after {seconds}.{tenths} s", one.command));
+    screen::warn(&format!("tried  {purpose} `{}`: {}", one.command, one.in_words()));
     for line in one.output.lines() {
         screen::warn(&format!("       {}", screen::harmless(line)));
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     event::{Approvals, Event, Hold, Record},
     money::Money,
-    view::{ProofState, RunLine, RunView, Standing, sentence},
+    view::{RunLine, RunView, Standing, sentence},
 };
 use forge_runtime::{
     Trouble,
@@ -15,7 +15,7 @@ use forge_runtime::{
     start::{Allowed, Request},
 };
 
-use super::{config, doors, named_or_latest, status};
+use super::{config, doors, named_or_latest, show, status};
 use crate::screen;
 
 /// Start a run and drive it until it is done or needs you
@@ -191,13 +191,7 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
 /// What a person who was away wants to know first: whether it is proved, and how to get it.
 fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
     let result = doors.result(run)?;
-    let proof = match result.proof {
-        ProofState::Verified => "verified",
-        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
-        ProofState::Red => "RED: a check failed on exactly this code",
-        ProofState::NothingLanded => "nothing landed",
-    };
-    screen::tell(&format!("proof  {proof}; forge show {run}"));
+    screen::tell(&format!("proof  {}; forge show {run}", show::proof(result.proof)));
     if let Some(branch) = &result.branch {
         screen::tell(&format!("take it over: git merge {branch}"));
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     event::Colour,
     id::UnitId,
-    view::{ProofState, ResultView, Standing},
+    view::{ProofState, ResultView, Standing, short_commit},
 };
 use forge_runtime::Trouble;
 
@@ -83,19 +83,13 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
     say("spent", &screen::spent(row.spent, row.unknown_costs));
     if let Some(base) = &view.base {
         let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
-        say("from", &format!("{}{}", short(base), of.unwrap_or_default()));
+        say("from", &format!("{}{}", short_commit(base), of.unwrap_or_default()));
     }
     if let Some(head) = &view.head {
         let branch = view.branch.as_deref().map(|branch| format!(" on {branch}"));
-        say("result", &format!("{}{}", short(head), branch.unwrap_or_default()));
+        say("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
     }
-    let proof = match view.proof {
-        ProofState::NothingLanded => "nothing landed",
-        ProofState::Verified => "verified: Forge ran these on exactly this code",
-        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
-        ProofState::Red => "RED: a check failed on exactly this code",
-    };
-    say("proof", proof);
+    say("proof", proof(view.proof));
     for evidence in &view.evidence {
         let colour = match evidence.colour {
             Colour::Green => "green",
@@ -118,7 +112,7 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
             };
             let title =
                 if landed.title.is_empty() { String::new() } else { format!("  {}", landed.title) };
-            format!("{}  {}{attempts}{title}", short(&landed.commit), landed.unit)
+            format!("{}  {}{attempts}{title}", short_commit(&landed.commit), landed.unit)
         }),
         width,
     );
@@ -136,6 +130,16 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
         width,
     );
     text
+}
+
+/// Whether the result is proved, in a few words.
+pub(crate) const fn proof(proof: ProofState) -> &'static str {
+    match proof {
+        ProofState::NothingLanded => "nothing landed",
+        ProofState::Verified => "verified: Forge ran the checks on exactly this code",
+        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
+        ProofState::Red => "RED: a check failed on exactly this code",
+    }
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, width: usize) {
@@ -161,8 +165,4 @@ pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
         next.push(format!("take it over      git merge {branch}"));
     }
     next
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     Time,
     verdict::Proof,
-    view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView},
+    view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
@@ -110,7 +110,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     if let Some(branch) = &view.branch {
         let _ = match &view.head {
             Some(head) => {
-                write!(text, "\n  result   {} on {branch}", head.get(..12).unwrap_or(head))
+                write!(text, "\n  result   {} on {branch}", short_commit(head))
             }
             None => write!(text, "\n  result   nothing has landed on {branch} yet"),
         };
@@ -284,7 +284,7 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
         let _ = write!(text, "\n{}", screen::wrap(&row.why, 0, width));
     }
     if let (Some(head), Some(branch)) = (&view.head, &view.branch) {
-        let _ = write!(text, "\nresult {} on {branch}", head.get(..12).unwrap_or(head));
+        let _ = write!(text, "\nresult {} on {branch}", short_commit(head));
     }
     let _ = write!(text, "\nfolder {}", folder.display());
     for question in &view.asked {

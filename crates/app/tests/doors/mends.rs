@@ -32,7 +32,7 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
         "build.T2/implement sent back by review",
         "build.T2/implement#1 started",
         "build.T3/implement#1 started",
-        "verified: Forge ran these on exactly this code",
+        "verified: Forge ran the checks on exactly this code",
         "no model is asked",
         "forge init",
     ] {
@@ -177,7 +177,7 @@ fn init_finds_the_checks_tries_them_and_writes_what_a_run_then_uses() {
     world.git(&["commit", "--quiet", "-m", "a check that is red"]);
     let said = world.forge(&["init"]);
     assert_eq!(said.code, DONE, "{said}");
-    assert!(said.err.contains("RED    check `sh test.sh`"), "{said}");
+    assert!(said.err.contains("tried  check `sh test.sh`: RED after"), "{said}");
     assert!(said.err.contains("checking"), "what it said is shown: {said}");
     assert!(said.out.contains("git add forge.toml"), "{said}");
     let text = fs::read_to_string(world.repo.join("forge.toml")).unwrap();

@@ -4,19 +4,11 @@
 //! the working directory, or as an argument. So drivers, keepers, launchers, agents, the bench, git
 //! and whatever they started are found alike. Who only waits to be reaped is nobody.
 
-use std::{
-    fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// By then, whoever is to go is gone.
-const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
-/// Between two looks at who is there.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+use crate::world::{until, until_or};
 
 /// Kills a process. Somebody who is gone already hears nothing.
 pub(crate) fn kill(pid: i32) -> bool {
@@ -25,30 +17,22 @@ pub(crate) fn kill(pid: i32) -> bool {
 
 /// Kills everybody in a world, until nobody is there. Says how many there were.
 pub(crate) fn kill_everybody(folder: &Path) -> usize {
-    let end = Instant::now() + LEAVING_TIME_MAX;
     let mut killed = 0;
-    loop {
+    until("everybody to die", || {
         let alive = everybody(folder);
-        if alive.is_empty() {
-            return killed;
-        }
-        assert!(Instant::now() < end, "these do not die: {alive:?}");
         killed += alive.iter().filter(|(pid, _)| kill(*pid)).count();
-        thread::sleep(LOOK_EVERY);
-    }
+        alive.is_empty().then_some(())
+    });
+    killed
 }
 
 /// Fails if anybody is left. A keeper that came too late for its claim may need a moment to go.
 pub(crate) fn nobody_is_left(folder: &Path) {
-    let end = Instant::now() + LEAVING_TIME_MAX;
-    loop {
-        let left = everybody(folder);
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < end, "these are left: {left:?}");
-        thread::sleep(LOOK_EVERY);
-    }
+    until_or(
+        "everybody to go",
+        || everybody(folder).is_empty().then_some(()),
+        || format!("these are left: {:?}", everybody(folder)),
+    );
 }
 
 /// Everybody in a world, with their command lines.

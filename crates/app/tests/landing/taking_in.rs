@@ -1,26 +1,18 @@
 //! Kills while work that has ended is taken in: when Forge commits what a writer left, and when it
 //! puts back what a reader changed. The agent has ended, so it is never started again.
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
 use crate::{
     processes::{kill_everybody, nobody_is_left},
     promises::starts,
-    world::{DONE, Running, World},
+    world::{DONE, Running, World, until},
 };
 
 /// How often it is tried to hit the moment.
 const TRIES_MAX: u32 = 20;
-/// Between two looks for the moment.
-const LOOK_EVERY: Duration = Duration::from_micros(200);
-/// By then the moment has come.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 const FLOW: &str = r#"
 [[stage]]
@@ -82,19 +74,15 @@ fn killed_at(call: &str, step: &str) {
 
 /// Waits until the step has begun, and gives its folder.
 fn until_under_way(world: &World, driver: &Running, call: &str, step: &str) -> PathBuf {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let found = runs(world).into_iter().find_map(|run| world.find_attempt(&run, call));
-        if let Some(step) = found.map(|call| call.join("steps").join(step))
-            && step.join("claim").exists()
-        {
+    until(&format!("{call} to come to `{step}`"), || {
+        let call = runs(world).into_iter().find_map(|run| world.find_attempt(&run, call))?;
+        let step = call.join("steps").join(step);
+        step.join("claim").exists().then(|| {
             // Nobody may start it meanwhile.
             driver.signal(Signal::KILL);
-            return step;
-        }
-        assert!(Instant::now() < end, "{call} never came to `{step}`");
-        thread::sleep(LOOK_EVERY);
-    }
+            step
+        })
+    })
 }
 
 fn runs(world: &World) -> Vec<String> {

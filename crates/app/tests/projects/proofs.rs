@@ -145,7 +145,7 @@ fn is_proved(world: &World, run: &str, language: &Language) {
     let notes: Vec<&str> = notes.flatten().filter_map(Value::as_str).collect();
     let is_proof = |note: &&str| {
         note.contains(language.test_name)
-            && note.ends_with("` fails without the change and passes with it")
+            && note.ends_with(" without the change and passes with it")
     };
     assert!(notes.iter().any(is_proof), "{notes:#?}");
 }

@@ -116,18 +116,6 @@ pub struct ArtifactView {
     pub blob: String,
 }
 
-impl ProofState {
-    /// The word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::NothingLanded => "nothing landed",
-            Self::Verified => "verified",
-            Self::Unverified => "unverified",
-            Self::Red => "red",
-        }
-    }
-}
-
 impl ResultView {
     /// What a run has come to, from all its records.
     pub fn of(id: &str, run: &Run, records: &[Record]) -> Self {

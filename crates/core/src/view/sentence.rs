@@ -139,14 +139,14 @@ pub fn sentence(event: &Event) -> String {
         Event::UnitAccepted { unit } => format!("{unit} is good"),
         Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
         Event::Landed { unit, commit, head: Some(head), .. } if head != commit => {
-            format!("{unit} landed: {} merged as {}", short(commit), short(head))
+            format!("{unit} landed: {} merged as {}", short_commit(commit), short_commit(head))
         }
-        Event::Landed { unit, commit, .. } => format!("{unit} landed as {}", short(commit)),
+        Event::Landed { unit, commit, .. } => format!("{unit} landed as {}", short_commit(commit)),
         Event::Noticed { unit, what } => format!("{unit}: {}", line(what)),
         Event::Edited { attempt, edit, by, why } => {
             let what = match edit {
                 Edit::Artifact { name, .. } => format!("`{name}`"),
-                Edit::Code { commit, .. } => format!("the code ({})", short(commit)),
+                Edit::Code { commit, .. } => format!("the code ({})", short_commit(commit)),
             };
             format!("{} changed {what} by hand as {attempt}: {}", by.who, line(why))
         }
@@ -239,7 +239,7 @@ fn proved(evidence: &[Evidence]) -> String {
 }
 
 /// A commit, as people write it.
-fn short(commit: &str) -> &str {
+pub fn short_commit(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 

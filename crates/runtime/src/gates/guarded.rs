@@ -8,7 +8,7 @@ use forge_core::{
     Report,
     verdict::{Finding, Severity},
 };
-use forge_workspace::{Change, ChangeKind, Repository};
+use forge_workspace::{Change, ChangeKind, GitError, Repository};
 
 use super::{Span, finding, judged, receipt_at, ruling, span};
 use crate::{
@@ -90,8 +90,12 @@ fn look(
         (Guard::Test, ChangeKind::Added) => true,
         (Guard::Test, ChangeKind::Modified) => {
             let text = |commit: &str| -> Result<Option<String>, Trouble> {
-                let bytes = repository.file_at(commit, path, FILE_BYTES_MAX)?;
-                Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+                match repository.file_at(commit, path, FILE_BYTES_MAX) {
+                    Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
+                    // What is too large to be compared is for a person to see.
+                    Err(GitError::TooLarge { .. }) => Ok(None),
+                    Err(error) => Err(error.into()),
+                }
             };
             match (text(&span.from)?, text(&span.to)?) {
                 (Some(before), Some(after)) => {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     Report,
+    event::Ruling,
     verdict::{Finding, Proof, Severity},
 };
 use forge_workspace::ChangeKind;
@@ -24,7 +25,7 @@ use crate::{
     steps::{Halt, Plan},
 };
 
-/// The most tests that are named one by one.
+/// The most tests of which it is noted one by one what they prove.
 const TESTS_MAX: usize = 50;
 
 /// What all checks together said about tests.
@@ -47,11 +48,13 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         .map(|change| change.path.clone())
         .collect();
     let mut receipt = receipt_at(plan, 0);
-    if paths.is_empty() || shop.frozen.verify.commands.is_empty() {
-        let what =
-            if paths.is_empty() { "no test is new or changed" } else { "there are no checks" };
-        receipt.notes.push(what.to_owned());
+    if paths.is_empty() {
+        receipt.notes.push("no test is new or changed".to_owned());
         return Ok(judged(plan, ruling(Vec::new()), receipt));
+    }
+    if shop.frozen.verify.commands.is_empty() {
+        let what = "the project has no checks that could run its tests".to_owned();
+        return Ok(judged(plan, Ruling::Unverified { what }, receipt));
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
@@ -59,14 +62,23 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let only_tests =
         repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Trouble::from)?;
     let without = said(plan, "without-", &only_tests)?;
-    let mut findings: Vec<Finding> = Vec::new();
+    let (mut findings, mut proved) = (Vec::new(), Vec::new());
     let new: Vec<&String> =
         with.tests.keys().filter(|test| !before.tests.contains_key(*test)).collect();
-    for test in new.iter().take(TESTS_MAX) {
+    for test in &new {
         let (head, base) = (with.tests.get(*test), without.tests.get(*test));
         match (head, base) {
-            (Some(TestSaid::Passed), Some(TestSaid::Failed) | None) => {
-                receipt.notes.push(format!("`{test}` fails without the change and passes with it"));
+            (Some(TestSaid::Passed), Some(TestSaid::Failed)) => {
+                proved.push(format!("`{test}` fails without the change and passes with it"));
+            }
+            // A runner that could not even build says nothing about single tests.
+            (Some(TestSaid::Passed), None) if !without.red.is_empty() => {
+                proved.push(format!(
+                    "`{test}` does not come to run without the change and passes with it"
+                ));
+            }
+            (Some(TestSaid::Passed), None) => {
+                proved.push(format!("nothing says whether `{test}` fails without the change"));
             }
             (Some(TestSaid::Passed), Some(TestSaid::Passed)) => {
                 let what = format!(
@@ -81,6 +93,10 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
                 findings.push(about(test, format!("the new test `{test}` fails")));
             }
         }
+    }
+    receipt.notes.extend(proved.iter().take(TESTS_MAX).cloned());
+    if let Some(more @ 1..) = proved.len().checked_sub(TESTS_MAX) {
+        receipt.notes.push(format!("and {more} more tests"));
     }
     if new.is_empty() {
         nameless(&with, &without, &paths, &mut receipt.notes, &mut findings);

@@ -10,6 +10,7 @@ use super::chain::{GENESIS, Record, seal};
 use super::error::{Fault, StoreError};
 use super::schema::totals;
 use super::store::{Store, number};
+use crate::near::distance;
 
 /// Where a run stands, and what `status` shows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,28 +296,12 @@ fn nearest(wanted: &str, rows: &[RunRow]) -> Option<String> {
     let containing = rows.iter().find(|row| !wanted.is_empty() && row.run.contains(wanted));
     let close = || {
         let length = wanted.chars().count();
-        let distance = |row: &RunRow| {
+        let edits = |row: &RunRow| {
             let head: String = row.run.chars().take(length).collect();
-            edits(wanted, &head)
+            distance(wanted, &head)
         };
-        let best = rows.iter().map(|row| (distance(row), row)).min_by_key(|(edits, _)| *edits);
+        let best = rows.iter().map(|row| (edits(row), row)).min_by_key(|(edits, _)| *edits);
         best.filter(|(edits, _)| *edits <= length / 3 + 1).map(|(_, row)| row)
     };
     containing.or_else(close).map(|row| row.run.clone())
-}
-
-/// How many letters must be added, dropped or changed to get from one text to the other.
-fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut costs: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.chars().enumerate() {
-        let mut diagonal = costs[0];
-        costs[0] = row + 1;
-        for (column, target) in other.iter().enumerate() {
-            let change = diagonal + usize::from(letter != *target);
-            diagonal = costs[column + 1];
-            costs[column + 1] = change.min(diagonal + 1).min(costs[column] + 1);
-        }
-    }
-    costs[other.len()]
 }

@@ -15,11 +15,11 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 
 use super::{
     key::Key,
-    near::line_of,
     sheet::{Layer, Sheet, known},
     source::SourceFile,
     value::{Value, from_words},
 };
+use crate::near::line_of;
 use crate::{Trouble, doors::refuse_agents};
 
 /// What was changed.

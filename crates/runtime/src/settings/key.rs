@@ -7,10 +7,8 @@
 //! Invariant: no key is the beginning of another one with a dot behind it, so that every path is
 //! either a table or a value.
 
-use super::{
-    near::nearest,
-    value::{Kind, Value},
-};
+use super::value::{Kind, Value};
+use crate::near::nearest;
 
 /// More calls than this are never under way at the same time.
 const AT_ONCE_MAX: u64 = 256;

@@ -13,11 +13,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     key::Key,
-    near::{explain, line_of, nearest},
     source::{FILE_BYTES_MAX, SourceFile, Sources},
     value::{Value, from_toml, from_words},
 };
 use crate::Trouble;
+use crate::near::{explain, line_of, nearest};
 
 /// A layer of the settings, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -3,10 +3,9 @@
 
 use std::{
     fs,
-    io::Write as _,
+    os::unix::process::ExitStatusExt as _,
+    path::PathBuf,
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 
 use forge_workspace::{Files, Hooks, Made, Order, perform};
@@ -15,63 +14,79 @@ use crate::world::{WHEN_MS, World, committed, files, git, opened, shell, write, 
 
 /// Names the file with the order, for the test below when it is started as a process.
 const ORDER: &str = "FORGE_TEST_ORDER";
+/// How often an order is killed.
+const BLOWS: usize = 8;
 
-/// Not a test of its own: the process that the other tests start and kill. It also shows that an
-/// order and its answer pass through JSON.
+/// Counts the calls of git, and says at which of them the caller is killed.
+const CALLS: &str = "FORGE_TEST_CALLS";
+const KILL_AT: &str = "FORGE_TEST_KILL_AT";
+
+/// A git that counts how often it is called. At the call that was chosen it kills the caller, and
+/// goes on as an orphan.
+const COUNTING_GIT: &str = r#"n=$(($(cat "$FORGE_TEST_CALLS") + 1))
+echo $n > "$FORGE_TEST_CALLS"
+[ $n -ne "$FORGE_TEST_KILL_AT" ] || kill -9 $PPID
+PATH=${PATH#*:} exec git "$@""#;
+
+/// Alone, it shows that an order and its answer pass through files. The other tests start it as the
+/// process that is killed.
 #[test]
 fn an_order_is_performed_by_a_process_of_its_own() {
-    let Some(path) = std::env::var_os(ORDER) else { return };
+    let given = std::env::var_os(ORDER).map(PathBuf::from);
+    let world = given.is_none().then(World::new);
+    let path = given.unwrap_or_else(|| {
+        let world = world.as_ref().unwrap();
+        let path = world.beside("order.json");
+        let order = Order::Open(world.opening("a"));
+        fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
+        path
+    });
     let order: Order = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let made = perform(&order).unwrap();
-    let mut answer = path;
-    answer.push(".made");
-    fs::write(answer, serde_json::to_vec(&made).unwrap()).unwrap();
+    let answer = path.with_extension("json.made");
+    fs::write(&answer, serde_json::to_vec(&made).unwrap()).unwrap();
+    let read: Made = serde_json::from_slice(&fs::read(answer).unwrap()).unwrap();
+    assert_eq!(read, made);
 }
 
-/// Starts a process for an order; kills it after some time. What it made, if it got through.
-fn perform_in(
-    world: &World,
-    order: &Order,
-    variables: &[(&str, &str)],
-    kill: Option<Duration>,
-) -> Option<Made> {
+/// Starts a process for an order. What it made, if it got through.
+fn perform_in(world: &World, order: &Order, variables: &[(&str, &str)]) -> Option<Made> {
     let file = world.beside("order.json");
     let answer = world.beside("order.json.made");
     drop(fs::remove_file(&answer));
-    let mut text = fs::File::create(&file).unwrap();
-    text.write_all(&serde_json::to_vec(order).unwrap()).unwrap();
+    fs::write(&file, serde_json::to_vec(order).unwrap()).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "kills::an_order_is_performed_by_a_process_of_its_own"]);
-    let mut child = command
-        .env(ORDER, &file)
-        .envs(variables.iter().copied())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    if let Some(after) = kill {
-        thread::sleep(after);
-        child.kill().unwrap();
-    }
-    let status = child.wait().unwrap();
-    assert!(kill.is_some() || status.success(), "the process failed: {status}");
-    let made = fs::read(&answer).ok()?;
-    serde_json::from_slice(&made).ok()
+    command.env(ORDER, &file).envs(variables.iter().copied());
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    let is_killed = status.signal() == Some(9);
+    assert!(is_killed || status.success(), "the process failed: {status}");
+    if is_killed { None } else { serde_json::from_slice(&fs::read(&answer).unwrap()).ok() }
 }
 
-/// Kills an order at moments spread over the time that it takes, and lets it through at the end.
+/// Kills an order at each of some calls of git, spread over all of them, and lets it through at the
+/// end.
 fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Made {
-    prepare();
-    let began = Instant::now();
-    let expected = perform_in(world, order, &[], None).unwrap();
-    let whole = began.elapsed();
-    for step in 1..=8 {
+    let shims = world.beside("shims");
+    fs::create_dir_all(&shims).unwrap();
+    write_program(&shims.join("git"), COUNTING_GIT);
+    let path = format!("{}:{}", shims.display(), std::env::var("PATH").unwrap());
+    let calls = world.beside("calls");
+    let killed_at = |call: usize| {
         prepare();
-        perform_in(world, order, &[], Some(whole * step / 9));
+        fs::write(&calls, "0").unwrap();
+        let call = call.to_string();
+        let variables =
+            [("PATH", path.as_str()), (CALLS, calls.to_str().unwrap()), (KILL_AT, &call)];
+        perform_in(world, order, &variables)
+    };
+    killed_at(usize::MAX >> 1).expect("nobody kills it");
+    let all: usize = fs::read_to_string(&calls).unwrap().trim().parse().unwrap();
+    for step in 1..=BLOWS {
+        let made = killed_at((all * step).div_ceil(BLOWS));
+        assert!(made.is_none(), "it was killed at one of its {all} calls of git");
     }
-    let made = perform_in(world, order, &[], None).unwrap();
-    drop(expected);
-    made
+    perform_in(world, order, &[]).unwrap()
 }
 
 #[test]
@@ -147,7 +162,7 @@ fn hooks_that_are_killed_anywhere_give_the_same_commit_in_the_end() {
         pin: "refs/forge/test/hooked".to_owned(),
         output_max: 100,
     });
-    let expected = perform_in(&world, &hooks, &[], None).unwrap();
+    let expected = perform_in(&world, &hooks, &[]).unwrap();
     assert_eq!(kill_often(&world, &hooks, || ()), expected);
     assert!(tree.join(".git").is_dir());
     assert_eq!(world.fingerprint(), before);
@@ -171,12 +186,10 @@ fn variables_of_a_hook_around_us_do_not_lead_us_astray() {
         ("GIT_CONFIG_VALUE_0", "true"),
         ("GIT_AUTHOR_NAME", "Somebody"),
     ];
-    perform_in(&world, &Order::Open(order.clone()), &variables, None).unwrap();
+    perform_in(&world, &Order::Open(order.clone()), &variables).unwrap();
     write(&order.bench.dir.join("tree"), "x", "");
     let commit = Order::Commit(world.committing("a", &[&order.at]));
-    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables, None) else {
-        panic!()
-    };
+    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables) else { panic!() };
     assert_eq!(world.git(&["show", "-s", "--format=%an", &made.commit]), "User");
     assert_eq!((world.fingerprint(), other.fingerprint()), before);
 }
@@ -190,9 +203,7 @@ fn a_user_without_a_name_commits_as_forge() {
     world.git(&["config", "--unset", "user.email"]);
     let variables = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
     let commit = Order::Commit(world.committing("a", &[&order.at]));
-    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables, None) else {
-        panic!()
-    };
+    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables) else { panic!() };
     let shown = world.git(&["show", "-s", "--format=%an <%ae>|%cn <%ce>", &made.commit]);
     assert_eq!(shown, "Forge <forge@localhost>|Forge <forge@localhost>");
 }
