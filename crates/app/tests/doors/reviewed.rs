@@ -191,6 +191,19 @@ fn a_script_that_the_checks_name_is_guarded_whatever_its_name() {
     }
 }
 
+#[test]
+fn a_changed_test_file_that_is_too_large_to_be_compared_is_for_a_person_to_see() {
+    let world = project("[verify]\ncommands = [\"true\"]");
+    let large = "assert one\n".repeat(200_000);
+    world.write("tests/large_test.txt", &large);
+    world.git(&["add", "tests"]);
+    world.git(&["commit", "--quiet", "-m", "a large test"]);
+    world.scenario("[[play]]\nfiles = { \"tests/large_test.txt\" = \"assert nothing\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["Do you agree to these changes?", "tests/large_test.txt"]);
+}
+
 /// Two tasks, the second after the first, each with one file of its own.
 const IN_ORDER: &str = "{ id = \"T1\", title = \"one\", writes = [\"src/b.txt\"] }, \
      { id = \"T2\", title = \"two\", after = [\"T1\"], writes = [\"src/c.txt\"] }";
