@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forge_core::{Time, money::Money};
+use forge_core::Time;
 use forge_runtime::Trouble;
 
 /// The width of a screen that does not say how wide it is.
@@ -113,6 +113,12 @@ pub(crate) fn day_and_clock(at: Time) -> String {
     zoned(at).map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
 }
 
+/// A moment that is still to come, with its day if that is another one.
+pub(crate) fn then(at: Time, now: Time) -> String {
+    let day = |at| zoned(at).map(|at| at.date());
+    if day(at) == day(now) { clock(at) } else { day_and_clock(at) }
+}
+
 fn zoned(at: Time) -> Option<jiff::Zoned> {
     let at = jiff::Timestamp::from_millisecond(i64::try_from(at).ok()?).ok()?;
     Some(at.to_zoned(jiff::tz::TimeZone::system()))
@@ -126,16 +132,6 @@ pub(crate) fn ago(at: Time, now: Time) -> String {
         60..3_600 => format!("{} min", seconds / 60),
         3_600..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
-    }
-}
-
-/// What was spent, and how much of it nobody knows.
-pub(crate) fn spent(known: Money, unknown: u32) -> String {
-    match (known.0, unknown) {
-        (0, 0) => "$0".to_owned(),
-        (_, 0) => known.to_string(),
-        (0, n) => format!("unknown ({})", count(n, "call")),
-        (_, n) => format!("{known} + {} of unknown cost", count(n, "call")),
     }
 }
 

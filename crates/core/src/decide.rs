@@ -378,7 +378,7 @@ impl Draft {
                 if self.is_worked_on(attempt) {
                     self.worked(attempt, outcome, lists, receipt);
                 } else {
-                    self.record(Event::CallSettled { call, spent: receipt.spent });
+                    self.record(settled(call, receipt));
                 }
             }
             Report::Judged { judgement, ruling, receipt } => {
@@ -389,7 +389,7 @@ impl Draft {
                 if self.is_awaited(judgement) {
                     self.judged(judgement, ruling, receipt);
                 } else {
-                    self.record(Event::CallSettled { call, spent: receipt.spent });
+                    self.record(settled(call, receipt));
                 }
             }
             Report::Noticed { unit, what } => {
@@ -584,6 +584,12 @@ impl Draft {
     fn fail(&mut self, unit: &UnitId, kind: FailureKind, reason: impl Into<String>) {
         self.record(Event::UnitFailed { unit: unit.clone(), kind, reason: reason.into() });
     }
+}
+
+/// Of a call that no longer matters, only what it used up counts.
+fn settled(call: CallId, receipt: &Receipt) -> Event {
+    let (spent, used, took_ms) = (receipt.spent, receipt.used.clone(), receipt.took_ms);
+    Event::CallSettled { call, spent, used, took_ms }
 }
 
 /// Looks in a table and in the tables inside it, because a list can be seen from there, too.

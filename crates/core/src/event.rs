@@ -13,7 +13,7 @@ use crate::{
     failure::FaultClass,
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
-    money::{Money, Spent},
+    money::{Money, Spent, Used},
     verdict::{BlockerClass, Finding, Shown, Verdict},
 };
 
@@ -110,6 +110,12 @@ pub enum Event {
         call: CallId,
         /// What it used up.
         spent: Spent,
+        /// Who used it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<Used>,
+        /// How long it took, in milliseconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        took_ms: u64,
     },
     /// The gate was passed without a judgement.
     GatePassed {
@@ -329,6 +335,9 @@ pub struct Call {
 pub struct Receipt {
     /// What it used up.
     pub spent: Spent,
+    /// Who used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
     /// At most 500 characters, in its own words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -422,7 +431,7 @@ pub enum Outcome {
         /// What is left.
         note: String,
     },
-    /// The worker says that it cannot go on.
+    /// The worker cannot go on, and another try would not help.
     Blocked {
         /// What kind of blocker.
         class: BlockerClass,
@@ -440,6 +449,9 @@ pub enum Outcome {
     Limited {
         /// When it can go on.
         until: Time,
+        /// Which limit, and whose.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        what: String,
     },
     /// Something else works on the same paths. It costs no attempt.
     Deferred {
@@ -472,10 +484,20 @@ pub enum Ruling {
         /// Why.
         what: String,
     },
+    /// The judge cannot go on, and another look would not help.
+    Blocked {
+        /// What kind of blocker.
+        class: BlockerClass,
+        /// What it is.
+        what: String,
+    },
     /// A rate or usage limit.
     Limited {
         /// When it can go on.
         until: Time,
+        /// Which limit, and whose.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        what: String,
     },
     /// Nobody can say what became of it.
     Lost,
@@ -645,7 +667,7 @@ pub enum Why {
         /// How the last one ended.
         what: String,
     },
-    /// The worker says it cannot go on.
+    /// The worker or the judge cannot go on.
     Blocked {
         /// What kind of blocker.
         class: BlockerClass,
@@ -704,6 +726,11 @@ pub enum Answer {
     GiveUp,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 impl Answer {
     /// The way to answer that this is.
     pub fn choice(&self) -> Choice {
@@ -735,6 +762,7 @@ impl Receipt {
     pub fn of(spent: Spent) -> Self {
         Self {
             spent,
+            used: None,
             summary: String::new(),
             shown: None,
             commit: None,

@@ -34,6 +34,17 @@ pub enum FaultClass {
     NoFindings,
     /// The checkout that it works in could not be made ready, or its work not be taken from it.
     NoWorkspace,
+    /// Its change holds a secret, so that nothing was committed.
+    Secret,
+}
+
+/// How an attempt failed, for the one that comes after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What kind of failure it was.
+    pub class: FaultClass,
+    /// The last lines.
+    pub what: String,
 }
 
 /// How many identical failures a run takes before it stops and calls for a person.

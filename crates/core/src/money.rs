@@ -1,4 +1,8 @@
-//! What calls cost: micro-dollars and tokens, known or unknown, never a float.
+//! What calls cost: micro-dollars and tokens, known, estimated or unknown, never a float.
+//!
+//! Prices are not here: whoever estimates has a price list, and says that it is an estimate.
+//!
+//! Invariant: the ledger is the sum of the receipts, by each of the three kinds of cost.
 
 use std::{collections::BTreeMap, fmt, ops::AddAssign};
 
@@ -19,6 +23,8 @@ pub struct Money(pub u64);
 pub enum Cost {
     /// The program reported it, or it is no agent at all.
     Known(Money),
+    /// The program told its tokens, and we computed it from them and a price list.
+    Estimated(Money),
     /// The program did not say.
     Unknown,
 }
@@ -50,11 +56,40 @@ pub struct Spent {
     pub tokens: Tokens,
 }
 
+/// Who used it: told for people and statistics, and nothing is decided by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Used {
+    /// The agent, by the name that the settings give it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// The models, where the program told them apart. Together they are what the call used up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelUse>,
+}
+
+/// What one model used up in one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelUse {
+    /// Who serves the model, such as `anthropic`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+    /// The model, as the program calls it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// Tokens.
+    #[serde(default)]
+    pub tokens: Tokens,
+    /// Money.
+    pub cost: Cost,
+}
+
 /// What was spent and what is held back for calls under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// The sum of all known costs.
     pub known: Money,
+    /// The sum of all estimated costs.
+    pub estimated: Money,
     /// What calls of unknown cost had reserved: they may have cost up to this much.
     pub unknown_at_most: Money,
     /// How many calls ended without saying what they cost.
@@ -76,6 +111,12 @@ impl Money {
         let whole: u64 = whole.parse().ok()?;
         let micros: u64 = format!("{part:0<6}").parse().ok()?;
         whole.checked_mul(1_000_000)?.checked_add(micros).map(Self)
+    }
+
+    /// Whether it is nothing, for serde.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0 == 0
     }
 
     /// The smaller of what is left and zero.
@@ -136,9 +177,11 @@ impl Spent {
 }
 
 impl Ledger {
-    /// What a cap has to count: known costs, what unknown ones may have been, what is held back.
+    /// What a cap has to count: known and estimated costs, what unknown ones may have been, what
+    /// is held back.
     pub fn committed(&self) -> Money {
         let mut sum = self.known;
+        sum += self.estimated;
         sum += self.unknown_at_most;
         self.reserved.values().for_each(|held| sum += *held);
         sum
@@ -155,6 +198,7 @@ impl Ledger {
         self.tokens += spent.tokens;
         match spent.cost {
             Cost::Known(cost) => self.known += cost,
+            Cost::Estimated(cost) => self.estimated += cost,
             Cost::Unknown => {
                 self.unknown_at_most += held;
                 self.n_unknown += 1;

@@ -6,6 +6,7 @@
 //! Invariant: a run is never serialised, and nothing but [`Run::take`] and [`Run::apply`]
 //! changes it.
 
+mod calls;
 mod code;
 mod table;
 
@@ -17,11 +18,11 @@ use crate::{
         Answer, Call, Colour, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling,
         SentBack, Start, Waiver,
     },
-    failure::{FaultClass, fingerprint},
+    failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Condition, Flow, Stage, When, Work, followers},
-    id::{AttemptId, CallId, QuestionId, Scope, UnitId},
+    id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
-    money::{Cost, Ledger, Money},
+    money::{Ledger, Money},
     verdict::{Finding, Proof, Severity, Verdict},
 };
 
@@ -50,6 +51,8 @@ pub struct Run {
     calls: BTreeMap<CallId, Call>,
     /// Calls ever started.
     n_calls: u32,
+    /// The sessions of agents that calls under way go on in.
+    sessions: BTreeMap<CallId, String>,
     /// Money.
     ledger: Ledger,
     /// The cap of the whole run, which a person may have raised.
@@ -122,6 +125,7 @@ impl Run {
             n_questions: 0,
             calls: BTreeMap::new(),
             n_calls: 0,
+            sessions: BTreeMap::new(),
             ledger: Ledger::default(),
             budget: None,
             failures: Arc::default(),
@@ -176,18 +180,11 @@ impl Run {
                     *look = Look::UnderWay(judgement.number);
                     unit.looks = judgement.number;
                 }
-                self.call_started(CallId::Judgement(judgement.clone()), call);
+                let session = unit.session.take();
+                self.call_started(CallId::Judgement(judgement.clone()), call, session);
             }
-            Event::Judged { judgement, ruling, receipt } => {
-                self.settle(&CallId::Judgement(judgement.clone()), receipt);
-                let artifacts = receipt.artifacts.clone();
-                self.keep_code(&judgement.attempt.unit, receipt);
-                self.judged(&judgement.attempt.unit, &judgement.gate, ruling);
-                self.unit_mut(&judgement.attempt.unit).1.artifacts.extend(artifacts);
-            }
-            Event::CallSettled { call, spent } => {
-                self.settle(call, &Receipt::of(*spent));
-            }
+            Event::Judged { judgement, ruling, receipt } => self.judged(judgement, ruling, receipt),
+            Event::CallSettled { call, spent, .. } => self.settle(call, &Receipt::of(*spent)),
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
             Event::GateWaived { unit, gate, why } => {
                 let (_, waived) = self.unit_mut(unit);
@@ -215,7 +212,12 @@ impl Run {
                 self.head = Some(head.as_ref().unwrap_or(commit).clone());
             }
             Event::Noticed { .. } => {}
-            Event::RunRewound { branch, .. } => self.branch.clone_from(branch),
+            Event::RunRewound { branch, .. } => {
+                self.branch.clone_from(branch);
+                // Sessions are those of the run that the facts come from.
+                self.sessions.clear();
+                Arc::make_mut(&mut self.root).forget_sessions();
+            }
             Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
             Event::EffectIntended { mark, .. } => {
                 self.marks.entry(mark.clone()).or_insert(Mark::Intended);
@@ -257,17 +259,20 @@ impl Run {
         unit.waived.clear();
         unit.looks = 0;
         unit.faults = 0;
+        let session = unit.session.take();
         if let Some(items) = members {
             unit.inner.bind(stage.inner(), &items);
         }
         if let Some(call) = call {
-            self.call_started(CallId::Attempt(attempt.clone()), call);
+            self.call_started(CallId::Attempt(attempt.clone()), call, session);
         }
     }
 
     fn attempt_ended(&mut self, attempt: &AttemptId, outcome: &Outcome, receipt: Option<&Receipt>) {
+        let call = CallId::Attempt(attempt.clone());
+        let session = self.session_left(&call, receipt);
         if let Some(receipt) = receipt {
-            self.settle(&CallId::Attempt(attempt.clone()), receipt);
+            self.settle(&call, receipt);
         }
         if let Outcome::Fault { class, what } = outcome {
             self.count_failure(&attempt.unit, *class, what);
@@ -287,36 +292,54 @@ impl Run {
                 unit.receipt = receipt.cloned().map(Arc::new);
                 unit.misses = 0;
                 unit.setbacks = 0;
+                unit.fault = None;
                 unit.come_to_gate(stage, 0, arrived);
             }
-            Outcome::Fault { .. } => {
+            Outcome::Fault { class, what } => {
                 unit.state = State::Waiting;
                 unit.misses += 1;
                 unit.setbacks = 0;
+                unit.fault = Some(Fault { class: *class, what: what.clone() });
             }
             Outcome::Partial { .. } | Outcome::Blocked { .. } => {
                 unit.state = State::Waiting;
                 unit.misses = 0;
                 unit.setbacks = 0;
+                unit.fault = None;
             }
-            Outcome::Limited { until } => {
+            Outcome::Limited { until, what } => {
                 unit.state = State::Waiting;
                 unit.setbacks += 1;
                 unit.not_before = *until;
+                unit.waits_for.clone_from(what);
+                unit.session = session;
             }
-            Outcome::Deferred { until, .. } => {
+            Outcome::Deferred { until, what } => {
                 unit.state = State::Waiting;
                 unit.not_before = *until;
+                unit.waits_for.clone_from(what);
                 unit.waited = unit.attempt;
+                unit.session = session;
             }
             Outcome::Lost | Outcome::Interrupted => {
                 unit.state = State::Waiting;
                 unit.setbacks += 1;
+                unit.session = session;
             }
         }
     }
 
-    fn judged(&mut self, id: &UnitId, gate: &str, ruling: &Ruling) {
+    fn judged(&mut self, judgement: &JudgementId, ruling: &Ruling, receipt: &Receipt) {
+        let call = CallId::Judgement(judgement.clone());
+        let session = self.session_left(&call, Some(receipt));
+        self.settle(&call, receipt);
+        let id = &judgement.attempt.unit;
+        self.keep_code(id, receipt);
+        self.ruled(id, &judgement.gate, ruling, session);
+        self.unit_mut(id).1.artifacts.extend(receipt.artifacts.clone());
+    }
+
+    fn ruled(&mut self, id: &UnitId, gate: &str, ruling: &Ruling, session: Option<String>) {
         if let Ruling::Fault { class, what } = ruling {
             self.count_failure(id, *class, what);
         }
@@ -362,11 +385,20 @@ impl Run {
                 unit.faults = 0;
                 unit.confidence = Confidence::Doubted;
             }
-            Ruling::Limited { until } => {
+            Ruling::Blocked { .. } => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+            }
+            Ruling::Limited { until, what } => {
                 unit.setbacks += 1;
                 unit.not_before = *until;
+                unit.waits_for.clone_from(what);
+                unit.session = session;
             }
-            Ruling::Lost | Ruling::Interrupted => unit.setbacks += 1,
+            Ruling::Lost | Ruling::Interrupted => {
+                unit.setbacks += 1;
+                unit.session = session;
+            }
         }
     }
 
@@ -383,6 +415,8 @@ impl Run {
                 unit.misses = 0;
                 unit.setbacks = 0;
                 unit.granted = unit.spent;
+                // With words to deal with, it is other work than before.
+                let session = unit.session.take().filter(|_| words.is_empty());
                 if !words.is_empty() {
                     unit.words.push(words.to_owned());
                 }
@@ -394,6 +428,7 @@ impl Run {
                     }
                     None => unit.state = State::Waiting,
                 }
+                unit.session = session;
             }
             Answer::Approve | Answer::Revise | Answer::Waive { .. } | Answer::GiveUp => {}
         }
@@ -420,6 +455,8 @@ impl Run {
         let position = position(stages, &reopened.stage);
         let now = self.now;
         let table = self.table_mut(&reopened.scope);
+        // What was found says more to the next attempt than how an earlier one failed.
+        let fault = table.units[position].fault.take().filter(|_| findings.is_empty());
         for follower in followers(stages, position) {
             table.units[follower].reset(&stages[follower]);
         }
@@ -431,6 +468,7 @@ impl Run {
         }
         let unit = &mut table.units[position];
         unit.sent_back(by);
+        unit.fault = fault;
         unit.since = now;
         unit.findings = findings.to_vec();
         if !words.is_empty() {
@@ -481,28 +519,6 @@ impl Run {
         let (_, each) = self.unit_beside(&outer.unit(&group));
         let table = each.inner.table_mut(scope.item().unwrap_or_default());
         table.expect("a fact names an item of its list").opened = Opened::NotYet;
-    }
-
-    fn call_started(&mut self, id: CallId, call: &Call) {
-        if let Some(reserved) = call.reserved {
-            self.ledger.reserve(id.clone(), reserved);
-        }
-        self.n_calls = call.ordinal;
-        self.calls.insert(id, call.clone());
-    }
-
-    fn settle(&mut self, call: &CallId, receipt: &Receipt) {
-        let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
-        self.ledger.settle(call, receipt.spent);
-        let unit = call.unit();
-        if self.has(unit) {
-            let (_, unit) = self.unit_beside(unit);
-            unit.spent += match receipt.spent.cost {
-                Cost::Known(cost) => cost,
-                Cost::Unknown => held,
-            };
-            unit.tokens += receipt.spent.tokens;
-        }
     }
 
     fn count_failure(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
@@ -587,16 +603,6 @@ impl Run {
         id.attempt(self.unit(id).attempt)
     }
 
-    /// Calls that were started and have no ending, also those that no longer matter.
-    pub fn calls(&self) -> &BTreeMap<CallId, Call> {
-        &self.calls
-    }
-
-    /// Calls ever started.
-    pub fn n_calls(&self) -> u32 {
-        self.n_calls
-    }
-
     /// Questions that nobody answered yet, in the order in which they were asked.
     pub fn questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.values().map(AsRef::as_ref)
@@ -610,11 +616,6 @@ impl Run {
     /// Questions ever asked.
     pub fn n_questions(&self) -> u32 {
         self.n_questions
-    }
-
-    /// Money.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
     }
 
     /// What the whole run may cost.

@@ -84,7 +84,7 @@ pub enum Proof {
     },
 }
 
-/// Why an agent says that it cannot go on.
+/// Why an agent cannot go on: it says so itself, or we saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockerClass {
@@ -98,6 +98,8 @@ pub enum BlockerClass {
     ToolingFailure,
     /// Something outside is missing.
     ExternalDependency,
+    /// The provider does not let the agent in: not logged in, no permission, an unknown model.
+    NoAccess,
     /// Something else.
     Unknown,
 }

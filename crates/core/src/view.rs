@@ -5,6 +5,7 @@
 
 mod result;
 mod sentence;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,7 @@ use crate::{
 
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::{sentence, short_commit};
+pub use words::{Amount, day, moment};
 
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;
@@ -71,12 +73,18 @@ pub struct RunRow {
     /// Why it stands there, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// When it goes on, if it stands still because of a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
     /// Open questions.
     pub questions: u32,
     /// Calls under way.
     pub working: u32,
     /// What is known to be spent, in micro-dollars.
     pub spent: Money,
+    /// What is estimated to be spent besides, in micro-dollars.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub estimated: Money,
     /// Calls whose price nobody knows.
     pub unknown_costs: u32,
     /// When it started.
@@ -142,8 +150,23 @@ pub struct UnitView {
     pub round: u32,
     /// When it came to stand there.
     pub since: Time,
+    /// When it goes on, if a limit is not over yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// What it waits for until then.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
     /// What it cost, or may have cost, in micro-dollars.
     pub spent: Money,
+    /// The part of it that is estimated.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub estimated: Money,
+    /// The part of it that calls of unknown price may have cost at most.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub unknown_at_most: Money,
+    /// Calls whose price nobody knows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown_costs: u32,
     /// Tokens, all together.
     pub tokens: u64,
     /// What the latest good attempt says of itself.
@@ -325,21 +348,57 @@ impl RunRow {
         } else {
             (String::new(), String::new(), run.now())
         };
+        let standing = Standing::of(run);
+        let limit = if standing == Standing::Limited { soonest(run) } else { None };
         Self {
             run: id.to_owned(),
             flow,
             title,
-            standing: Standing::of(run),
-            why: why(run),
+            standing,
+            until: limit.as_ref().map(|(until, _)| *until),
+            why: limit.map_or_else(|| why(run), |(_, what)| what),
             questions: u32::try_from(run.questions().count()).unwrap_or(u32::MAX),
             working: u32::try_from(run.calls().len()).unwrap_or(u32::MAX),
             spent: run.ledger().known,
+            estimated: run.ledger().estimated,
             unknown_costs: run.ledger().n_unknown,
             started_at,
             changed_at: run.now(),
             claims: claims(run),
         }
     }
+
+    /// What was spent.
+    pub fn amount(&self) -> Amount {
+        let (known, estimated) = (self.spent, self.estimated);
+        Amount { known, estimated, unknown_calls: self.unknown_costs }
+    }
+}
+
+impl UnitView {
+    /// What its calls cost.
+    pub fn amount(&self) -> Amount {
+        let known = self.spent.minus(self.estimated).minus(self.unknown_at_most);
+        Amount { known, estimated: self.estimated, unknown_calls: self.unknown_costs }
+    }
+}
+
+/// When the first limit is over, and which one it is.
+fn soonest(run: &Run) -> Option<(Time, String)> {
+    let wake = |effect| match effect {
+        Effect::Wake { at } => Some(at),
+        Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+    };
+    let until = wanted(run).into_iter().find_map(wake)?;
+    let units = run.units();
+    let waits = |unit: &Unit| is_limited(run, unit) && unit.not_before == until;
+    let unit = units.iter().map(|(_, _, unit)| unit).find(|unit| waits(unit));
+    Some((until, unit.map(|unit| unit.waits_for.clone()).unwrap_or_default()))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// The first line of a request, cut.
@@ -393,7 +452,12 @@ impl RunView {
                 attempt: unit.attempt,
                 round: unit.round,
                 since: unit.since,
+                until: is_limited(run, unit).then_some(unit.not_before),
+                why: if is_limited(run, unit) { unit.waits_for.clone() } else { String::new() },
                 spent: unit.spent,
+                estimated: unit.estimated,
+                unknown_at_most: unit.unknown_at_most,
+                unknown_costs: unit.n_unknown,
                 tokens: unit.tokens.total(),
                 summary: summary(unit),
                 findings: unit.findings.clone(),
@@ -434,13 +498,25 @@ fn summary(unit: &Unit) -> String {
     unit.receipt.as_ref().map(|receipt| receipt.summary.clone()).unwrap_or_default()
 }
 
+/// Whether a unit could go on, but for a limit.
+fn is_limited(run: &Run, unit: &Unit) -> bool {
+    let waits = match unit.state {
+        State::Waiting | State::Judging { look: Look::Pending, .. } => true,
+        State::Working
+        | State::Judging { look: Look::UnderWay(_), .. }
+        | State::Asking { .. }
+        | State::Accepted
+        | State::Skipped
+        | State::Failed { .. } => false,
+    };
+    waits && unit.not_before > run.now()
+}
+
 fn unit_state(run: &Run, unit: &Unit) -> UnitState {
+    if is_limited(run, unit) {
+        return UnitState::Limited;
+    }
     match unit.state {
-        State::Waiting | State::Judging { look: Look::Pending, .. }
-            if unit.not_before > run.now() =>
-        {
-            UnitState::Limited
-        }
         State::Waiting => UnitState::Waiting,
         State::Working => UnitState::Working,
         State::Judging { .. } => UnitState::Judging,

@@ -367,7 +367,7 @@ impl Game {
                 let what = "a licence".to_owned();
                 Outcome::Blocked { class: BlockerClass::ExternalDependency, what }
             }
-            4 => Outcome::Limited { until: self.until() },
+            4 => Outcome::Limited { until: self.until(), what: String::new() },
             5 => Outcome::Lost,
             6 => Outcome::Deferred { until: self.until(), what: "another run".to_owned() },
             _ => Outcome::Interrupted,
@@ -404,7 +404,7 @@ impl Game {
                 let (class, what) = self.fault();
                 Ruling::Fault { class, what }
             }
-            8 => Ruling::Limited { until: self.until() },
+            8 => Ruling::Limited { until: self.until(), what: String::new() },
             9 => Ruling::Lost,
             10 => Ruling::Interrupted,
             _ => Ruling::Unverified { what: "no checks".to_owned() },

@@ -167,12 +167,13 @@ pub(crate) fn without_result(call: &CallId, outcome: Outcome, receipt: Receipt) 
         CallId::Judgement(judgement) => {
             let ruling = match outcome {
                 Outcome::Fault { class, what } => Ruling::Fault { class, what },
-                Outcome::Limited { until } | Outcome::Deferred { until, .. } => {
-                    Ruling::Limited { until }
+                Outcome::Limited { until, what } | Outcome::Deferred { until, what } => {
+                    Ruling::Limited { until, what }
                 }
+                Outcome::Blocked { class, what } => Ruling::Blocked { class, what },
                 Outcome::Interrupted => Ruling::Interrupted,
                 Outcome::Lost => Ruling::Lost,
-                Outcome::Done | Outcome::Partial { .. } | Outcome::Blocked { .. } => {
+                Outcome::Done | Outcome::Partial { .. } => {
                     unreachable!("only failed endings come without a result")
                 }
             };
@@ -248,7 +249,7 @@ fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key
 fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(), Outcome> {
     let fault = |class, what| Err(Outcome::Fault { class, what });
     let limited = |otherwise| match heard.limited_until_ms {
-        Some(until) => Err(Outcome::Limited { until }),
+        Some(until) => Err(Outcome::Limited { until, what: "the agent's limit".to_owned() }),
         None => otherwise,
     };
     match &ending.how {

@@ -80,7 +80,7 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
         let _ = write!(text, "\n  {name:<9}{}", screen::wrap(value, 11, width));
     };
     say("request", &screen::cut(&view.request, width.saturating_sub(11)));
-    say("spent", &screen::spent(row.spent, row.unknown_costs));
+    say("spent", &row.amount().in_words());
     if let Some(base) = &view.base {
         let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
         say("from", &format!("{}{}", short_commit(base), of.unwrap_or_default()));

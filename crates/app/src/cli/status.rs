@@ -6,7 +6,7 @@ use clap::Args;
 use forge_core::{
     Time,
     verdict::Proof,
-    view::{QuestionView, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
+    view::{Amount, QuestionView, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
@@ -69,17 +69,11 @@ fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
     }
     let mut text = format!("{:<11} {:>7} {:>9}  RUN", "STATE", "CHANGED", "SPENT");
     for row in rows {
-        let known = row.spent.to_string();
-        let spent = match (row.spent.0, row.unknown_costs) {
-            (0, 0) => "-",
-            (0, _) => "unknown",
-            (_, 0) => &known,
-            (_, _) => &format!("{known}+?"),
-        };
         let line = format!(
-            "{:<11} {:>7} {spent:>9}  {}",
+            "{:<11} {:>7} {:>9}  {}",
             row.standing.word(),
             screen::ago(row.changed_at, now),
+            row.amount().in_short(),
             screen::cut_middle(&row.run, width.saturating_sub(31))
         );
         let _ = write!(text, "\n{}", screen::cut_end(&line, width));
@@ -93,7 +87,7 @@ fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
 
 fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) -> String {
     let row = &view.row;
-    let mut text = format!("{}  {}", row.run, row.standing.word());
+    let mut text = format!("{}  {}", row.run, standing(row, now));
     if !row.why.is_empty() {
         let _ = write!(text, "\n  {}", screen::wrap(&row.why, 2, width));
     }
@@ -101,12 +95,8 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     let _ =
         write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let _ = write!(
-        text,
-        "\n  spent    {}{budget}, {} tokens",
-        screen::spent(row.spent, row.unknown_costs),
-        view.tokens
-    );
+    let _ =
+        write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().in_words(), view.tokens);
     if let Some(branch) = &view.branch {
         let _ = match &view.head {
             Some(head) => {
@@ -138,6 +128,14 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     text
 }
 
+/// Where a run stands, and until when.
+fn standing(row: &RunRow, now: Time) -> String {
+    match row.until {
+        Some(until) => format!("{} until {}", row.standing.word(), screen::then(until, now)),
+        None => row.standing.word().to_owned(),
+    }
+}
+
 fn line(unit: &UnitView, now: Time, width: usize) -> String {
     let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
     let name = if unit.depth == 0 { unit.unit.as_str() } else { short(&unit.unit) };
@@ -152,12 +150,16 @@ fn line(unit: &UnitView, now: Time, width: usize) -> String {
     if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0) {
         facts.push(format!("{closed}/{all} items"));
     }
-    if unit.spent.0 > 0 {
-        facts.push(unit.spent.to_string());
+    if unit.amount() != Amount::default() {
+        facts.push(unit.amount().in_short());
     }
     match unit.state {
-        UnitState::Working | UnitState::Judging | UnitState::Asking | UnitState::Limited => {
+        UnitState::Working | UnitState::Judging | UnitState::Asking => {
             facts.push(screen::ago(unit.since, now));
+        }
+        UnitState::Limited => {
+            facts.extend(unit.until.map(|until| format!("until {}", screen::then(until, now))));
+            facts.push(unit.why.clone());
         }
         UnitState::Accepted if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
         UnitState::Waiting
@@ -277,8 +279,8 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     let mut text = format!(
         "{}  {} after {took}, spent {}",
         row.run,
-        row.standing.word(),
-        screen::spent(row.spent, row.unknown_costs)
+        standing(row, row.changed_at),
+        row.amount().in_words()
     );
     if !row.why.is_empty() {
         let _ = write!(text, "\n{}", screen::wrap(&row.why, 0, width));

@@ -343,7 +343,7 @@ fn an_agent_that_is_blocked_or_half_done_owes_nothing_else() {
     );
     let said = world.run("plan", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["plan#1 did a part", "half of it", "It says it is blocked: no licence"]);
+    has(&said.out, &["plan#1 did a part", "half of it", "It cannot go on: no licence"]);
 }
 
 #[test]

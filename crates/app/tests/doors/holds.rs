@@ -169,7 +169,7 @@ fn a_limit_is_a_timer_that_costs_neither_a_miss_nor_a_person() {
     world.scenario(&format!("{}[[play]]\n", plays.concat()));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 hit a limit", "work#3 hit a limit", "work#4 ended"]);
+    has(&said.out, &["work#1 has to wait until", "work#3 has to wait until", "work#4 ended"]);
     // Between the end of one attempt and the start of the next lies the limit.
     let run = world.latest();
     let log = world.ok(&["log", &run, "--json"]);
@@ -197,10 +197,10 @@ fn a_run_that_waits_for_a_limit_says_so_and_can_be_stopped() {
     let world = World::new();
     world.scenario("[[play]]\nlimit = { kind = \"usage\", reset_in_ms = 3600000 }\n");
     let mut running = world.start(&["run", "do it"]);
-    running.until_says("hit a limit");
+    running.until_says("has to wait until");
     let run = world.latest();
     until("the run to be limited", || (world.view(&run)["standing"] == "limited").then_some(()));
-    has(&world.ok(&["status", &run]), &["limited"]);
+    has(&world.ok(&["status", &run]), &["limited until ", "the agent's limit"]);
     world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);
 }

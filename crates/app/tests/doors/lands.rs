@@ -295,7 +295,7 @@ fn a_run_that_blocks_asks_a_person_and_goes_on_when_told() {
     let (world, first, second) = two_runs("block");
     let said = second.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It says it is blocked", "may write the same paths", "retry"]);
+    has(&said.out, &["It cannot go on: ", "may write the same paths", "retry"]);
     world.go();
     assert_eq!(first.end().code, DONE);
     let run = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();

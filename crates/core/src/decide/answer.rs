@@ -30,18 +30,19 @@ impl Draft {
             Why::Checkpoint { .. } | Why::Guarded | Why::RoundsUsedUp | Why::NotShrinking => {
                 vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } if is_proof => {
+            Why::NoVerdict { .. } | Why::Blocked { .. } if is_proof => {
                 vec![Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } => {
+            Why::NoVerdict { .. } | Why::Blocked { .. } if gate.is_some() => {
                 vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
             Why::DoesNotLand | Why::Unverified { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::NoResult { .. } | Why::Setbacks { .. } | Why::Blocked { .. } => {
-                vec![Choice::Retry, Choice::GiveUp]
-            }
+            Why::NoResult { .. }
+            | Why::Setbacks { .. }
+            | Why::NoVerdict { .. }
+            | Why::Blocked { .. } => vec![Choice::Retry, Choice::GiveUp],
         };
         if self.cannot_revise(unit, gate) {
             options.retain(|choice| *choice != Choice::Revise);

@@ -96,14 +96,22 @@ impl Draft {
             Reserve::RunIsBroke => {
                 let cap = self.run.budget().unwrap_or_default();
                 let ledger = self.run.ledger();
+                let estimated = match ledger.estimated {
+                    Money(0) => String::new(),
+                    estimated => format!(", about {estimated} estimated"),
+                };
                 let unknown = match ledger.n_unknown {
                     0 => String::new(),
                     n => format!(
-                        " ({} known; {n} calls of unknown cost count as the {} held back for them)",
-                        ledger.known, ledger.unknown_at_most
+                        "; {n} calls of unknown cost count as the {} held back for them",
+                        ledger.unknown_at_most
                     ),
                 };
-                let what = format!("the run's budget of {cap} is used up{unknown}");
+                let parts = match (estimated.as_str(), unknown.as_str()) {
+                    ("", "") => String::new(),
+                    (_, _) => format!(" ({} known{estimated}{unknown})", ledger.known),
+                };
+                let what = format!("the run's budget of {cap} is used up{parts}");
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
             }
             Reserve::StageIsBroke => {

@@ -110,6 +110,14 @@ impl Draft {
                     self.ask(&unit, Some(&gate.name), Why::Unverified { what });
                 }
             }
+            Ruling::Blocked { class, what } => {
+                if gate.weight == Weight::Advisory {
+                    let (gate, why) = (gate.name, Waiver::Advisory);
+                    self.record(Event::GateWaived { unit, gate, why });
+                } else {
+                    self.ask(&unit, Some(&gate.name), Why::Blocked { class, what });
+                }
+            }
             Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
                 self.set_back(&unit, Some(&gate.name));
             }

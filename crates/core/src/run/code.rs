@@ -35,6 +35,7 @@ impl Run {
         unit.misses = 0;
         unit.setbacks = 0;
         unit.not_before = 0;
+        unit.fault = None;
         unit.confidence = Confidence::Clean;
         unit.found.clear();
         unit.waived.clear();

@@ -10,6 +10,7 @@ use std::{
 use crate::{
     Time,
     event::{Blob, FailureKind, Outcome, Receipt, SentBack},
+    failure::Fault,
     flow::Stage,
     id::QuestionId,
     item::Item,
@@ -100,6 +101,13 @@ pub struct Unit {
     pub waived: BTreeSet<String>,
     /// Nothing starts before this moment, because of a limit.
     pub not_before: Time,
+    /// What it waits for until then.
+    pub waits_for: String,
+    /// The session of its agent that its next call goes on in: an attempt's, or that of the gate
+    /// that is to look again.
+    pub session: Option<String>,
+    /// How its latest attempt failed, if no attempt has had a result since.
+    pub fault: Option<Fault>,
     /// Whether every review of the current attempt passed without critical findings.
     pub confidence: Confidence,
     /// What the next attempt has to deal with.
@@ -128,6 +136,12 @@ pub struct Unit {
     pub artifacts: BTreeMap<String, Blob>,
     /// What its calls cost, or may have cost.
     pub spent: Money,
+    /// The part of it that is estimated.
+    pub estimated: Money,
+    /// The part of it that calls of unknown cost may have cost.
+    pub unknown_at_most: Money,
+    /// How many calls ended without saying what they cost.
+    pub n_unknown: u32,
     /// What it had spent when a person last let it go on.
     pub granted: Money,
     /// What its calls used.
@@ -279,6 +293,16 @@ impl Table {
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
     }
 
+    /// No call goes on in a session of before.
+    pub(super) fn forget_sessions(&mut self) {
+        for unit in &mut self.units {
+            unit.session = None;
+            for table in &mut unit.inner.tables {
+                Arc::make_mut(table).forget_sessions();
+            }
+        }
+    }
+
     /// Begins again, but for the items inside that are good already.
     fn reset(&mut self, stages: &[Stage]) {
         self.opened = Opened::NotYet;
@@ -311,6 +335,9 @@ impl Unit {
             files: old.files,
             artifacts: old.artifacts,
             spent: old.spent,
+            estimated: old.estimated,
+            unknown_at_most: old.unknown_at_most,
+            n_unknown: old.n_unknown,
             granted: old.granted,
             tokens: old.tokens,
             inner: old.inner,
@@ -357,6 +384,7 @@ impl Unit {
         self.state = State::Judging { gate, look: Look::Pending };
         self.looks = 0;
         self.faults = 0;
+        self.session = None;
         self.arrived = arrived;
         self.step_over_skipped(stage);
     }

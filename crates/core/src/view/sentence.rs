@@ -5,9 +5,12 @@ use crate::{
         Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling, SentBack,
         Waiver, Why,
     },
+    failure::FaultClass,
     money::{Cost, Spent},
-    verdict::{Finding, Verdict},
+    verdict::{BlockerClass, Finding, Verdict},
 };
+
+use super::words::moment;
 
 /// One fact, as a sentence.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
@@ -41,13 +44,19 @@ pub fn sentence(event: &Event) -> String {
                     format!("{attempt} did a part{cost}; left: {}", line(note))
                 }
                 Outcome::Blocked { what, .. } => {
-                    format!("{attempt} says it is blocked{cost}: {}", line(what))
+                    format!("{attempt} cannot go on{cost}: {}", line(what))
+                }
+                Outcome::Fault { class: FaultClass::Secret, what } => {
+                    format!(
+                        "{attempt} left a secret in its change{cost}, so nothing was committed: {}",
+                        last_line(what)
+                    )
                 }
                 Outcome::Fault { what, .. } => {
                     format!("{attempt} ended without a result{cost}: {}", last_line(what))
                 }
-                Outcome::Limited { .. } => {
-                    format!("{attempt} hit a limit{cost} and waits for its reset")
+                Outcome::Limited { until, what } => {
+                    format!("{attempt} has to wait{cost} until {}", limit(*until, what))
                 }
                 Outcome::Deferred { what, .. } => {
                     format!("{attempt} waits: {}", line(what))
@@ -78,14 +87,17 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Unverified { what } => {
                     format!("{judgement} cannot prove it{cost}: {}", line(what))
                 }
-                Ruling::Limited { .. } => {
-                    format!("{judgement} hit a limit{cost} and waits for its reset")
+                Ruling::Blocked { what, .. } => {
+                    format!("{judgement} cannot go on{cost}: {}", line(what))
+                }
+                Ruling::Limited { until, what } => {
+                    format!("{judgement} has to wait{cost} until {}", limit(*until, what))
                 }
                 Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
             }
         }
-        Event::CallSettled { call, spent } => {
+        Event::CallSettled { call, spent, .. } => {
             format!("{call} no longer mattered and was stopped{}", cost(spent))
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic } => {
@@ -204,7 +216,7 @@ pub(super) fn why(question: &Question) -> String {
                 last_line(what)
             )
         }
-        Why::Blocked { what, .. } => format!("It says it is blocked: {}. What now?", line(what)),
+        Why::Blocked { class, what } => blocked(*class, gate, line(what).trim_end_matches('.')),
         Why::DoesNotLand => "It does not fit to what landed meanwhile, twice. What now?".to_owned(),
         Why::NothingToRedo => {
             format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
@@ -218,6 +230,31 @@ pub(super) fn why(question: &Question) -> String {
         Why::LandedAlready => {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }
+    }
+}
+
+/// What stands in the way, whoever says so, and what a person can do about it.
+fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
+    let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
+    match class {
+        BlockerClass::NoAccess => format!(
+            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in \
+             or mend its settings, then retry. What now?"
+        ),
+        BlockerClass::ContextOverflow
+        | BlockerClass::ScopeExceeded
+        | BlockerClass::ModelRefusal
+        | BlockerClass::ToolingFailure
+        | BlockerClass::ExternalDependency
+        | BlockerClass::Unknown => format!("{who} cannot go on: {what}. What now?"),
+    }
+}
+
+/// When a limit is over, and which one it is.
+fn limit(until: crate::Time, what: &str) -> String {
+    match line(what).as_str() {
+        "" => moment(until),
+        what => format!("{}: {what}", moment(until)),
     }
 }
 
@@ -245,8 +282,9 @@ pub fn short_commit(commit: &str) -> &str {
 
 fn cost(spent: &Spent) -> String {
     match spent.cost {
-        Cost::Known(money) if money.0 == 0 => String::new(),
+        Cost::Known(money) | Cost::Estimated(money) if money.0 == 0 => String::new(),
         Cost::Known(money) => format!(" ({money})"),
+        Cost::Estimated(money) => format!(" (about {money})"),
         Cost::Unknown => " (cost unknown)".to_owned(),
     }
 }

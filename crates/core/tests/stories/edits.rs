@@ -244,7 +244,7 @@ fn whoever_edits_has_looked_so_that_failures_are_counted_anew() {
 #[test]
 fn an_edit_after_a_limit_does_not_wait_for_its_reset() {
     let mut world = World::small(DESIGN).begin();
-    world.ends("design#1", Outcome::Limited { until: 900_000 });
+    world.ends("design#1", Outcome::Limited { until: 900_000, what: String::new() });
     world.try_edit("design", recoded()).unwrap();
     assert_eq!(world.wanted(), ["design#2/critic#1"]);
 }

@@ -95,7 +95,7 @@ gates = [{ verify = true }]
         .begin();
     world.ends("split#1", partial("the rest"));
     world.ends("split#2", Outcome::Lost);
-    world.ends("split#3", Outcome::Limited { until: 1 });
+    world.ends("split#3", Outcome::Limited { until: 1, what: String::new() });
     world.end("split#4");
     world.end("split#4/artifact#1");
     world.say(1, Answer::Approve, "fine");
@@ -338,7 +338,7 @@ fn every_fact_can_be_written_and_read_back() {
         judged(Ruling::Verdict(revise(2))),
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
         judged(Ruling::Unverified { what: "x".into() }),
-        judged(Ruling::Limited { until: 7 }),
+        judged(Ruling::Limited { until: 7, what: String::new() }),
         judged(Ruling::Lost),
         judged(Ruling::Interrupted),
     ]);
@@ -390,7 +390,12 @@ fn every_fact_can_be_written_and_read_back() {
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::NothingToRedo },
         Event::Answered { question, answer: Answer::Retry, words: String::new(), by },
         Event::UnitFailed { unit, kind: FailureKind::Blocked, reason: "x".into() },
-        Event::CallSettled { call: CallId::Judgement(judgement), spent: Spent::UNKNOWN },
+        Event::CallSettled {
+            call: CallId::Judgement(judgement),
+            spent: Spent::UNKNOWN,
+            used: None,
+            took_ms: 0,
+        },
         Event::RunEnded { end: End::Blocked },
         Event::RunEnded { end: End::Abandoned },
     ]);

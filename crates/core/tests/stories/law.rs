@@ -26,6 +26,7 @@ pub(crate) struct Watch {
     judgements: BTreeSet<JudgementId>,
     reserved: BTreeMap<CallId, Money>,
     known: Money,
+    estimated: Money,
     unknown_at_most: Money,
     n_unknown: u32,
     tokens: Tokens,
@@ -52,6 +53,7 @@ impl Watch {
         }
         let ledger = run.ledger();
         assert_eq!(ledger.known, self.known, "the ledger is not the sum of the receipts");
+        assert_eq!(ledger.estimated, self.estimated, "estimated costs are miscounted");
         assert_eq!(ledger.unknown_at_most, self.unknown_at_most, "unknown costs are miscounted");
         assert_eq!(ledger.n_unknown, self.n_unknown);
         assert_eq!(ledger.tokens, self.tokens);
@@ -131,7 +133,7 @@ impl Watch {
                 let open = self.said_no.iter().find(|(of, _)| of == unit);
                 assert_eq!(open, None, "{unit} is good although a gate said no");
             }
-            Event::CallSettled { call, spent } => self.settled(call, spent),
+            Event::CallSettled { call, spent, .. } => self.settled(call, spent),
             Event::QuestionAsked(question) => {
                 assert_eq!(
                     question.id.0,
@@ -167,7 +169,11 @@ impl Watch {
                 self.said_no.insert(place.clone());
                 self.unproved.insert(place);
             }
-            Ruling::Fault { .. } | Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {}
+            Ruling::Fault { .. }
+            | Ruling::Blocked { .. }
+            | Ruling::Limited { .. }
+            | Ruling::Lost
+            | Ruling::Interrupted => {}
         }
     }
 
@@ -206,6 +212,10 @@ impl Watch {
         match spent.cost {
             Cost::Known(cost) => {
                 self.known += cost;
+                self.excused |= reserved.is_none_or(|held| cost > held) && cost.0 > 0;
+            }
+            Cost::Estimated(cost) => {
+                self.estimated += cost;
                 self.excused |= reserved.is_none_or(|held| cost > held) && cost.0 > 0;
             }
             Cost::Unknown => {

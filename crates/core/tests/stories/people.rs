@@ -114,7 +114,7 @@ fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
     let class = BlockerClass::ExternalDependency;
     let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
     let mut world = World::small(ASKED).outcome("write#1", blocked).told();
-    world.says("Q1 is asked about write: It says it is blocked: no key. What now?");
+    world.says("Q1 is asked about write: It cannot go on: no key. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "the key is in the safe");
     assert_eq!(world.calls(), ["write#2"]);

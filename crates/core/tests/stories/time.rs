@@ -19,7 +19,7 @@ gates = [{ review = "critic" }]
 #[test]
 fn a_limit_parks_the_work_until_its_reset_and_costs_nothing() {
     let mut world = World::small(ONE).begin();
-    world.ends("work#1", Outcome::Limited { until: 900_000 });
+    world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(world.wanted(), ["wake at 900000"]);
     assert_eq!(Standing::of(&world.run), Standing::Limited);
     world.input_at(899_999, &Input::Tick).unwrap();
@@ -34,7 +34,7 @@ fn a_limit_parks_the_work_until_its_reset_and_costs_nothing() {
 fn a_limited_review_waits_and_looks_again() {
     let mut world = World::small(ONE).begin();
     world.end("work#1");
-    world.rules("work#1/critic#1", Ruling::Limited { until: 900_000 });
+    world.rules("work#1/critic#1", Ruling::Limited { until: 900_000, what: String::new() });
     assert_eq!(world.wanted(), ["wake at 900000"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));
@@ -45,7 +45,7 @@ fn a_limited_review_waits_and_looks_again() {
 fn limits_in_a_row_are_asked_about_in_the_end() {
     let mut world = World::small(ONE).begin();
     for n in 1..=5 {
-        world.ends(&format!("work#{n}"), Outcome::Limited { until: 0 });
+        world.ends(&format!("work#{n}"), Outcome::Limited { until: 0, what: String::new() });
     }
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
 }
@@ -62,8 +62,8 @@ after = []
 agent = "y"
 "#;
     let mut world = World::small(flow).begin();
-    world.ends("a#1", Outcome::Limited { until: 900_000 });
-    world.ends("b#1", Outcome::Limited { until: 700_000 });
+    world.ends("a#1", Outcome::Limited { until: 900_000, what: String::new() });
+    world.ends("b#1", Outcome::Limited { until: 700_000, what: String::new() });
     assert_eq!(world.wanted(), ["wake at 700000"]);
     world.input_at(700_000, &Input::Tick).unwrap();
     assert_eq!(world.wanted(), ["b#2", "wake at 900000"]);
@@ -72,7 +72,7 @@ agent = "y"
 #[test]
 fn a_held_run_needs_no_waking() {
     let mut world = World::small(ONE).begin();
-    world.ends("work#1", Outcome::Limited { until: 900_000 });
+    world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
     world.pause();
     assert_eq!(world.wanted(), [] as [String; 0]);
     world.resume();

@@ -27,7 +27,7 @@ fn every_standing_has_its_word_and_exit_code() {
     let begin = || World::small(ASKED).begin();
     let mut going = begin();
     assert_eq!(standing(&going), (Standing::Going, 5));
-    going.ends("write#1", Outcome::Limited { until: 900_000 });
+    going.ends("write#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(standing(&going), (Standing::Limited, 5));
     let waiting = World::small(ASKED).verdict("write#1/verify#1", revise(1)).told();
     assert_eq!(standing(&waiting), (Standing::Waiting, 3));
@@ -139,7 +139,7 @@ fn states_of_units_are_told_apart() {
     let mut world = World::small(ASKED).begin();
     let state = |world: &World| RunView::of("r", &world.run).units[0].state;
     assert_eq!(state(&world), UnitState::Working);
-    world.ends("write#1", Outcome::Limited { until: 900_000 });
+    world.ends("write#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(state(&world), UnitState::Limited);
     world.input_at(900_000, &forge_core::Input::Tick).unwrap();
     world.end("write#2");

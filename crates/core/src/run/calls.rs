@@ -1,0 +1,83 @@
+//! What a run knows of its calls: which are under way, what they cost, and the sessions of agents
+//! that they go on in. What ended calls mean for their units is in `run.rs`.
+//!
+//! Invariant: the session of a call does not change while the call is under way.
+
+use super::{Run, Unit};
+use crate::{
+    event::{Call, Receipt},
+    id::CallId,
+    money::{Cost, Ledger, Money},
+};
+
+impl Run {
+    /// A call begins. It goes on in the session that the call before it left for it.
+    pub(super) fn call_started(&mut self, id: CallId, call: &Call, session: Option<String>) {
+        if let Some(reserved) = call.reserved {
+            self.ledger.reserve(id.clone(), reserved);
+        }
+        if let Some(session) = session {
+            self.sessions.insert(id.clone(), session);
+        }
+        self.n_calls = call.ordinal;
+        self.calls.insert(id, call.clone());
+    }
+
+    /// A call ended, and this is what it cost.
+    pub(super) fn settle(&mut self, call: &CallId, receipt: &Receipt) {
+        let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
+        self.sessions.remove(call);
+        self.ledger.settle(call, receipt.spent);
+        let unit = call.unit();
+        if self.has(unit) {
+            let (_, unit) = self.unit_beside(unit);
+            unit.pay(receipt.spent.cost, held);
+            unit.tokens += receipt.spent.tokens;
+        }
+    }
+
+    /// The session that a call leaves: its own, or the one that it was to go on in, if it did not
+    /// come so far as to name one.
+    pub(super) fn session_left(&self, call: &CallId, receipt: Option<&Receipt>) -> Option<String> {
+        let own = receipt.and_then(|receipt| receipt.session.as_ref());
+        own.or_else(|| self.sessions.get(call)).cloned()
+    }
+
+    /// The session of its agent that a call under way goes on in. Nothing, if it begins anew.
+    pub fn session(&self, call: &CallId) -> Option<&str> {
+        self.sessions.get(call).map(String::as_str)
+    }
+
+    /// Calls that were started and have no ending, also those that no longer matter.
+    pub fn calls(&self) -> &std::collections::BTreeMap<CallId, Call> {
+        &self.calls
+    }
+
+    /// Calls ever started.
+    pub fn n_calls(&self) -> u32 {
+        self.n_calls
+    }
+
+    /// Money.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+impl Unit {
+    /// Takes in what a call cost. What nobody knows counts as what was held back for it.
+    fn pay(&mut self, cost: Cost, held: Money) {
+        match cost {
+            Cost::Known(cost) => self.spent += cost,
+            Cost::Estimated(cost) => {
+                self.spent += cost;
+                self.estimated += cost;
+            }
+            Cost::Unknown => {
+                self.spent += held;
+                self.unknown_at_most += held;
+                self.n_unknown += 1;
+            }
+        }
+    }
+}

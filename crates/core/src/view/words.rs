@@ -1,0 +1,121 @@
+//! Amounts and moments in words. Facts as sentences are in `view/sentence.rs`.
+//!
+//! Invariant: what is estimated is called so, and what nobody knows is never shown as nothing.
+
+use crate::{Time, money::Money};
+
+/// What was spent, by how well it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// What programs reported.
+    pub known: Money,
+    /// What we computed from tokens and a price list.
+    pub estimated: Money,
+    /// Calls whose price nobody knows.
+    pub unknown_calls: u32,
+}
+
+impl Amount {
+    /// For a sentence: `$1.20`, `about $1.20`, `at least $1.20 (1 call of unknown cost)`.
+    pub fn in_words(self) -> String {
+        let (sum, about) = self.sum("about ");
+        let calls = match self.unknown_calls {
+            1 => "1 call".to_owned(),
+            n => format!("{n} calls"),
+        };
+        match (sum.0, self.unknown_calls) {
+            (0, 0) => "$0".to_owned(),
+            (_, 0) => format!("{about}{sum}"),
+            (0, _) => format!("unknown ({calls})"),
+            (_, _) => format!("at least {about}{sum} ({calls} of unknown cost)"),
+        }
+    }
+
+    /// For a column: `-`, `$1.20`, `~$1.20`, `$1.20+?`, `unknown`.
+    pub fn in_short(self) -> String {
+        let (sum, about) = self.sum("~");
+        match (sum.0, self.unknown_calls) {
+            (0, 0) => "-".to_owned(),
+            (_, 0) => format!("{about}{sum}"),
+            (0, _) => "unknown".to_owned(),
+            (_, _) => format!("{about}{sum}+?"),
+        }
+    }
+
+    /// What is known and estimated together, and the mark of an estimate if a part of it is one.
+    fn sum(self, mark: &str) -> (Money, &str) {
+        let mut sum = self.known;
+        sum += self.estimated;
+        (sum, if self.estimated.0 == 0 { "" } else { mark })
+    }
+}
+
+/// The day of a moment, in UTC: `2026-11-15`.
+pub fn day(at: Time) -> String {
+    let (year, month, day) = date(at / DAY_MS);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A moment, in UTC: `2026-11-15 14:05 UTC`.
+pub fn moment(at: Time) -> String {
+    let minutes = at % DAY_MS / 60_000;
+    format!("{} {:02}:{:02} UTC", day(at), minutes / 60, minutes % 60)
+}
+
+/// One day, in milliseconds.
+const DAY_MS: u64 = 86_400_000;
+
+/// Days in 400 years, after which the calendar repeats itself.
+const ERA_DAYS: u64 = 146_097;
+
+/// Year, month and day of the number of a day since 1970.
+fn date(since_1970: u64) -> (u64, u64, u64) {
+    // The year is taken to begin with March, so that the leap day is its last.
+    let days = since_1970 + 719_468;
+    let (era, day) = (days / ERA_DAYS, days % ERA_DAYS);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    (year, month, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Amount, DAY_MS, day, moment};
+    use crate::money::Money;
+
+    #[test]
+    fn amounts_say_how_well_they_are_known() {
+        let amount = |known, estimated, unknown_calls| Amount {
+            known: Money(known),
+            estimated: Money(estimated),
+            unknown_calls,
+        };
+        for (amount, words, short) in [
+            (amount(0, 0, 0), "$0", "-"),
+            (amount(1_200_000, 0, 0), "$1.20", "$1.20"),
+            (amount(1_000_000, 200_000, 0), "about $1.20", "~$1.20"),
+            (amount(0, 1_200_000, 0), "about $1.20", "~$1.20"),
+            (amount(0, 0, 1), "unknown (1 call)", "unknown"),
+            (amount(1_200_000, 0, 2), "at least $1.20 (2 calls of unknown cost)", "$1.20+?"),
+            (amount(0, 1_200_000, 1), "at least about $1.20 (1 call of unknown cost)", "~$1.20+?"),
+        ] {
+            assert_eq!((amount.in_words().as_str(), amount.in_short().as_str()), (words, short));
+        }
+    }
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(951_782_400_000), "2000-02-29");
+        assert_eq!(day(951_782_400_000 + DAY_MS), "2000-03-01");
+        assert_eq!(day(1_709_164_800_000), "2024-02-29");
+        assert_eq!(day(1_735_689_599_999), "2024-12-31");
+        assert_eq!(day(4_107_542_400_000), "2100-03-01", "2100 has no leap day");
+        assert_eq!(moment(1_794_751_530_000), "2026-11-15 14:05 UTC");
+        assert!(moment(u64::MAX).ends_with(" UTC"), "the end of time has a name, too");
+    }
+}
