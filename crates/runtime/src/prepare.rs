@@ -288,7 +288,9 @@ impl Shop<'_> {
                     text(log)?,
                 ])
             }
-            Agent::Nobody => unreachable!("a flow with agents is let in only with an agent"),
+            Agent::Named { .. } | Agent::Nobody => {
+                unreachable!("a flow with agents is let in only with an agent")
+            }
         }
     }
 

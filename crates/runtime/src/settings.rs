@@ -3,10 +3,11 @@
 //! Layers, lowest first: shipped < user < repo < local < environment < flags. Start with
 //! [`Sources`], which gathers their texts, and [`Settings::of`], which reads them. Then:
 //!
-//! - `settings/key.rs`: every key. A new setting begins there.
+//! - `settings/key.rs` and `settings/table.rs`: every key. A new setting begins there.
 //! - `settings/value.rs`: what a value may be.
 //! - `settings/source.rs`: where the layers come from.
 //! - `settings/sheet.rs`: who says what, and who wins.
+//! - `settings/player.rs`: who plays which role.
 //! - `settings/frozen.rs`: what a run keeps.
 //! - `settings/shown.rs`, `settings/edit.rs`, `settings/schema.rs`: what `forge config` shows,
 //!   changes and publishes.
@@ -19,37 +20,48 @@
 pub mod edit;
 mod frozen;
 mod key;
+mod player;
 mod schema;
 mod sheet;
 mod shown;
 mod source;
+mod table;
 mod value;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use forge_core::money::Money;
 use serde::{Deserialize, Serialize};
 
 use crate::Trouble;
 
-pub use frozen::{Agent, Frozen, Verify, VerifyFrom};
+pub use frozen::{Agent, Frozen, FrozenAgent, RoleAgent, Verify, VerifyFrom};
 pub use key::Key;
+use player::Tables;
+pub use player::{AgentLike, AgentTable, RoleTable, SecretsTable};
 pub use schema::schema;
 use sheet::Sheet;
 pub use sheet::{Layer, Place, Said};
 pub use shown::{Explained, SaidRow, SettingRow};
 pub use source::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
+pub use table::{AgentKey, RoleKey, TableName};
 pub use value::Value;
 
 /// What is set.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Who plays the roles.
-    pub agent: Option<AgentName>,
+    /// Who plays the roles about which `roles` says nothing, by name.
+    pub agent: Option<String>,
     /// How much a run may do.
     pub limits: LimitSettings,
-    /// How agents are set up.
-    pub agents: AgentSettings,
+    /// The scripted agent.
+    pub scripted: ScriptedSettings,
+    /// All agents, by name: those that are set up, and those that need no setting up.
+    pub agents: BTreeMap<String, AgentTable>,
+    /// What is said about single roles, by name.
+    pub roles: BTreeMap<String, RoleTable>,
+    /// What is known about secrets.
+    pub secrets: SecretsTable,
     /// How checkouts are made ready.
     pub workspace: WorkspaceSettings,
     /// The project's checks.
@@ -58,13 +70,6 @@ pub struct Settings {
     pub land: LandSettings,
     sheet: Sheet,
     local_is: LocalFile,
-}
-
-/// Who can play the roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentName {
-    /// The scripted agent.
-    Scripted,
 }
 
 /// How much a run may do.
@@ -82,13 +87,6 @@ pub struct LimitSettings {
     pub silence_minutes: u64,
     /// How much one call may print.
     pub output_mib: u64,
-}
-
-/// How agents are set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSettings {
-    /// The scripted agent.
-    pub scripted: ScriptedSettings,
 }
 
 /// The scripted agent.
@@ -161,14 +159,15 @@ pub enum FinalCheckout {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self::of_sheet(Sheet::shipped(), LocalFile::Personal)
+        Self::of_sheet(Sheet::shipped(), LocalFile::Personal, None)
     }
 }
 
 impl Settings {
     /// Reads all layers.
     pub fn of(sources: &Sources) -> Result<Self, Trouble> {
-        let settings = Self::of_sheet(Sheet::of(sources)?, sources.local_is);
+        let settings =
+            Self::of_sheet(Sheet::of(sources)?, sources.local_is, sources.top.as_deref());
         match settings.sheet.winner(Key::Root) {
             Some(said) if said.layer == Layer::Repo => Err(Trouble::usage(
                 format!(
@@ -178,7 +177,7 @@ impl Settings {
                 ),
                 format!("take it out there, and put it into {LOCAL_FILE}"),
             )),
-            Some(_) | None => Ok(settings),
+            Some(_) | None => settings.refuse_nobodies().map(|()| settings),
         }
     }
 
@@ -191,13 +190,11 @@ impl Settings {
         Self::of(&sources)
     }
 
-    fn of_sheet(sheet: Sheet, local_is: LocalFile) -> Self {
+    fn of_sheet(sheet: Sheet, local_is: LocalFile, top: Option<&Path>) -> Self {
         let all = Winners(&sheet);
+        let tables = Tables { sheet: &sheet, local_is, top };
         Self {
-            agent: all.text(Key::Agent).map(|word| match word {
-                "scripted" => AgentName::Scripted,
-                other => unreachable!("`{other}` is an agent, and nobody knows which"),
-            }),
+            agent: all.text(Key::Agent).map(str::to_owned),
             limits: LimitSettings {
                 at_once: u32::try_from(all.count(Key::AtOnce)).expect("it has a small limit"),
                 budget: all.amount(Key::Budget),
@@ -206,8 +203,12 @@ impl Settings {
                 silence_minutes: all.count(Key::SilenceMinutes),
                 output_mib: all.count(Key::OutputMib),
             },
-            agents: AgentSettings {
-                scripted: ScriptedSettings { scenario: all.text(Key::Scenario).map(str::to_owned) },
+            scripted: ScriptedSettings { scenario: all.text(Key::Scenario).map(str::to_owned) },
+            agents: tables.agents(),
+            roles: tables.roles(),
+            secrets: SecretsTable {
+                files: all.list(Key::SecretFiles).unwrap_or_default(),
+                allow: all.list(Key::SecretsAllowed).unwrap_or_default(),
             },
             workspace: WorkspaceSettings {
                 setup: all.list(Key::Setup).unwrap_or_default(),
@@ -288,21 +289,17 @@ impl Settings {
     }
 
     /// The command lines that the repository makes us run, and not the person: those of
-    /// `forge.toml`, and of a local file that git has.
+    /// `forge.toml`, and of a local file that git has. An agent is one line, with what it gets.
     pub fn commands_of_repository(&self) -> Vec<String> {
-        let is_the_repositorys = |layer: Layer| match layer {
-            Layer::Repo => true,
-            Layer::Local => self.local_is == LocalFile::InGit,
-            Layer::Shipped | Layer::User | Layer::Environment | Layer::Flags => false,
-        };
         let mut commands = Vec::new();
         for key in [Key::Setup, Key::VerifyCommands] {
             if let Some(Said { layer, value: Value::List(list), .. }) = self.sheet.winner(key)
-                && is_the_repositorys(*layer)
+                && layer.is_the_repositorys(self.local_is)
             {
                 commands.extend(list.iter().cloned());
             }
         }
+        commands.extend(self.agents_of_repository());
         commands
     }
 }

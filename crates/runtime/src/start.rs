@@ -307,7 +307,7 @@ impl Doors {
         if found.flow.roles().is_empty() {
             return Ok(None);
         }
-        let set = settings.agents.scripted.scenario.as_ref();
+        let set = settings.scripted.scenario.as_ref();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Trouble::usage(

@@ -194,7 +194,7 @@ fn set(target: Target, key: &str, words: &str) -> Result<(), Trouble> {
     if let Ok(doors) = doors()
         && let Ok(settings) = doors.settings()
     {
-        let row = settings.explain(change.key.name())?.row;
+        let row = settings.explain(&change.key.name())?.row;
         if row.value.as_ref() != Some(&change.value) {
             let place = row.place.unwrap_or_default();
             screen::say(&format!("note: {place} says otherwise, and wins"));

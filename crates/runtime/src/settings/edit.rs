@@ -77,7 +77,8 @@ fn changed(text: &str, key: Key, value: &Value) -> Result<String, String> {
         let line = error.span().map_or(1, |span| line_of(&plain, span.start));
         format!("line {line}: {}", error.message().trim())
     })?;
-    let mut words: Vec<&str> = key.name().split('.').collect();
+    let path = key.name();
+    let mut words: Vec<&str> = path.split('.').collect();
     let name = words.pop().expect("a key has a name");
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for word in words {

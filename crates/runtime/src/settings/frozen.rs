@@ -3,16 +3,29 @@
 //! Invariant: a blob of any older Forge can be read. New fields have a default that means what
 //! that Forge did.
 
+use std::collections::BTreeMap;
+
 use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
-use super::{Claims, FinalCheckout, Settings, value::RUN_MARK};
+use super::{
+    AgentLike, Claims, FinalCheckout, SecretsTable, Settings, table::SCRIPTED, value::RUN_MARK,
+};
 
 /// What is frozen for one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frozen {
-    /// Who plays the roles.
+    /// Who plays the roles about which `roles` says nothing. See [`Frozen::who_plays`].
     pub agent: Agent,
+    /// The agents that play in the run, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, FrozenAgent>,
+    /// Roles that somebody else plays, or with another model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, RoleAgent>,
+    /// What is known about secrets.
+    #[serde(default, skip_serializing_if = "SecretsTable::is_empty")]
+    pub secrets: SecretsTable,
     /// How long one call may take.
     pub wall_ms: u64,
     /// How long one call may say nothing.
@@ -56,6 +69,43 @@ pub enum Agent {
         /// The scenario, as a blob.
         scenario: Blob,
     },
+    /// One of the run's `agents`.
+    Named {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// An agent, with all that is to be known to start it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenAgent {
+    /// How it is called.
+    pub name: String,
+    /// What it is treated as.
+    pub like: AgentLike,
+    /// The program and its arguments. None at all are those of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The model that it is asked to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// More variables of the environment that it gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass: Vec<String>,
+    /// What the scripted agent plays from, as a blob.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Blob>,
+}
+
+/// What was said about one role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleAgent {
+    /// Who plays it, if not the agent of all roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model, if not that of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// The project's checks.
@@ -94,12 +144,41 @@ impl Default for Verify {
 }
 
 impl Settings {
-    /// What is frozen for one run in which this agent plays. Where nobody said what the checks
-    /// are, the caller may fill in what it found.
+    /// What is frozen for one run in which these roles are played by whom the settings name. The
+    /// scenario is for the scripted agent, if it plays.
+    pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&Blob>) -> Frozen {
+        let agent = self.agent.clone().filter(|_| !roles.is_empty());
+        let mut frozen = self.freeze(agent.map_or(Agent::Nobody, |name| Agent::Named { name }));
+        for role in roles {
+            if let Some(table) = self.roles.get(*role) {
+                let said = RoleAgent { agent: table.agent.clone(), model: table.model.clone() };
+                frozen.roles.insert((*role).to_owned(), said);
+            }
+        }
+        for name in roles.iter().filter_map(|role| self.agent_for(role)) {
+            let table = &self.agents[name];
+            let agent = FrozenAgent {
+                name: name.to_owned(),
+                like: table.like,
+                command: table.command.clone().unwrap_or_default(),
+                model: table.model.clone(),
+                pass: table.pass.clone(),
+                scenario: scenario.filter(|_| table.like == AgentLike::Scripted).cloned(),
+            };
+            frozen.agents.insert(name.to_owned(), agent);
+        }
+        frozen
+    }
+
+    /// What is frozen for one run in which this agent plays all roles. Where nobody said what the
+    /// checks are, the caller may fill in what it found.
     pub fn freeze(&self, agent: Agent) -> Frozen {
         let workspace = &self.workspace;
         Frozen {
             agent,
+            agents: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            secrets: self.secrets.clone(),
             wall_ms: minutes(self.limits.wall_minutes),
             silence_ms: minutes(self.limits.silence_minutes),
             output_bytes: mebibytes(self.limits.output_mib),
@@ -130,9 +209,39 @@ impl Settings {
 }
 
 impl Frozen {
+    /// Who plays a role, with the model for that role. Nobody in a run that has no agents.
+    pub fn who_plays(&self, role: &str) -> Option<FrozenAgent> {
+        let said = self.roles.get(role);
+        let own = said.and_then(|said| said.agent.as_deref());
+        let mut player = match (own, &self.agent) {
+            (Some(name), _) => self.agents.get(name)?.clone(),
+            (None, Agent::Named { name }) => self.agents.get(name)?.clone(),
+            (None, Agent::Scripted { scenario }) => FrozenAgent::scripted(scenario.clone()),
+            (None, Agent::Nobody) => return None,
+        };
+        if let Some(model) = said.and_then(|said| said.model.clone()) {
+            player.model = Some(model);
+        }
+        Some(player)
+    }
+
     /// The name of a run's branch.
     pub fn branch_of(&self, run: &str) -> String {
         self.branch.replace(RUN_MARK, run)
+    }
+}
+
+impl FrozenAgent {
+    /// The scripted agent, as the first Forge froze it.
+    fn scripted(scenario: Blob) -> Self {
+        Self {
+            name: SCRIPTED.to_owned(),
+            like: AgentLike::Scripted,
+            command: Vec::new(),
+            model: None,
+            pass: Vec::new(),
+            scenario: Some(scenario),
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! Every key of the settings: its name, what it is for, what it may be, and what Forge ships.
 //!
-//! This table is the only place that knows all keys. Reading, `forge config`, the names of
-//! variables and the schema for editors all follow from it. What a value looks like once it is
-//! read is in `value.rs`.
+//! This table and the keys of `table.rs`, which lie in tables that a person names, are the only
+//! places that know all keys. Reading, `forge config`, the names of variables and the schema for
+//! editors all follow from them. What a value looks like once it is read is in `value.rs`.
 //!
 //! Invariant: no key is the beginning of another one with a dot behind it, so that every path is
 //! either a table or a value.
 
-use super::value::{Kind, Value};
+use std::borrow::Cow;
+
+use super::{
+    table::{AgentKey, RoleKey, TableKind, TableName},
+    value::{Kind, Value},
+};
 use crate::near::nearest;
 
 /// More calls than this are never under way at the same time.
@@ -16,8 +21,6 @@ const AT_ONCE_MAX: u64 = 256;
 const MINUTES_MAX: u64 = 24 * 60;
 const OUTPUT_MIB_MAX: u64 = 4096;
 
-/// Who can play the roles.
-pub(super) const AGENTS: &[&str] = &["scripted"];
 /// What becomes of two runs that want to write the same paths.
 pub(super) const CLAIMS: &[&str] = &["warn", "defer", "block"];
 /// In what kind of checkout the last verification runs.
@@ -42,6 +45,14 @@ pub enum Key {
     OutputMib,
     /// `agents.scripted.scenario`
     Scenario,
+    /// `agents.NAME.…`
+    OfAgent(TableName, AgentKey),
+    /// `roles.NAME.…`
+    OfRole(TableName, RoleKey),
+    /// `secrets.files`
+    SecretFiles,
+    /// `secrets.allow`
+    SecretsAllowed,
     /// `workspace.setup`
     Setup,
     /// `workspace.setup_inputs`
@@ -76,6 +87,7 @@ enum Shipped {
 
 /// One row of the table.
 struct Row {
+    /// The whole path, or the last word of it in a table that a person named.
     name: &'static str,
     about: &'static str,
     kind: Kind,
@@ -83,8 +95,8 @@ struct Row {
 }
 
 impl Key {
-    /// All keys, in the order in which they are shown.
-    pub const ALL: [Self; 19] = [
+    /// All keys that are not of a table with a name, in the order in which they are shown.
+    pub const ALL: [Self; 21] = [
         Self::Agent,
         Self::AtOnce,
         Self::Budget,
@@ -93,6 +105,8 @@ impl Key {
         Self::SilenceMinutes,
         Self::OutputMib,
         Self::Scenario,
+        Self::SecretFiles,
+        Self::SecretsAllowed,
         Self::Setup,
         Self::SetupInputs,
         Self::Copy,
@@ -115,9 +129,7 @@ impl Key {
         const MINUTES: Kind = Kind::Count { most: MINUTES_MAX };
         const MIB: Kind = Kind::Count { most: OUTPUT_MIB_MAX };
         match self {
-            Self::Agent => {
-                row("agent", "who plays the roles", Kind::Word(AGENTS), Shipped::Nothing)
-            }
+            Self::Agent => row("agent", "who plays the roles", Kind::Agent, Shipped::Nothing),
             Self::AtOnce => row(
                 "limits.at_once",
                 "calls under way at the same time",
@@ -150,6 +162,20 @@ impl Key {
                 "what the scripted agent plays from",
                 Kind::File,
                 Shipped::Nothing,
+            ),
+            Self::OfAgent(_, key) => row(key.word(), key.about(), key.kind(), Shipped::Nothing),
+            Self::OfRole(_, key) => row(key.word(), key.about(), key.kind(), Shipped::Nothing),
+            Self::SecretFiles => row(
+                "secrets.files",
+                "files whose values are secrets, as lines of NAME=VALUE",
+                Kind::Paths,
+                Shipped::EmptyList,
+            ),
+            Self::SecretsAllowed => row(
+                "secrets.allow",
+                "paths in which a change may hold what looks like a secret",
+                Kind::Patterns,
+                Shipped::EmptyList,
             ),
             Self::Setup => row(
                 "workspace.setup",
@@ -218,8 +244,12 @@ impl Key {
     }
 
     /// Its path, with dots.
-    pub const fn name(self) -> &'static str {
-        self.row().name
+    pub fn name(self) -> Cow<'static, str> {
+        let name = self.row().name;
+        match self.table() {
+            Some((kind, table)) => format!("{}.{}.{name}", kind.word(), table.as_str()).into(),
+            None => name.into(),
+        }
     }
 
     /// What it is for.
@@ -244,37 +274,98 @@ impl Key {
 
     /// The variable that sets it: `FORGE_LIMITS_BUDGET`.
     pub fn variable(self) -> String {
-        format!("FORGE_{}", self.name().to_ascii_uppercase().replace('.', "_"))
+        format!("FORGE_{}", self.name().to_ascii_uppercase().replace(['.', '-'], "_"))
     }
 
     /// The key of a path.
     pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|key| key.name() == name)
+        let known = Self::ALL.into_iter().find(|key| key.name() == name);
+        known.or_else(|| Self::find_in_table(name))
+    }
+
+    fn find_in_table(name: &str) -> Option<Self> {
+        let (kind, rest) = name.split_once('.')?;
+        let (table, word) = rest.split_once('.')?;
+        let kind = TableKind::find(kind)?;
+        let table = TableName::of(kind, table)?;
+        Self::of_table(kind, table).into_iter().find(|key| key.row().name == word)
+    }
+
+    /// The keys of one table.
+    pub(super) fn of_table(kind: TableKind, name: TableName) -> Vec<Self> {
+        match kind {
+            TableKind::Agents => AgentKey::ALL.map(|key| Self::OfAgent(name, key)).to_vec(),
+            TableKind::Roles => RoleKey::ALL.map(|key| Self::OfRole(name, key)).to_vec(),
+        }
+    }
+
+    /// The table that it is in, if a person named that.
+    pub(super) fn table(self) -> Option<(TableKind, TableName)> {
+        match self {
+            Self::OfAgent(name, _) => Some((TableKind::Agents, name)),
+            Self::OfRole(name, _) => Some((TableKind::Roles, name)),
+            Self::Agent
+            | Self::AtOnce
+            | Self::Budget
+            | Self::CallBudget
+            | Self::WallMinutes
+            | Self::SilenceMinutes
+            | Self::OutputMib
+            | Self::Scenario
+            | Self::SecretFiles
+            | Self::SecretsAllowed
+            | Self::Setup
+            | Self::SetupInputs
+            | Self::Copy
+            | Self::Cache
+            | Self::Claims
+            | Self::Root
+            | Self::VerifyCommands
+            | Self::VerifyTimeoutMinutes
+            | Self::VerifyOutputMib
+            | Self::VerifyFinal
+            | Self::Branch => None,
+        }
     }
 
     /// Whether a path is a table of keys.
     pub(super) fn is_table(name: &str) -> bool {
-        Self::ALL
-            .into_iter()
-            .any(|key| key.name().strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+        let is_named = || {
+            let (kind, table) = name.split_once('.')?;
+            TableName::of(TableKind::find(kind)?, table)
+        };
+        let holds = |key: Self| key.row().name.strip_prefix(name)?.strip_prefix('.');
+        TableKind::find(name).is_some()
+            || is_named().is_some()
+            || Self::ALL.into_iter().any(|key| holds(key).is_some())
     }
 
     /// What somebody may have meant with a path below a table that has no such key: a key or
     /// table beside it, or the whole path of a key that has this name elsewhere.
     pub(super) fn meant(table: &str, word: &str) -> Option<&'static str> {
-        let last = |key: &Self| key.name().rsplit('.').next() == Some(word);
+        if let Some(kind) = table.split_once('.').and_then(|(kind, _)| TableKind::find(kind))
+            && Self::is_table(table)
+            && let Some(near) = nearest(word, kind.keys().into_iter())
+            && table != "agents.scripted"
+        {
+            return Some(near);
+        }
+        let last = |key: &Self| key.row().name.rsplit('.').next() == Some(word);
         if let Some(key) = Self::ALL.into_iter().find(last) {
-            return Some(key.name());
+            return Some(key.row().name);
         }
         let inside = |key: Self| {
+            let name = key.row().name;
             let rest = if table.is_empty() {
-                Some(key.name())
+                Some(name)
             } else {
-                key.name().strip_prefix(table).and_then(|rest| rest.strip_prefix('.'))
+                name.strip_prefix(table).and_then(|rest| rest.strip_prefix('.'))
             };
             rest.and_then(|rest| rest.split('.').next())
         };
-        nearest(word, Self::ALL.into_iter().filter_map(inside))
+        let tables = TableKind::ALL.into_iter().map(TableKind::word);
+        let tables = tables.filter(|_| table.is_empty());
+        nearest(word, Self::ALL.into_iter().filter_map(inside).chain(tables))
     }
 }
 
@@ -289,8 +380,8 @@ mod tests {
         variables.dedup();
         assert_eq!(variables.len(), Key::ALL.len());
         for key in Key::ALL {
-            assert_eq!(Key::find(key.name()), Some(key));
-            assert!(!Key::is_table(key.name()), "{key:?} is a value, and cannot be a table, too");
+            assert_eq!(Key::find(&key.name()), Some(key));
+            assert!(!Key::is_table(&key.name()), "{key:?} is a value, and cannot be a table, too");
         }
         assert!(Key::is_table("limits") && Key::is_table("agents.scripted"));
         assert!(!Key::is_table("limit") && !Key::is_table(""));

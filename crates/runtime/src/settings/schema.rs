@@ -1,4 +1,4 @@
-//! The JSON Schema of a settings file, for editors. It follows from the table of keys.
+//! The JSON Schema of a settings file, for editors. It follows from the tables of keys.
 //!
 //! Not here: what JSON Schema cannot say, such as which branches git takes.
 
@@ -7,7 +7,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     key::Key,
-    value::{Kind, LIST_MAX, TEXT_BYTES_MAX, Value},
+    table::{TableKind, TableName},
+    value::{Kind, LIST_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX, Value},
 };
 
 /// The schema of `forge.toml`, `forge.local.toml` and the user's `config.toml`.
@@ -22,11 +23,12 @@ pub fn schema() -> Schema {
     });
     for key in Key::ALL {
         let mut table = &mut root;
-        let mut words = key.name().split('.').peekable();
+        let name = key.name();
+        let mut words = name.split('.').peekable();
         while let Some(word) = words.next() {
             let is_last = words.peek().is_none();
             let properties = table["properties"].as_object_mut().expect("a table has properties");
-            table = properties.entry(word).or_insert_with(|| {
+            table = properties.entry(word.to_owned()).or_insert_with(|| {
                 if is_last {
                     of(key)
                 } else {
@@ -35,7 +37,25 @@ pub fn schema() -> Schema {
             });
         }
     }
+    for kind in TableKind::ALL {
+        let table = &mut root["properties"][kind.word()];
+        table["type"] = json!("object");
+        table["propertyNames"] = json!({"pattern": kind.pattern()});
+        table["additionalProperties"] = of_table(kind);
+    }
     Schema::try_from(root).expect("an object is a schema")
+}
+
+/// The schema of a table that a person named.
+fn of_table(kind: TableKind) -> Json {
+    let any = TableName::of(kind, "any").expect("it is a plain name");
+    let properties: Map<String, Json> = kind
+        .keys()
+        .into_iter()
+        .zip(Key::of_table(kind, any))
+        .map(|(word, key)| (word.to_owned(), of(key)))
+        .collect();
+    json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
 fn of(key: Key) -> Json {
@@ -51,7 +71,19 @@ fn of(key: Key) -> Json {
         Kind::Amount => text(json!({"pattern": r"^[0-9]+(\.[0-9]+)?$"})),
         Kind::Count { most } => json!({"type": "integer", "minimum": 1, "maximum": most}),
         Kind::File | Kind::Branch => entry,
-        Kind::Commands | Kind::Paths => {
+        Kind::Agent => text(
+            json!({"pattern": TableKind::Agents.pattern(), "examples": ["scripted", "claude"]}),
+        ),
+        Kind::Model => text(json!({"pattern": "^[!-,.-~][!-~]*$", "maxLength": NAME_BYTES_MAX})),
+        Kind::Program => {
+            json!({"type": "array", "minItems": 1, "maxItems": LIST_MAX, "items": entry})
+        }
+        Kind::Variables => {
+            let name =
+                text(json!({"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "maxLength": NAME_BYTES_MAX}));
+            json!({"type": "array", "maxItems": LIST_MAX, "items": name})
+        }
+        Kind::Commands | Kind::Paths | Kind::Patterns => {
             json!({"type": "array", "maxItems": LIST_MAX, "items": entry})
         }
     };

@@ -5,7 +5,10 @@
 //!
 //! Invariant: what is said about a key lies in the order of the layers, lowest first.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +16,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     key::Key,
-    source::{FILE_BYTES_MAX, SourceFile, Sources},
+    source::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
+    table::{TABLES_MAX, TableKind, TableName},
     value::{Value, from_toml, from_words},
 };
 use crate::Trouble;
@@ -49,6 +53,15 @@ impl Layer {
             Self::Flags => "flags",
         }
     }
+
+    /// Whether it came with the repository, and not from the person who works here.
+    pub(super) fn is_the_repositorys(self, local_is: LocalFile) -> bool {
+        match self {
+            Self::Repo => true,
+            Self::Local => local_is == LocalFile::InGit,
+            Self::Shipped | Self::User | Self::Environment | Self::Flags => false,
+        }
+    }
 }
 
 /// Where something is said.
@@ -67,6 +80,17 @@ pub enum Place {
     Variable(String),
     /// On the command line.
     CommandLine,
+}
+
+impl Place {
+    /// How a sentence about something wrong there begins.
+    pub(super) fn beginning(&self) -> String {
+        match self {
+            Self::File { name, line } => format!("{name}, line {line}"),
+            Self::Variable(name) => format!("the variable {name}"),
+            Self::Forge | Self::CommandLine => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -117,7 +141,8 @@ impl Sheet {
                 sheet = sheet.under(Self::of_file(layer, file)?);
             }
         }
-        let sheet = sheet.under(Self::of_environment(&sources.environment)?);
+        let variables = Self::of_environment(&sources.environment, &sheet.variables())?;
+        let sheet = sheet.under(variables);
         Ok(sheet.under(Self::of_flags(&sources.flags)?))
     }
 
@@ -132,6 +157,30 @@ impl Sheet {
     /// All that is said about a key, lowest layer first.
     pub(super) fn said(&self, key: Key) -> &[Said] {
         self.0.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of all tables of this kind about which something is said.
+    pub(super) fn tables(&self, kind: TableKind) -> BTreeSet<TableName> {
+        let tables = self.0.keys().filter_map(|key| key.table());
+        tables.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
+    }
+
+    /// All keys: those that every Forge has, and those of tables about which something is said.
+    pub(super) fn keys(&self) -> BTreeSet<Key> {
+        Key::ALL.into_iter().chain(self.0.keys().copied()).collect()
+    }
+
+    /// All variables that may set something: those of tables only if a file names the table.
+    fn variables(&self) -> BTreeMap<String, Vec<Key>> {
+        let mut variables: BTreeMap<String, Vec<Key>> = BTreeMap::new();
+        let mut tables: BTreeSet<(TableKind, TableName)> =
+            self.0.keys().filter_map(|key| key.table()).collect();
+        tables.insert((TableKind::Agents, TableName::claude()));
+        let of_tables = tables.into_iter().flat_map(|(kind, name)| Key::of_table(kind, name));
+        for key in Key::ALL.into_iter().chain(of_tables) {
+            variables.entry(key.variable()).or_default().push(key);
+        }
+        variables
     }
 
     /// What counts for a key.
@@ -167,25 +216,39 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// What the variables say. Each must be the name of a key.
-    pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Self, Trouble> {
-        let names: Vec<(String, Key)> =
-            Key::ALL.into_iter().map(|key| (key.variable(), key)).collect();
+    /// What the variables say. Each must be the name of one key.
+    fn of_environment(
+        variables: &[(String, String)],
+        names: &BTreeMap<String, Vec<Key>>,
+    ) -> Result<Self, Trouble> {
         let mut sheet = Self::default();
         for (variable, words) in variables {
-            let Some((_, key)) = names.iter().find(|(name, _)| name == variable) else {
-                let near = nearest(variable, names.iter().map(|(name, _)| name.as_str()));
-                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                let what = format!("the variable {variable} sets nothing{near}");
-                let next = format!("unset {variable}, or see `forge config list` for all keys");
-                return Err(Trouble::usage(what, next));
+            let key = match names.get(variable).map(Vec::as_slice) {
+                Some([key]) => *key,
+                Some(keys) => {
+                    let keys: Vec<String> =
+                        keys.iter().map(|key| format!("`{}`", key.name())).collect();
+                    let what = format!("the variable {variable} could set {}", keys.join(" or "));
+                    return Err(Trouble::usage(
+                        what,
+                        format!("unset {variable}, and set it in a file"),
+                    ));
+                }
+                None => {
+                    let near = nearest(variable, names.keys().map(String::as_str));
+                    let near =
+                        near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                    let what = format!("the variable {variable} sets nothing{near}");
+                    let next = format!("unset {variable}, or see `forge config list` for all keys");
+                    return Err(Trouble::usage(what, next));
+                }
             };
-            let value = from_words(*key, words).map_err(|flaw| {
+            let value = from_words(key, words).map_err(|flaw| {
                 let what = format!("the variable {variable}: {}", flaw.what);
                 Trouble::usage(what, format!("unset {variable}, or set it right"))
             })?;
             let place = Place::Variable(variable.clone());
-            sheet.0.entry(*key).or_default().push(Said { layer: Layer::Environment, place, value });
+            sheet.0.entry(key).or_default().push(Said { layer: Layer::Environment, place, value });
         }
         Ok(sheet)
     }
@@ -208,16 +271,42 @@ impl Sheet {
 /// The key of this name, or the nearest one in an error.
 pub(super) fn known(name: &str) -> Result<Key, Trouble> {
     Key::find(name).ok_or_else(|| {
-        let word = name.rsplit('.').next().unwrap_or(name);
-        let elsewhere = Key::ALL
-            .into_iter()
-            .find(|key| !word.is_empty() && key.name().rsplit('.').next() == Some(word));
-        let near = elsewhere.map(Key::name);
-        let near = near.or_else(|| nearest(name, Key::ALL.into_iter().map(Key::name)));
-        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let name = if name.is_empty() { "the empty word".to_owned() } else { format!("`{name}`") };
-        Trouble::usage(format!("{name} is no key{near}"), "forge config list")
+        let hint = match wrong_table(name) {
+            Some(kind) => format!("; {}", kind.name_may_be()),
+            None => {
+                near_key(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+            }
+        };
+        let shown: String = name.chars().take(80).collect();
+        let shown =
+            if name.is_empty() { "the empty word".to_owned() } else { format!("`{shown}`") };
+        Trouble::usage(format!("{shown} is no key{hint}"), "forge config list")
     })
+}
+
+/// The kind of a table with a name that it may not have.
+fn wrong_table(name: &str) -> Option<TableKind> {
+    let (word, rest) = name.split_once('.')?;
+    let kind = TableKind::find(word)?;
+    let (table, key) = rest.rsplit_once('.')?;
+    let is_wrong = !Key::is_table(&format!("{word}.{table}"));
+    (is_wrong && kind.keys().contains(&key)).then_some(kind)
+}
+
+/// The key that was meant with a name that is none.
+fn near_key(name: &str) -> Option<String> {
+    let (table, word) = name.rsplit_once('.').unwrap_or(("", name));
+    if let Some((kind, named)) = table.split_once('.')
+        && let Some(kind) = TableKind::find(kind)
+        && TableName::of(kind, named).is_some()
+        && let Some(near) = nearest(word, kind.keys().into_iter())
+    {
+        return Some(format!("{table}.{near}"));
+    }
+    let all: Vec<_> = Key::ALL.into_iter().map(Key::name).collect();
+    let elsewhere = all.iter().find(|key| !word.is_empty() && key.rsplit('.').next() == Some(word));
+    let near = elsewhere.map(AsRef::as_ref);
+    near.or_else(|| nearest(name, all.iter().map(AsRef::as_ref))).map(str::to_owned)
 }
 
 /// What was read of a file so far.
@@ -238,7 +327,7 @@ impl Reading {
 
     /// Goes no deeper than the keys do, whatever is in the file.
     fn table(&mut self, path: &str, table: &DeTable<'_>) {
-        for (word, value) in table {
+        for (n_before, (word, value)) in table.iter().enumerate() {
             let at = word.span().start;
             let word = word.get_ref().as_ref();
             let name = if path.is_empty() { word.to_owned() } else { format!("{path}.{word}") };
@@ -250,6 +339,14 @@ impl Reading {
                     Err(flaw) => self.wrong(flaw.at.unwrap_or(at), || flaw.what),
                 }
             } else if is_plain && Key::is_table(&name) {
+                if let Some(kind) = TableKind::find(path)
+                    && n_before >= TABLES_MAX
+                {
+                    let most =
+                        format!("there are more than {TABLES_MAX} tables of {}", kind.word());
+                    self.wrong(at, || most);
+                    return;
+                }
                 match value.get_ref() {
                     DeValue::Table(inner) => self.table(&name, inner),
                     DeValue::String(_)
@@ -262,13 +359,20 @@ impl Reading {
                     }
                 }
             } else {
-                self.wrong(at, || {
-                    let near =
-                        Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
-                    let shown: String = word.chars().take(80).collect();
-                    format!("unknown key `{shown}`{}", near.unwrap_or_default())
-                });
+                self.wrong(at, || unknown(path, word));
             }
+        }
+    }
+}
+
+/// What is to be said about a word that is no key of this table.
+fn unknown(path: &str, word: &str) -> String {
+    let shown: String = word.chars().take(80).collect();
+    match TableKind::find(path) {
+        Some(kind) => format!("`{shown}` is no name: {}", kind.name_may_be()),
+        None => {
+            let near = Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
+            format!("unknown key `{shown}`{}", near.unwrap_or_default())
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::Trouble;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SettingRow {
     /// The key.
-    pub key: &'static str,
+    pub key: String,
     /// What it is for.
     pub about: &'static str,
     /// What counts. Nothing, if nobody set it.
@@ -76,9 +76,10 @@ impl SaidRow {
 }
 
 impl Settings {
-    /// All keys, with what counts and who says so.
+    /// All keys, with what counts and who says so. Of tables that a person names, those that are
+    /// set.
     pub fn list(&self) -> Vec<SettingRow> {
-        Key::ALL.into_iter().map(|key| self.row(key)).collect()
+        self.sheet.keys().into_iter().map(|key| self.row(key)).collect()
     }
 
     /// All that is said about one key.
@@ -96,7 +97,7 @@ impl Settings {
     fn row(&self, key: Key) -> SettingRow {
         let winner = self.sheet.winner(key);
         SettingRow {
-            key: key.name(),
+            key: key.name().into_owned(),
             about: key.about(),
             value: winner.map(|said| said.value.clone()),
             layer: winner.map(|said| said.layer),

@@ -8,7 +8,7 @@
 
 use std::{
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -49,6 +49,8 @@ pub struct Sources {
     pub local: Option<SourceFile>,
     /// Whose the local file is.
     pub local_is: LocalFile,
+    /// The top of the checkout in which the person works. Their relative programs start there.
+    pub top: Option<PathBuf>,
     /// Variables that begin with `FORGE_`.
     pub environment: Vec<(String, String)>,
     /// Keys and values that were given on the command line, the last one counts.
@@ -117,7 +119,8 @@ impl Sources {
             (Some(_) | None, Some(_) | None) => LocalFile::Personal,
         };
         let environment = variables(std::env::vars_os())?;
-        Ok(Self { user, repo: None, local, local_is, environment, flags: Vec::new() })
+        let top = top.map(Path::to_owned);
+        Ok(Self { user, repo: None, local, local_is, top, environment, flags: Vec::new() })
     }
 }
 

@@ -26,7 +26,17 @@ fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
         ("limits.bdget = \"2\"\n", 1, "did you mean `budget`?"),
         ("limits = { at_one = 2 }\n", 1, "did you mean `at_once`?"),
         ("\"limits.budget\" = \"2\"\n", 1, "unknown key `limits.budget`"),
-        ("[agents.claude]\n", 1, "unknown key `claude`"),
+        ("[agents.claude]\ncomand = []\n", 2, "unknown key `comand`; did you mean `command`?"),
+        ("[agents.scripted]\ncommand = []\n", 2, "unknown key `command`"),
+        ("[agents.mine]\nscenario = \"a\"\n", 2, "unknown key `scenario`"),
+        ("[agents.mine.more]\n", 1, "unknown key `more`"),
+        ("[agents.Mine]\n", 1, "`Mine` is no name: the name of an agent has at most 40 small"),
+        ("agents.\"a.b\".command = []\n", 1, "`a.b` is no name"),
+        ("agents.mine = 3\n", 1, "`agents.mine` is a table, and not a value"),
+        ("[roles.reviewer]\nmodl = \"x\"\n", 2, "did you mean `model`?"),
+        ("[roles.\"a b\"]\n", 1, "`a b` is no name: the name of a role"),
+        ("[role.reviewer]\n", 1, "unknown key `role`; did you mean `roles`?"),
+        ("[secrets]\nfile = []\n", 2, "did you mean `files`?"),
         ("[guarded]\nextra = []\n", 1, "unknown key `guarded`"),
         ("[[verify]]\ncommands = []\n", 1, "`verify` is a table"),
         ("limits = 3\n", 1, "`limits` is a table"),
@@ -281,7 +291,7 @@ impl Chance {
 
 pub(super) fn examples(key: Key) -> &'static [&'static str] {
     match key {
-        Key::Agent => key::AGENTS,
+        Key::Agent => &["scripted", "claude"],
         Key::Claims => key::CLAIMS,
         Key::VerifyFinal => key::FINALS,
         Key::Budget | Key::CallBudget => &["1", "2.50", "0.000001"],
@@ -296,6 +306,13 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         Key::Setup | Key::VerifyCommands => &["[]", "make", "[\"a \\\"b\\\"\", 'c']"],
         Key::SetupInputs | Key::Copy | Key::Cache => &["[]", "target", "[\"a/b\", \".env\"]"],
         Key::Branch => &["forge/{run}", "x", "a/{run}/b"],
+        Key::OfAgent(_, AgentKey::Like) => &["claude", "program"],
+        Key::OfAgent(_, AgentKey::Command) => &["claude", "[\"/a b\", '--c']", "./x"],
+        Key::OfAgent(_, AgentKey::Model) | Key::OfRole(_, RoleKey::Model) => &["opus", "a[1m]"],
+        Key::OfAgent(_, AgentKey::Pass) => &["[]", "A_KEY", "[\"A\", \"_b\"]"],
+        Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
+        Key::SecretFiles => &["[]", ".env"],
+        Key::SecretsAllowed => &["[]", "tests/**"],
     }
 }
 
@@ -311,18 +328,32 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
     let count = |count: u64| Some(Value::Count(count));
     let list = |list: &Vec<String>| Some(Value::List(list.clone()));
     let word = |word: &str| Some(Value::Text(word.to_owned()));
-    let Settings { agent, limits, agents, workspace, verify, land, .. } = settings;
+    let Settings { agent, limits, agents, roles, workspace, verify, land, .. } = settings;
     match key {
-        Key::Agent => agent.map(|name| match name {
-            AgentName::Scripted => Value::Text("scripted".to_owned()),
+        Key::Agent => agent.clone().map(Value::Text),
+        Key::OfAgent(name, key) => agents.get(name.as_str()).and_then(|table| match key {
+            AgentKey::Like => match table.like {
+                AgentLike::Scripted => word("scripted"),
+                AgentLike::Claude => word("claude"),
+                AgentLike::Program => word("program"),
+            },
+            AgentKey::Command => table.command.clone().map(Value::List),
+            AgentKey::Model => table.model.clone().map(Value::Text),
+            AgentKey::Pass => list(&table.pass),
         }),
+        Key::OfRole(name, key) => roles.get(name.as_str()).and_then(|table| match key {
+            RoleKey::Agent => table.agent.clone().map(Value::Text),
+            RoleKey::Model => table.model.clone().map(Value::Text),
+        }),
+        Key::SecretFiles => list(&settings.secrets.files),
+        Key::SecretsAllowed => list(&settings.secrets.allow),
         Key::AtOnce => count(u64::from(limits.at_once)),
         Key::Budget => limits.budget.map(|money| Value::Count(money.0)),
         Key::CallBudget => limits.call_budget.map(|money| Value::Count(money.0)),
         Key::WallMinutes => count(limits.wall_minutes),
         Key::SilenceMinutes => count(limits.silence_minutes),
         Key::OutputMib => count(limits.output_mib),
-        Key::Scenario => agents.scripted.scenario.clone().map(Value::Text),
+        Key::Scenario => settings.scripted.scenario.clone().map(Value::Text),
         Key::Setup => list(&workspace.setup),
         Key::SetupInputs => list(&workspace.setup_inputs),
         Key::Root => workspace.root.clone().map(Value::Text),
@@ -360,8 +391,9 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
             repo: file("repo", &toml(&layers[1])),
             local: file("local", &toml(&layers[2])),
             local_is: LocalFile::Personal,
+            top: None,
             environment: named(&layers[3], Key::variable),
-            flags: named(&layers[4], |key| key.name().to_owned()),
+            flags: named(&layers[4], |key| key.name().into_owned()),
         })
         .unwrap();
         for key in Key::ALL {
@@ -372,7 +404,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
                 (above[layer], from_words(key, &words[said(words).unwrap()].1).unwrap())
             });
             let expected = expected.or_else(|| Some((Layer::Shipped, key.shipped()?)));
-            let explained = settings.explain(key.name()).unwrap();
+            let explained = settings.explain(&key.name()).unwrap();
             assert_eq!(explained.row.layer, expected.as_ref().map(|(layer, _)| *layer));
             assert_eq!(explained.row.value, expected.as_ref().map(|(_, value)| value.clone()));
             let money = |value: Value| match (key, value) {
@@ -427,7 +459,7 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
     let settings = read(example).unwrap();
     // What only a person may say is not in an example of the repository's file.
     for key in Key::ALL.into_iter().filter(|key| *key != Key::Root) {
-        let said = settings.explain(key.name()).unwrap().said;
+        let said = settings.explain(&key.name()).unwrap().said;
         assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.name());
         if matches!(shipped_of(&said), Some(Value::Count(_))) {
             assert_eq!(

@@ -3,7 +3,8 @@
 //! Not here: which key has which kind (`key.rs`), and who said it (`sheet.rs`).
 //!
 //! Invariant: a [`Value`] of a key was checked against the key's [`Kind`]. Paths lead nowhere
-//! outside the checkout, branches are names that git takes, lists and texts have an end.
+//! outside the checkout, branches are names that git takes, lists and texts have an end. Whether
+//! there is an agent of a name is not known here: that takes all layers.
 
 use std::{
     fmt,
@@ -15,12 +16,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toml::{Spanned, de::DeValue};
 
-use super::key::Key;
+use super::{
+    key::Key,
+    table::{TableKind, is_agent_name},
+};
 
 /// The most entries of a list.
 pub(super) const LIST_MAX: usize = 256;
 /// The most bytes of one text.
 pub(super) const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// The most bytes of the name of a model or of a variable.
+pub(super) const NAME_BYTES_MAX: usize = 200;
 /// The most characters of a wrong value that are shown.
 const SHOWN_CHARS_MAX: usize = 60;
 /// What stands for the run's id in the name of its branch.
@@ -34,7 +40,7 @@ pub enum Value {
     Text(String),
     /// A whole number.
     Count(u64),
-    /// Command lines or paths.
+    /// Command lines, words of one command, paths or names.
     List(Vec<String>),
 }
 
@@ -55,6 +61,16 @@ pub(super) enum Kind {
     Commands,
     /// Paths inside the checkout.
     Paths,
+    /// Paths inside the checkout, with `*` and `**`.
+    Patterns,
+    /// The name of an agent.
+    Agent,
+    /// A program and its arguments.
+    Program,
+    /// The name of a model.
+    Model,
+    /// Names of variables of the environment.
+    Variables,
 }
 
 /// A value as it was said, before anybody looked whether it can be.
@@ -88,6 +104,18 @@ impl Kind {
             Self::Branch => "the name of a branch such as \"forge/{run}\"".to_owned(),
             Self::Commands => "a list of commands such as [\"cargo test\"]".to_owned(),
             Self::Paths => "a list of paths inside the checkout such as [\"target\"]".to_owned(),
+            Self::Patterns => {
+                "a list of paths inside the checkout such as [\"tests/fixtures/**\"]".to_owned()
+            }
+            Self::Agent => {
+                "\"scripted\", \"claude\", or the name of an agent that is set up".to_owned()
+            }
+            Self::Program => {
+                "a list of a program and its arguments such as [\"./agent.sh\", \"--fast\"]"
+                    .to_owned()
+            }
+            Self::Model => "the name of a model such as \"claude-sonnet-4-5\"".to_owned(),
+            Self::Variables => "a list of names of variables such as [\"HTTPS_PROXY\"]".to_owned(),
         }
     }
 }
@@ -127,7 +155,9 @@ pub(super) fn from_toml(key: Key, value: &Spanned<DeValue<'_>>) -> Result<Value,
 pub(super) fn from_words(key: Key, words: &str) -> Result<Value, Flaw> {
     let raw = match key.kind() {
         Kind::Count { .. } => Raw::Number(words.trim().parse().ok(), format!("`{}`", cut(words))),
-        Kind::Commands | Kind::Paths if words.trim_start().starts_with('[') => {
+        Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables
+            if words.trim_start().starts_with('[') =>
+        {
             let line = format!("list = {words}");
             let table = toml::de::DeTable::parse(&line).ok();
             let list = table.as_ref().and_then(|table| table.get_ref().get("list"));
@@ -140,8 +170,14 @@ pub(super) fn from_words(key: Key, words: &str) -> Result<Value, Flaw> {
                 None => check(key, wrong()),
             };
         }
-        Kind::Commands | Kind::Paths => Raw::List(vec![(0, words.to_owned())]),
-        Kind::Word(_) | Kind::Amount | Kind::File | Kind::Branch => Raw::Text(words.to_owned()),
+        // A program and its arguments are not taken apart as a shell would do it.
+        Kind::Program if words.trim().contains(char::is_whitespace) => Raw::Text(words.to_owned()),
+        Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables => {
+            Raw::List(vec![(0, words.to_owned())])
+        }
+        Kind::Word(_) | Kind::Amount | Kind::File | Kind::Branch | Kind::Agent | Kind::Model => {
+            Raw::Text(words.to_owned())
+        }
     };
     check(key, raw).map_err(|flaw| Flaw { at: None, what: flaw.what })
 }
@@ -155,13 +191,19 @@ fn check(key: Key, raw: Raw) -> Result<Value, Flaw> {
             if words.contains(&text.as_str()) {
                 return Ok(Value::Text(text));
             }
-            Err(if key == Key::Agent {
-                let known = words.join("`, `");
-                flaw(format!("there is no agent `{}`; this version has `{known}`", cut(&text)))
-            } else {
-                wrong(&quoted(&text))
-            })
+            Err(wrong(&quoted(&text)))
         }
+        (Kind::Agent, Raw::Text(text)) => {
+            if is_agent_name(&text) {
+                return Ok(Value::Text(text));
+            }
+            let may_be = TableKind::Agents.name_may_be();
+            Err(flaw(format!("{name} is {}, and {may_be}", quoted(&text))))
+        }
+        (Kind::Model, Raw::Text(text)) => match flaw_of_model(&text) {
+            None => Ok(Value::Text(text)),
+            Some(why) => Err(flaw(format!("{name} is {}, which {why}", quoted(&text)))),
+        },
         (Kind::Amount, Raw::Text(text)) => match Money::parse(&text) {
             Some(_) => Ok(Value::Text(text)),
             None => Err(wrong(&quoted(&text))),
@@ -177,7 +219,11 @@ fn check(key: Key, raw: Raw) -> Result<Value, Flaw> {
             None => Ok(Value::Text(text)),
             Some(why) => Err(flaw(format!("{name} is {}, which {why}", quoted(&text)))),
         },
-        (Kind::Commands | Kind::Paths, Raw::List(texts)) => list(key, texts),
+        (Kind::Program, Raw::List(texts)) if texts.is_empty() => Err(wrong("empty")),
+        (
+            Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables,
+            Raw::List(texts),
+        ) => list(key, texts),
         (_, Raw::Text(text)) => Err(wrong(&quoted(&text))),
         (_, Raw::Number(_, shown) | Raw::Other(shown)) => Err(wrong(&shown)),
         (_, Raw::List(_)) => Err(wrong("a list")),
@@ -193,16 +239,22 @@ fn list(key: Key, texts: Vec<(usize, String)>) -> Result<Value, Flaw> {
     let mut list = Vec::new();
     for (at, text) in texts {
         let why = flaw_of_text(&text).map(|why| format!("{name} has an entry that {why}"));
-        let why = why.or_else(|| match key.kind() {
-            Kind::Paths => {
-                flaw_of_path(&text).map(|why| format!("{name} has {}, which {why}", quoted(&text)))
-            }
-            Kind::Word(_)
-            | Kind::Amount
-            | Kind::Count { .. }
-            | Kind::File
-            | Kind::Branch
-            | Kind::Commands => None,
+        let why = why.or_else(|| {
+            let why = match key.kind() {
+                Kind::Paths | Kind::Patterns => flaw_of_path(&text),
+                Kind::Program if list.is_empty() => flaw_of_program(&text),
+                Kind::Variables => flaw_of_variable(&text),
+                Kind::Word(_)
+                | Kind::Amount
+                | Kind::Count { .. }
+                | Kind::File
+                | Kind::Branch
+                | Kind::Commands
+                | Kind::Agent
+                | Kind::Program
+                | Kind::Model => None,
+            };
+            why.map(|why| format!("{name} has {}, which {why}", quoted(&text)))
         });
         match why {
             Some(what) => return Err(Flaw { at: Some(at), what }),
@@ -246,6 +298,34 @@ fn flaw_of_path(text: &str) -> Option<&'static str> {
         }
     }
     (n_names == 0).then_some("is the whole checkout")
+}
+
+/// Why a program cannot be started under this name.
+fn flaw_of_program(text: &str) -> Option<&'static str> {
+    if text.starts_with('~') {
+        return Some("nobody expands here; write the whole path");
+    }
+    if text.starts_with('-') {
+        return Some("is an option, and not a program");
+    }
+    Path::new(text).file_name().is_none().then_some("is a folder")
+}
+
+/// Why a model cannot be called so. An option of the program that is told it must not hide in it.
+fn flaw_of_model(text: &str) -> Option<&'static str> {
+    if text.len() > NAME_BYTES_MAX {
+        return Some("is longer than 200 bytes");
+    }
+    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
+    (!is_plain || text.starts_with('-')).then_some("is no name of a model")
+}
+
+/// Why a variable cannot be called so.
+fn flaw_of_variable(text: &str) -> Option<&'static str> {
+    let is_plain = text.len() <= NAME_BYTES_MAX
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (!is_plain).then_some("is no name of a variable")
 }
 
 /// Why git would not take a branch of this name, with a run's id in it.
@@ -426,7 +506,8 @@ mod tests {
             (Key::Budget, "much", "limits.budget is \"much\"; it may be an amount"),
             (Key::Claims, "wait", "may be \"warn\" or \"defer\" or \"block\""),
             (Key::VerifyFinal, "Cached", "may be \"pristine\" or \"cached\""),
-            (Key::Agent, "claudius", "there is no agent `claudius`; this version has `scripted`"),
+            (Key::Agent, "Claude", "agent is \"Claude\", and the name of an agent has at most 40"),
+            (Key::Agent, "", "agent is \"\", and the name of an agent"),
             (Key::Scenario, "", "agents.scripted.scenario is empty"),
         ] {
             let why = why(key, words);
