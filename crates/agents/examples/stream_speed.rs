@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use forge_agents::{Redactor, scripted::signals};
+use forge_agents::{Earlier, Kind, Redactor, hear};
 
 const LINES: usize = 400_000;
 const LONG_LINE_BYTES: u64 = 1 << 30;
@@ -35,13 +35,13 @@ fn main() {
         "{\"type\":\"said\",\"text\":\"I will look at src/main.rs and then write the test.\"}\n";
     let text = one.repeat(LINES);
     let began = Instant::now();
-    let heard = signals(text.as_bytes());
+    let heard = hear(Kind::Scripted, text.as_bytes(), &Earlier::default());
     let per_second = LINES as f64 / began.elapsed().as_secs_f64();
     assert!(heard.said_last.is_some(), "the last line was heard");
     line("agent stream, lines a second", &format!("{per_second:.0}"), "at least 200000");
 
     let before = peak_kib();
-    let _ = signals(BufReader::new(LongLine(LONG_LINE_BYTES)));
+    let _ = hear(Kind::Scripted, BufReader::new(LongLine(LONG_LINE_BYTES)), &Earlier::default());
     let grown = peak_kib().saturating_sub(before);
     line("memory for a line of 1 GiB", &format!("{grown} KiB"), "bounded");
 

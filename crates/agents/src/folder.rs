@@ -6,6 +6,7 @@
 //! inbox/         what the agent may read
 //! outbox/        what the agent leaves
 //! transcript     what it printed, redacted
+//! stderr         what it wrote to its standard error, if that is kept apart; redacted
 //! ending.json    how it ended; written last, by the keeper
 //! ending.unreadable   what lay in the place of an ending and was none, kept for people
 //! keeper.log     what the keeper itself had to complain about
@@ -24,6 +25,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::heard::Earlier;
+use crate::kind::Kind;
 
 /// The version of `attempt.json` and `ending.json` which this crate reads and writes.
 pub const FORMAT: u32 = 1;
@@ -62,6 +66,16 @@ pub struct Spec {
     /// From asking the child to end until killing it.
     #[serde(default = "grace_ms_default")]
     pub grace_ms: u64,
+    /// Where its standard error goes.
+    #[serde(default, skip_serializing_if = "Stderr::is_together")]
+    pub stderr: Stderr,
+    /// The folder whose inbox and outbox the child is given, if not this one: a second turn works
+    /// in the folder of its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boxes: Option<PathBuf>,
+    /// Whether somebody listens to the child while it runs, and stops it when it costs too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<Listen>,
 }
 
 fn grace_ms_default() -> u64 {
@@ -75,6 +89,36 @@ pub enum Stdout {
     Pipe,
     /// A file without a name, for programs which lose their last lines in a pipe.
     UnnamedFile,
+}
+
+/// Where a child's standard error goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stderr {
+    /// Into the transcript, in the order in which it is written.
+    #[default]
+    Together,
+    /// Into a file of its own, so that the transcript is a stream that can be understood.
+    Apart,
+}
+
+impl Stderr {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_together(&self) -> bool {
+        *self == Self::Together
+    }
+}
+
+/// How a child is listened to while it runs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listen {
+    pub kind: Kind,
+    /// What this attempt may cost, in millionths of a dollar.
+    pub cap_micros: u64,
+    /// What its session had used before, for programs that report totals.
+    #[serde(default)]
+    pub earlier: Earlier,
 }
 
 /// How much of everything an attempt may use. Zero means no limit.
@@ -133,6 +177,8 @@ pub enum How {
     Silent,
     /// It printed more than `output_bytes`.
     TooMuchOutput,
+    /// What it told of its use was worth more than its cap.
+    OverBudget,
     /// The keeper was told to stop it.
     Interrupted,
     /// There never was a child.
@@ -198,6 +244,11 @@ impl AttemptFolder {
 
     pub fn transcript(&self) -> PathBuf {
         self.path.join("transcript")
+    }
+
+    /// There only if the standard error is kept apart.
+    pub fn stderr(&self) -> PathBuf {
+        self.path.join("stderr")
     }
 
     pub fn ending(&self) -> PathBuf {
@@ -294,6 +345,9 @@ mod tests {
             limits: Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
             secrets: Vec::new(),
             grace_ms: GRACE_MS_DEFAULT,
+            stderr: Stderr::Together,
+            boxes: None,
+            listen: None,
         }
     }
 

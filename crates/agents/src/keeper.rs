@@ -107,6 +107,7 @@ fn sayable(how: How, log: &Log) -> How {
         | How::TimedOut
         | How::Silent
         | How::TooMuchOutput
+        | How::OverBudget
         | How::Interrupted => how,
     }
 }

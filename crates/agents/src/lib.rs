@@ -18,26 +18,36 @@
 //! that the ending does not count as `left_over`.
 
 pub mod claim;
+mod claude;
 pub mod folder;
 pub mod follow;
+pub mod heard;
 pub mod keeper;
+pub mod kind;
 pub mod launch;
+pub mod lines;
 pub mod outbox;
+pub mod prices;
 mod processes;
+mod program;
 pub mod redact;
 pub mod result;
 pub mod scripted;
+pub mod signal;
 pub mod standing;
 pub mod sweep;
 
 pub use claim::{CLAIM_LOST_EXIT, Identity};
-pub use folder::{AttemptFolder, Ending, How, Limits, Spec, Stdout};
+pub use folder::{AttemptFolder, Ending, How, Limits, Listen, Spec, Stderr, Stdout};
 pub use follow::{Keeper, Stop, start_keeper};
+pub use heard::{Earlier, Heard, Listener, hear};
 pub use keeper::keep;
+pub use kind::{Hand, Kind, Session, Start, Turn, session_id, start};
 pub use launch::launch;
 pub use outbox::{ArtifactFlaw, collect};
 pub use redact::{Redactor, known_secrets};
 pub use result::{AgentResult, Key, ResultFlaw, read_result};
+pub use signal::{End, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog};
 pub use standing::{Standing, give_up, look};
 pub use sweep::{Swept, inside_attempt, sweep};
 
@@ -50,6 +60,12 @@ pub const SCRIPTED: &str = "__scripted";
 
 /// Marks every process of an attempt in its environment; the value is the absolute folder.
 pub const ATTEMPT_DIR_VARIABLE: &str = "FORGE_ATTEMPT_DIR";
+/// Which turn of its call this is: nothing for the first one, or [`REPAIR_TURN`] or [`RESUME_TURN`].
+pub const TURN_VARIABLE: &str = "FORGE_TURN";
+/// The turn in which an agent mends its result.
+pub const REPAIR_TURN: &str = "repair";
+/// The turn in which an agent goes on after it was interrupted.
+pub const RESUME_TURN: &str = "resume";
 /// Where an agent finds what it may read.
 pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
 /// Where an agent leaves its artifacts and `result.json`.

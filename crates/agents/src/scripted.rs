@@ -1,8 +1,8 @@
 //! The scripted agent: a real child process which plays roles from a TOML scenario.
 //!
 //! People teach and test their own flows with it, without a model and without cost. The format is
-//! in `scenario` and, for people, in `SCENARIO.md`; `play` is the process; `heard` reads back what
-//! it printed.
+//! in `scenario` and, for people, in `SCENARIO.md`; `play` is the process. What it printed is read
+//! back as that of any program, see `program`.
 //!
 //! ```toml
 //! scenario = 1
@@ -24,12 +24,10 @@
 //! Invariant: a scenario with a mistake plays nothing; the message names line, column and key.
 
 mod flaw;
-mod heard;
 mod play;
 mod scenario;
 
 pub use flaw::ScenarioFlaw;
-pub use heard::{Heard, Spent, signals};
 pub use play::{NOBODY_PLAYS_EXIT, play};
 pub use scenario::{
     Call, Cost, Crash, Detach, Limit, LimitKind, Play, PlayedResult, RelativePath, Scenario, Usage,

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AttemptFolder, Limits, SCRIPTED, Spec, Stdout};
+use forge_agents::{AttemptFolder, Limits, SCRIPTED, Spec, Stderr, Stdout};
 use forge_core::{
     Run,
     event::Blob,
@@ -342,6 +342,9 @@ pub(crate) fn spec(
         limits,
         secrets: Vec::new(),
         grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
+        stderr: Stderr::Together,
+        boxes: None,
+        listen: None,
     }
 }
 

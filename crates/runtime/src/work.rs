@@ -72,6 +72,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
                 | How::TimedOut
                 | How::Silent
                 | How::TooMuchOutput
+                | How::OverBudget
                 | How::Interrupted => match committed(plan, &opened.head, &ending) {
                     Ok(made) => Some(made),
                     Err(Halt::Report(fault)) => return taken_back(plan, &ending, *fault),

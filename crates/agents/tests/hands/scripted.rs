@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use forge_agents::scripted::{Heard, NOBODY_PLAYS_EXIT, signals};
+use forge_agents::scripted::NOBODY_PLAYS_EXIT;
+use forge_agents::{Earlier, Heard, Kind, Price, Tokens, hear};
 use forge_agents::{How, Key, Limits, Stop, read_result};
 
 use crate::world::{World, alive, ending, hands, is_alive, until, until_transcript_has};
@@ -69,7 +70,7 @@ impl Played {
     }
 
     fn heard(&self) -> Heard {
-        signals(BufReader::new(self.stdout.as_bytes()))
+        hear(Kind::Scripted, BufReader::new(self.stdout.as_bytes()), &Earlier::default())
     }
 }
 
@@ -83,7 +84,7 @@ fn lines_are_said_with_their_delay_and_the_end_is_told() {
     );
     assert!(begun.elapsed() >= Duration::from_millis(180));
     assert_eq!(played.heard().said_last.as_deref(), Some("two"));
-    assert!(played.heard().ended);
+    assert!(played.heard().word.is_some());
 }
 
 #[test]
@@ -238,11 +239,13 @@ fn every_way_of_detaching_leaves_a_process_behind() {
 #[test]
 fn usage_is_told_in_tokens_and_millionths() {
     let usage = "usage = { input = 1000, output = 200, cache_read = 3, cost = \"0.0125\" }";
-    let spent = Theatre::new().play(usage).heard().spent.unwrap();
-    assert_eq!((spent.input, spent.output, spent.cache_read, spent.cache_write), (1000, 200, 3, 0));
-    assert_eq!(spent.cost_micros, Some(12_500));
-    let spent = Theatre::new().play("usage = { input = 1 }").heard().spent.unwrap();
-    assert_eq!(spent.cost_micros, None);
+    let [used] = &Theatre::new().play(usage).heard().uses()[..] else { panic!("one use") };
+    let tokens = Tokens { input: 1000, output: 200, cache_read: 3, cache_write: 0 };
+    assert_eq!((used.tokens, used.cost), (tokens, Price::Reported(12_500)));
+    let [used] = &Theatre::new().play("usage = { input = 1 }").heard().uses()[..] else {
+        panic!("one use")
+    };
+    assert_eq!((used.tokens.input, used.cost), (1, Price::Missing));
 }
 
 #[test]
@@ -258,7 +261,7 @@ fn a_limit_names_the_time_at_which_it_is_lifted() {
 }
 
 fn until_ms(played: &Played) -> u64 {
-    played.heard().limited_until_ms.unwrap()
+    played.heard().limit.unwrap().until_ms.unwrap()
 }
 
 #[test]

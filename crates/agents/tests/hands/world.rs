@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use forge_agents::{AttemptFolder, Ending, Keeper, Limits, Spec, Standing, Stdout};
+use forge_agents::{AttemptFolder, Ending, Keeper, Limits, Spec, Standing, Stderr, Stdout};
 
 /// Nothing in these tests takes as long, unless it is broken.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -49,6 +49,9 @@ impl World {
             limits: Limits { wall_ms: 25_000, silence_ms: 0, output_bytes: 0 },
             secrets: Vec::new(),
             grace_ms: 20_000,
+            stderr: Stderr::Together,
+            boxes: None,
+            listen: None,
         }
     }
 

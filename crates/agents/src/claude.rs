@@ -1,0 +1,334 @@
+//! Claude Code: its command line, its environment, and what its lines mean.
+//!
+//! All that is known of it was observed of version 2.1.325; recorded streams of it lie in
+//! `tests/transcripts/claude`. `line` knows the forms of its lines, `trouble` which words of it mean
+//! which class of error. Its words stay in these files.
+//!
+//! Not here: what is to be done about an end.
+//!
+//! Invariant: keys come in any order, and unknown keys, lines and values are never fatal.
+//! Invariant: structured fields are believed before texts.
+//! Invariant: money is what the last line says; without one, an estimate from each message.
+
+mod line;
+mod trouble;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::folder::{Stderr, Stdout};
+use crate::heard::Earlier;
+use crate::kind::{Hand, PASSED_TO_ALL, Session, Start, Turn};
+use crate::prices;
+use crate::program::{TEXT_CHARACTERS_MAX, cut, one_line};
+use crate::signal::{Ended, Limit, Price, Signal, Tokens, Use, Word};
+use line::{Assistant, Block, Head, ResultLine};
+pub(crate) use trouble::class_of_errors;
+
+/// The program.
+pub(crate) const COMMAND: &str = "claude";
+pub(crate) const VERSION_ARGS: &[&str] = &["--version"];
+pub(crate) const PROVIDER: &str = "anthropic";
+
+/// The tools that it has. Not those that work behind our back: later, elsewhere or on the network.
+const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";
+/// It asks again this often by itself. After that a limit is a timer of ours.
+const RETRIES_MAX: &str = "3";
+/// What it writes instead of a model's name into messages that no model wrote.
+const NO_MODEL: &str = "<synthetic>";
+/// Messages whose usage was counted: their other lines repeat it.
+const MESSAGES_REMEMBERED_MAX: usize = 32;
+/// About so many bytes of text are one token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What it needs of the user's environment beside what every program needs: how to get in, and the
+/// way through the network.
+const PASSED: &[&str] = &[
+    "ALL_PROXY",
+    "ANTHROPIC_*",
+    "AWS_*",
+    "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+    "CLAUDE_CODE_CLIENT_*",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SKIP_*",
+    "CLAUDE_CODE_USE_*",
+    "CLAUDE_CONFIG_DIR",
+    "CLOUD_ML_REGION",
+    "GOOGLE_*",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "VERTEX_*",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
+/// What keeps it from doing anything but the work.
+const SET: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", RETRIES_MAX),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+];
+
+pub(crate) fn start(turn: &Turn<'_>) -> Start {
+    let mut argv = turn.command.to_vec();
+    if argv.is_empty() {
+        argv.push(COMMAND.to_owned());
+    }
+    let mut add = |arguments: &[&str]| argv.extend(arguments.iter().map(|&one| one.to_owned()));
+    add(&["-p", "--output-format", "stream-json", "--verbose"]);
+    match turn.session {
+        Session::New(id) => add(&["--session-id", id]),
+        Session::Resume(id) => add(&["--resume", id]),
+    }
+    if let Some(model) = turn.model {
+        add(&["--model", model]);
+    }
+    // The settings of the person, for how to get in; none of the tree, which agents write.
+    add(&["--setting-sources", "user", "--strict-mcp-config", "--tools", TOOLS]);
+    let allowed = allowed(turn.hand, turn.outbox);
+    add(&["--permission-mode", mode(turn.hand), "--allowedTools", &allowed]);
+    for folder in [turn.inbox, turn.outbox] {
+        add(&["--add-dir", &folder.to_string_lossy()]);
+    }
+    if let Some(schema) = turn.schema {
+        add(&["--json-schema", &schema.to_string()]);
+    }
+    if let Some(micros) = turn.cap_micros {
+        add(&["--max-budget-usd", &dollars(micros)]);
+    }
+    let mut env: Vec<(String, String)> =
+        SET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    if let Some(tmp) = turn.tmp {
+        env.push(("TMPDIR".to_owned(), tmp.to_string_lossy().into_owned()));
+    }
+    let pass = PASSED_TO_ALL.iter().chain(PASSED).copied().collect();
+    Start { argv, env, pass, stdout: Stdout::Pipe, stderr: Stderr::Apart }
+}
+
+const fn mode(hand: Hand) -> &'static str {
+    match hand {
+        Hand::Writes => "acceptEdits",
+        // What is not allowed by name is denied, and nobody is asked.
+        Hand::Reads => "dontAsk",
+    }
+}
+
+/// Who only reads still runs commands, and writes into the outbox.
+fn allowed(hand: Hand, outbox: &Path) -> String {
+    match hand {
+        Hand::Writes => TOOLS.to_owned(),
+        Hand::Reads => format!("Bash,Glob,Grep,Read,Task,Edit(/{}/**)", outbox.display()),
+    }
+}
+
+fn dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// What is remembered between two lines.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    earlier: Earlier,
+    /// The last messages whose usage was counted.
+    counted: Vec<String>,
+    /// The last word about an error, until a model speaks again.
+    error: Option<String>,
+    /// The last limit, until a model speaks again.
+    limit: Option<Limit>,
+}
+
+impl Stream {
+    pub(crate) fn new(earlier: &Earlier) -> Self {
+        Self { earlier: earlier.clone(), counted: Vec::new(), error: None, limit: None }
+    }
+
+    pub(crate) fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
+        let before = signals.len();
+        if let Ok(head) = serde_json::from_str::<Head<'_>>(line) {
+            match head.kind.as_str() {
+                "assistant" => {
+                    if let Ok(assistant) = serde_json::from_str(line) {
+                        self.assistant(&assistant, signals);
+                    }
+                }
+                "system" | "rate_limit_event" => {
+                    if let Ok(value) = serde_json::from_str(line) {
+                        signals.extend(self.event(head.kind.as_str(), &value));
+                    }
+                }
+                "result" => {
+                    if let Ok(result) = serde_json::from_str(line) {
+                        signals.push(Signal::Ended(Box::new(self.ended(result))));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if signals.len() == before {
+            signals.push(Signal::Unknown);
+        }
+    }
+
+    fn assistant(&mut self, line: &Assistant<'_>, signals: &mut Vec<Signal>) {
+        let Some(message) = &line.message else { return };
+        let model = message.model.as_ref().map_or("", line::Text::as_str);
+        if model == NO_MODEL {
+            self.error = line.error.as_ref().and_then(Value::as_str).map(str::to_owned);
+            return;
+        }
+        (self.error, self.limit) = (None, None);
+        let is_main = line.parent_tool_use_id.as_ref().is_none_or(Value::is_null);
+        let mut bytes = 0;
+        for block in &message.content.0 {
+            bytes += block.bytes();
+            signals.extend(said(block, is_main));
+        }
+        let mut tokens = match &message.usage {
+            Some(usage) if self.is_new(message.id.as_ref()) => usage.tokens(),
+            Some(_) | None => Tokens::default(),
+        };
+        tokens.output = tokens.output.max(bytes.div_ceil(BYTES_PER_TOKEN));
+        if !model.is_empty() && tokens != Tokens::default() {
+            let cost = prices::estimate(model, tokens);
+            let (provider, model) = (PROVIDER.to_owned(), one_line(model));
+            signals.push(Signal::Spent(Use { provider, model, tokens, cost }));
+        }
+    }
+
+    /// Whether the usage of a message is not counted yet.
+    fn is_new(&mut self, id: Option<&line::Text<'_>>) -> bool {
+        let Some(id) = id.map(line::Text::as_str) else { return true };
+        if self.counted.iter().any(|known| known == id) {
+            return false;
+        }
+        if self.counted.len() == MESSAGES_REMEMBERED_MAX {
+            self.counted.remove(0);
+        }
+        self.counted.push(one_line(id));
+        true
+    }
+
+    fn event(&mut self, kind: &str, line: &Value) -> Option<Signal> {
+        let text = |key: &str| line[key].as_str().map(one_line);
+        match (kind, line["subtype"].as_str().unwrap_or_default()) {
+            ("system", "init") => Some(Signal::Began {
+                session: text("session_id"),
+                model: text("model"),
+                version: text("claude_code_version"),
+            }),
+            ("system", "permission_denied") => {
+                let tool = text("tool_name").unwrap_or_default();
+                let message = text("message").unwrap_or_default();
+                Some(Signal::Asked { what: format!("{tool}: {message}") })
+            }
+            ("system", "api_retry") => {
+                let limit = trouble::retry(line);
+                // What is known of when it is lifted is better than a guess.
+                if self.limit.as_ref().is_none_or(|known| known.until_ms.is_none()) {
+                    self.limit = Some(limit.clone());
+                }
+                Some(Signal::Limit(limit))
+            }
+            ("rate_limit_event", _) => {
+                let limit = trouble::rejected(&line["rate_limit_info"])?;
+                self.limit = Some(limit.clone());
+                Some(Signal::Limit(limit))
+            }
+            _ => None,
+        }
+    }
+
+    fn ended(&mut self, line: ResultLine) -> Ended {
+        let word = if line.is_clear() {
+            Word::Well
+        } else {
+            Word::Badly(trouble::ending(&line, self.error.as_deref(), self.limit.as_ref()))
+        };
+        let since = line.model_usage_since_last_result.as_object();
+        let uses = match (since, line.model_usage.as_object()) {
+            (Some(since), _) => Some(uses(since)),
+            (None, Some(total)) => {
+                Some(uses(total).into_iter().map(|one| self.since(one)).collect())
+            }
+            (None, None) => None,
+        };
+        let session = line.session_id.as_str().map(one_line);
+        Ended { word, uses, answer: line.structured_output, session }
+    }
+
+    /// From the total of a session to what this process used of it.
+    fn since(&self, total: Use) -> Use {
+        match self.earlier.uses.iter().find(|before| before.model == total.model) {
+            None => total,
+            Some(before) => Use {
+                tokens: total.tokens.minus(before.tokens),
+                cost: total.cost.minus(before.cost),
+                ..total
+            },
+        }
+    }
+}
+
+fn said(block: &Block<'_>, is_main: bool) -> Option<Signal> {
+    match block.kind.as_ref().map(line::Text::as_str)? {
+        "text" if is_main => {
+            let text = block.text.as_ref()?.as_str();
+            Some(Signal::Said { text: cut(text, TEXT_CHARACTERS_MAX) })
+        }
+        "tool_use" => {
+            let name = one_line(block.name.as_ref()?.as_str());
+            let about =
+                block.input.as_ref().map(|input| one_line(&input.about)).unwrap_or_default();
+            if name == "AskUserQuestion" {
+                return Some(Signal::Asked { what: about });
+            }
+            Some(Signal::UsedTool { name, about })
+        }
+        _ => None,
+    }
+}
+
+/// What it says of each model.
+fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
+    let each = models.iter().map(|(model, used)| {
+        let count = |key: &str| used[key].as_u64().unwrap_or(0);
+        let tokens = Tokens {
+            input: count("inputTokens"),
+            output: count("outputTokens"),
+            cache_read: count("cacheReadInputTokens"),
+            cache_write: count("cacheCreationInputTokens"),
+        };
+        let cost = match used["costUSD"].as_f64() {
+            Some(dollars) => Price::Reported(micros(dollars)),
+            None => prices::estimate(model, tokens),
+        };
+        let provider = match used["provider"].as_str() {
+            None | Some("firstParty") => PROVIDER.to_owned(),
+            Some(other) => one_line(other),
+        };
+        Use { provider, model: one_line(model), tokens, cost }
+    });
+    each.collect()
+}
+
+/// It speaks of money in floating dollars, so the nearest millionth is meant; but never nothing.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float becomes the nearest whole number, and the largest one where it is too large"
+)]
+fn micros(dollars: f64) -> u64 {
+    let micros = (dollars * 1e6).round() as u64;
+    if dollars > 0.0 { micros.max(1) } else { micros }
+}
+
+#[cfg(test)]
+mod tests;

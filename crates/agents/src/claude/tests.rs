@@ -1,0 +1,1 @@
+//! Lines of Claude Code, and what they mean.

@@ -1,0 +1,371 @@
+//! Listens to one agent's stream, live or from its transcript, and says what it came to.
+//!
+//! [`Listener`] takes pieces of any size and hands over [`Signal`]s; [`Heard`] is the fold of them.
+//! Which words mean which signal is in the file of each program.
+//!
+//! Not here: whether a result is valid, and what is to be done about an end.
+//!
+//! Invariant: memory is bounded, whatever is printed.
+//! Invariant: without a clear last line (where the program has one) and exit code 0, nothing is done.
+
+use std::io::{self, BufRead};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::folder::How;
+use crate::kind::Kind;
+use crate::lines::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
+use crate::signal::{
+    End, Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog, Word, add,
+};
+use crate::{claude, program};
+
+/// The most things that are remembered as asked for in vain.
+const DENIED_MAX: usize = 50;
+/// The most models that one stream is believed to use. The rest is one more.
+const MODELS_MAX: usize = 50;
+/// The most characters of the errors' last words in an end.
+const WORDS_CHARACTERS_MAX: usize = 2_000;
+
+/// What the session had used before this process, for programs that report totals.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Earlier {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<Use>,
+}
+
+/// What was heard from beginning to end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Heard {
+    kind: Kind,
+    /// The program's own name for the session.
+    pub session: Option<String>,
+    pub model: Option<String>,
+    /// Of the program.
+    pub version: Option<String>,
+    /// The last thing it said.
+    pub said_last: Option<String>,
+    /// What it asked for and nobody could grant.
+    pub denied: Vec<String>,
+    /// What the native schema option gave.
+    pub answer: Option<Value>,
+    /// The limit it stands before: nothing has come since.
+    pub limit: Option<Limit>,
+    /// What it said in its last line, if that was the last line.
+    pub word: Option<Word>,
+    /// Lines that were too long to be understood.
+    pub skipped: u64,
+    /// Whether anything was heard that shows the program at work.
+    began: bool,
+    /// From last lines: final.
+    settled: Vec<Use>,
+    /// Since the last of them: as far as it is known.
+    open: Vec<Use>,
+    /// Whether a last line said all that was used.
+    is_settled: bool,
+}
+
+impl Heard {
+    const fn nothing(kind: Kind) -> Self {
+        Self {
+            kind,
+            session: None,
+            model: None,
+            version: None,
+            said_last: None,
+            denied: Vec::new(),
+            answer: None,
+            limit: None,
+            word: None,
+            skipped: 0,
+            began: false,
+            settled: Vec::new(),
+            open: Vec::new(),
+            is_settled: false,
+        }
+    }
+
+    fn take(&mut self, signal: &Signal) {
+        match signal {
+            Signal::Began { session, model, version } => {
+                // A new stream behind an old one: what the old one said of its end is not ours.
+                (self.began, self.word, self.answer) = (true, None, None);
+                self.session = session.clone().or(self.session.take());
+                self.model = model.clone().or(self.model.take());
+                self.version = version.clone().or(self.version.take());
+            }
+            Signal::Said { text } => {
+                self.goes_on();
+                self.said_last = Some(text.clone());
+            }
+            Signal::UsedTool { .. } => self.goes_on(),
+            Signal::Asked { what } => {
+                if self.denied.len() < DENIED_MAX {
+                    self.denied.push(what.clone());
+                }
+            }
+            Signal::Spent(spent) => {
+                (self.began, self.is_settled) = (true, false);
+                self.spend(spent);
+            }
+            Signal::Limit(limit) => self.limit = Some(limit.clone()),
+            Signal::Ended(ended) => self.end_with(ended),
+            Signal::Unknown => {}
+        }
+    }
+
+    fn goes_on(&mut self) {
+        (self.began, self.limit, self.word) = (true, None, None);
+    }
+
+    fn spend(&mut self, spent: &Use) {
+        if self.open.len() < MODELS_MAX || self.open.iter().any(|there| there.is_like(spent)) {
+            add(&mut self.open, spent);
+        } else {
+            let last = self.open.last_mut().expect("there are many");
+            last.tokens = last.tokens.plus(spent.tokens);
+            last.cost = last.cost.plus(spent.cost);
+        }
+    }
+
+    fn end_with(&mut self, ended: &Ended) {
+        self.began = true;
+        self.word = Some(ended.word.clone());
+        self.answer.clone_from(&ended.answer);
+        self.session = ended.session.clone().or(self.session.take());
+        if let Some(uses) = &ended.uses {
+            self.open.clear();
+            uses.iter().take(MODELS_MAX).for_each(|one| add(&mut self.settled, one));
+            self.is_settled = true;
+        }
+    }
+
+    /// What was used, one entry for each model. It is all there was: a part that nobody knows has the
+    /// price [`Price::Missing`].
+    pub fn uses(&self) -> Vec<Use> {
+        let mut uses = self.settled.clone();
+        self.open.iter().for_each(|one| add(&mut uses, one));
+        if uses.is_empty() && !self.is_settled && !self.has_asked_nobody() {
+            uses.push(Use {
+                provider: provider(self.kind).to_owned(),
+                model: self.model.clone().unwrap_or_else(|| NO_MODEL.to_owned()),
+                tokens: Tokens::default(),
+                cost: Price::Missing,
+            });
+        }
+        uses
+    }
+
+    /// Whether no model can have been asked yet.
+    const fn has_asked_nobody(&self) -> bool {
+        match self.kind {
+            // It tells that it is up before it asks its provider anything.
+            Kind::Claude => !self.began,
+            Kind::Scripted | Kind::Program => false,
+        }
+    }
+
+    /// What is known to be spent so far, in millionths of a dollar.
+    pub fn spent_micros(&self) -> u64 {
+        let known = self.settled.iter().chain(&self.open).filter_map(|one| one.cost.micros());
+        known.fold(0, u64::saturating_add)
+    }
+
+    /// What the call comes to. `how` is how the process ended, as its keeper says; `None` if the
+    /// keeper is gone. `errors` is the tail of what it wrote to its standard error.
+    pub fn end(&self, how: Option<&How>, errors: &str) -> End {
+        let Some(how) = how else { return End::Lost };
+        match how {
+            How::Exited { code: 0 } => match &self.word {
+                Some(Word::Well) => End::Done,
+                Some(Word::Badly(why)) => ended_badly(why),
+                None => match self.standing_limit() {
+                    Some(limit) => End::Limited(limit),
+                    None if self.kind.says_when_it_ends() => {
+                        self.without_a_word("it ended without saying that it ended", errors)
+                    }
+                    None => End::Done,
+                },
+            },
+            How::Exited { code } => self.broke_off(&format!("exit code {code}"), errors),
+            How::Signalled { signal } => {
+                self.broke_off(&format!("killed by signal {signal}"), errors)
+            }
+            // Who waits for a provider has nothing to say, and takes long.
+            How::TimedOut => self.stopped(Watchdog::Wall),
+            How::Silent => self.stopped(Watchdog::Silence),
+            How::TooMuchOutput => End::Stopped(Watchdog::Output),
+            How::OverBudget => End::OverBudget { what: "it spent more than it may".to_owned() },
+            How::Interrupted => End::Interrupted,
+            How::NotStarted { why } => End::NotStarted { why: why.clone() },
+        }
+    }
+
+    fn stopped(&self, watchdog: Watchdog) -> End {
+        self.standing_limit().map_or(End::Stopped(watchdog), End::Limited)
+    }
+
+    fn broke_off(&self, how: &str, errors: &str) -> End {
+        match &self.word {
+            Some(Word::Badly(why)) => ended_badly(why),
+            Some(Word::Well) => {
+                self.without_a_word(&format!("it said that it was done, and then: {how}"), errors)
+            }
+            None => match self.standing_limit() {
+                Some(limit) => End::Limited(limit),
+                None => self.without_a_word(how, errors),
+            },
+        }
+    }
+
+    fn standing_limit(&self) -> Option<Limit> {
+        self.limit.clone().filter(|limit| limit.class.passes())
+    }
+
+    /// Only the errors are left to tell why.
+    fn without_a_word(&self, how: &str, errors: &str) -> End {
+        let errors = errors.trim();
+        let class = match self.kind {
+            Kind::Claude => claude::class_of_errors(errors),
+            Kind::Scripted | Kind::Program => None,
+        };
+        let mut what = how.to_owned();
+        if !errors.is_empty() {
+            let skip = errors.chars().count().saturating_sub(WORDS_CHARACTERS_MAX);
+            what = format!("{what}\n{}", errors.chars().skip(skip).collect::<String>());
+        }
+        if self.skipped > 0 {
+            what = format!("{what}\n{} lines were too long to be read", self.skipped);
+        }
+        let class = class.unwrap_or(ErrorClass::Unknown);
+        ended_badly(&Limit { class, until_ms: None, delay_ms: None, what })
+    }
+}
+
+/// The model of a use that names none.
+const NO_MODEL: &str = "unknown";
+
+/// The provider of a use that names none.
+fn provider(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Claude => claude::PROVIDER,
+        Kind::Scripted | Kind::Program => kind.name(),
+    }
+}
+
+fn ended_badly(why: &Limit) -> End {
+    let what = why.what.clone();
+    match why.class {
+        ErrorClass::RateLimit
+        | ErrorClass::UsageWindow
+        | ErrorClass::Network
+        | ErrorClass::Server => End::Limited(why.clone()),
+        ErrorClass::Refusal => End::Refused { what },
+        ErrorClass::Overflow => End::Overflowed { what },
+        ErrorClass::OutOfBudget => End::OverBudget { what },
+        ErrorClass::NoSession => End::SessionGone,
+        ErrorClass::Stopped => End::Interrupted,
+        class @ (ErrorClass::Auth
+        | ErrorClass::Tooling
+        | ErrorClass::Permission
+        | ErrorClass::NoModel
+        | ErrorClass::Unknown) => End::Failed { class, what },
+    }
+}
+
+/// Somebody who listens to a stream.
+#[derive(Debug)]
+pub struct Listener {
+    lines: Lines,
+    stream: Stream,
+    heard: Heard,
+    signals: Vec<Signal>,
+}
+
+/// What each program's reader has to remember between two lines.
+#[derive(Debug)]
+enum Stream {
+    Claude(claude::Stream),
+    Program(program::Stream),
+}
+
+impl Listener {
+    /// For a transcript.
+    pub fn new(kind: Kind, earlier: &Earlier) -> Self {
+        Self::of_lines(kind, earlier, LINE_BYTES_MAX)
+    }
+
+    /// For who listens while the agent runs, and must stay small.
+    pub fn live(kind: Kind, earlier: &Earlier) -> Self {
+        Self::of_lines(kind, earlier, LIVE_LINE_BYTES_MAX)
+    }
+
+    fn of_lines(kind: Kind, earlier: &Earlier, max: usize) -> Self {
+        let stream = match kind {
+            Kind::Claude => Stream::Claude(claude::Stream::new(earlier)),
+            Kind::Scripted | Kind::Program => Stream::Program(program::Stream::new(kind, earlier)),
+        };
+        let heard = Heard::nothing(kind);
+        Self { lines: Lines::new(max), stream, heard, signals: Vec::new() }
+    }
+
+    /// Takes in a piece of the stream, and hands over what it tells.
+    pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&Signal)) {
+        let Self { lines, stream, heard, signals } = self;
+        lines.push(bytes, |line| understand(line, stream, heard, signals, &mut each));
+        heard.skipped = lines.skipped();
+    }
+
+    /// The stream is over.
+    pub fn finish(mut self, mut each: impl FnMut(&Signal)) -> Heard {
+        let Self { lines, stream, heard, signals } = &mut self;
+        lines.finish(|line| understand(line, stream, heard, signals, &mut each));
+        heard.skipped = lines.skipped();
+        self.heard
+    }
+
+    /// What was heard so far.
+    pub const fn heard(&self) -> &Heard {
+        &self.heard
+    }
+}
+
+fn understand(
+    line: &[u8],
+    stream: &mut Stream,
+    heard: &mut Heard,
+    signals: &mut Vec<Signal>,
+    each: &mut impl FnMut(&Signal),
+) {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return;
+    }
+    let line = String::from_utf8_lossy(line);
+    match stream {
+        Stream::Claude(stream) => stream.understand(&line, signals),
+        Stream::Program(stream) => stream.understand(&line, signals),
+    }
+    for signal in signals.drain(..) {
+        heard.take(&signal);
+        each(&signal);
+    }
+}
+
+/// Reads a transcript. It stops where the transcript cannot be read any further.
+pub fn hear(kind: Kind, mut transcript: impl BufRead, earlier: &Earlier) -> Heard {
+    let mut listener = Listener::new(kind, earlier);
+    loop {
+        let bytes = match transcript.fill_buf() {
+            Ok([]) => break,
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        listener.push(bytes, |_| {});
+        let read = bytes.len();
+        transcript.consume(read);
+    }
+    listener.finish(|_| {})
+}

@@ -1,0 +1,196 @@
+//! Any program as an agent: the brief on its standard input, exit code 0 when it is done.
+//!
+//! It may tell what it does in lines of JSON, which `PROGRAM.md` describes; it need not. The
+//! scripted agent speaks the same words, and has to say `ended`.
+//!
+//! Not here: whether what it left is a valid result.
+//!
+//! Invariant: a line that is not one of ours is no error.
+//! Invariant: who tells no price has none: it is missing, not zero.
+
+use serde::Deserialize;
+
+use crate::folder::{Stderr, Stdout};
+use crate::heard::Earlier;
+use crate::kind::{Kind, PASSED_TO_ALL, Start, Turn};
+use crate::prices;
+use crate::signal::{Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Word};
+
+/// The most characters of a text in a signal.
+pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;
+/// The most characters of what a tool is used for.
+pub(crate) const ABOUT_CHARACTERS_MAX: usize = 200;
+
+pub(crate) fn start(turn: &Turn<'_>) -> Start {
+    let mut env = Vec::new();
+    if let Some(tmp) = turn.tmp.and_then(|tmp| tmp.to_str()) {
+        env.push(("TMPDIR".to_owned(), tmp.to_owned()));
+    }
+    Start {
+        argv: turn.command.to_vec(),
+        env,
+        pass: PASSED_TO_ALL.to_vec(),
+        stdout: Stdout::Pipe,
+        stderr: Stderr::Together,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    Began {
+        session: Option<String>,
+        model: Option<String>,
+        version: Option<String>,
+    },
+    Said {
+        text: String,
+    },
+    UsedTool {
+        name: String,
+        #[serde(default)]
+        about: String,
+    },
+    Asked {
+        what: String,
+    },
+    Spent(Spent),
+    Limited(Limited),
+    Ended {
+        ok: Option<bool>,
+        what: Option<String>,
+    },
+}
+
+#[derive(Deserialize)]
+struct Spent {
+    provider: Option<String>,
+    model: Option<String>,
+    #[serde(flatten)]
+    tokens: Tokens,
+    cost_micros: Option<u64>,
+    /// Whether these are totals of the session.
+    #[serde(default)]
+    cumulative: bool,
+}
+
+#[derive(Deserialize)]
+struct Limited {
+    kind: Option<LimitedKind>,
+    until_ms: Option<u64>,
+    delay_ms: Option<u64>,
+    what: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LimitedKind {
+    Rate,
+    Usage,
+}
+
+/// What is remembered between two lines.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    kind: Kind,
+    /// The last totals, for each model.
+    totals: Vec<Use>,
+}
+
+impl Stream {
+    pub(crate) fn new(kind: Kind, earlier: &Earlier) -> Self {
+        Self { kind, totals: earlier.uses.clone() }
+    }
+
+    pub(crate) fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
+        let signal = match serde_json::from_str(line) {
+            Ok(line) => self.signal(line),
+            Err(_) => Signal::Unknown,
+        };
+        signals.push(signal);
+    }
+
+    fn signal(&mut self, line: Line) -> Signal {
+        match line {
+            Line::Began { session, model, version } => Signal::Began { session, model, version },
+            Line::Said { text } => Signal::Said { text: cut(&text, TEXT_CHARACTERS_MAX) },
+            Line::UsedTool { name, about } => {
+                Signal::UsedTool { name: one_line(&name), about: one_line(&about) }
+            }
+            Line::Asked { what } => Signal::Asked { what: one_line(&what) },
+            Line::Spent(spent) => Signal::Spent(self.spent(spent)),
+            Line::Limited(limited) => Signal::Limit(limit(limited)),
+            Line::Ended { ok, what } => Signal::Ended(Box::new(Ended {
+                word: word(ok.unwrap_or(true), what),
+                uses: None,
+                answer: None,
+                session: None,
+            })),
+        }
+    }
+
+    fn spent(&mut self, spent: Spent) -> Use {
+        let name = |given: Option<String>| given.map(|given| one_line(&given));
+        let model = name(spent.model);
+        let provider = name(spent.provider).unwrap_or_else(|| self.kind.name().to_owned());
+        let cost = match (spent.cost_micros, &model) {
+            (Some(micros), _) => Price::Reported(micros),
+            (None, Some(model)) => prices::estimate(model, spent.tokens),
+            (None, None) => Price::Missing,
+        };
+        let model = model.unwrap_or_else(|| self.kind.name().to_owned());
+        let new = Use { provider, model, tokens: spent.tokens, cost };
+        if spent.cumulative { self.since_the_last(new) } else { new }
+    }
+
+    /// From a total to what is new in it.
+    fn since_the_last(&mut self, total: Use) -> Use {
+        let Some(last) = self.totals.iter_mut().find(|last| last.is_like(&total)) else {
+            self.totals.push(total.clone());
+            return total;
+        };
+        let new = Use {
+            tokens: total.tokens.minus(last.tokens),
+            cost: total.cost.minus(last.cost),
+            ..total.clone()
+        };
+        *last = total;
+        new
+    }
+}
+
+fn limit(limited: Limited) -> Limit {
+    let kind = limited.kind.unwrap_or(LimitedKind::Rate);
+    let class = match kind {
+        LimitedKind::Rate => ErrorClass::RateLimit,
+        LimitedKind::Usage => ErrorClass::UsageWindow,
+    };
+    let what = limited.what.map(|what| one_line(&what));
+    let what = what.unwrap_or_else(|| match kind {
+        LimitedKind::Usage => "the usage limit is reached".to_owned(),
+        LimitedKind::Rate => "the provider limits requests".to_owned(),
+    });
+    Limit { class, until_ms: limited.until_ms, delay_ms: limited.delay_ms, what }
+}
+
+fn word(ok: bool, what: Option<String>) -> Word {
+    if ok {
+        return Word::Well;
+    }
+    let what = what.map_or_else(|| "it says that it failed".to_owned(), |what| cut(&what, 2_000));
+    Word::Badly(Limit { class: ErrorClass::Unknown, until_ms: None, delay_ms: None, what })
+}
+
+/// The beginning of a text.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// The beginning of the first line that says something.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    cut(line.trim(), ABOUT_CHARACTERS_MAX)
+}
