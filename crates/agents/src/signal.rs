@@ -140,7 +140,7 @@ impl Price {
 }
 
 /// Puts a use to the others: one entry for each model.
-pub(crate) fn add(uses: &mut Vec<Use>, new: &Use) {
+pub fn add(uses: &mut Vec<Use>, new: &Use) {
     match uses.iter_mut().find(|there| there.is_like(new)) {
         Some(there) => {
             there.tokens = there.tokens.plus(new.tokens);

@@ -23,6 +23,11 @@ pub(crate) const CHANGE: &str = "change.diff";
 /// The most changed files that a brief names.
 const FILES_MAX: usize = 100;
 
+/// What an agent hears first when it goes on.
+const GO_ON: &str = "You began this work in this session and were stopped in the middle of it, which was nobody's \
+    fault. Files are as you left them. See what is there already, then go on from it. The brief follows again: the \
+    name of the attempt and the folders are new, everything else is as it was.";
+
 /// What a brief says about the code.
 pub(crate) struct CodeBrief<'a> {
     /// Whether the agent may change it.
@@ -37,6 +42,24 @@ pub(crate) struct CodeBrief<'a> {
     pub change: Option<Vec<String>>,
 }
 
+/// Whether an agent hears of its work for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hearing {
+    /// It does.
+    First,
+    /// It was stopped in the middle, and goes on in the same session.
+    Again,
+}
+
+/// How an agent hands over its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// As a file in the outbox.
+    File,
+    /// As its last answer, in the form that its program asks it for.
+    Answer,
+}
+
 /// The brief of a call.
 pub(crate) fn brief(
     run: &Run,
@@ -44,10 +67,15 @@ pub(crate) fn brief(
     role: &Role,
     inbox: &[Reading],
     code: &CodeBrief<'_>,
+    hearing: Hearing,
+    leaves: Leaves,
 ) -> String {
     let unit = run.unit(call.unit());
-    let stage = run.stage(call.unit());
-    let mut text = format!("{}\n", role.prompt);
+    let mut text = match hearing {
+        Hearing::First => String::new(),
+        Hearing::Again => format!("{GO_ON}\n\n"),
+    };
+    let _ = writeln!(text, "{}", role.prompt);
     let start = &run.law().start;
     section(&mut text, "The request", &start.request);
     if let Some(item) = run.item(&call.unit().scope) {
@@ -82,6 +110,29 @@ pub(crate) fn brief(
         let words: Vec<String> = unit.words.iter().map(|words| quoted(words)).collect();
         section(&mut text, "What the user said to you", &words.join("\n\n"));
     }
+    if let Some(fault) = &unit.fault {
+        let title = "Why the attempt before this one did not count";
+        section(&mut text, title, &quoted(&fault.what));
+    }
+    section(&mut text, "What you must leave", &must_leave(run, call, role, leaves));
+    text
+}
+
+/// What an agent is told whose work is done and whose result cannot be used.
+pub(crate) fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, leaves: Leaves) -> String {
+    let mut text = format!(
+        "Your work on `{call}` has ended, but what you left cannot be used:\n\n{}\n\n\
+         Mend exactly that, and nothing else: the work itself is not to be done again. \
+         This is the only chance; what is still wrong afterwards counts as no result.\n",
+        quoted(flaw)
+    );
+    section(&mut text, "What you must leave", &must_leave(run, call, role, leaves));
+    text
+}
+
+/// Artifacts and the result, in words.
+fn must_leave(run: &Run, call: &CallId, role: &Role, leaves: Leaves) -> String {
+    let stage = run.stage(call.unit());
     let writes = match call {
         CallId::Attempt(_) => &stage.writes,
         CallId::Judgement(judgement) => {
@@ -89,13 +140,25 @@ pub(crate) fn brief(
             gate.map_or(&stage.writes, |gate| &gate.writes)
         }
     };
-    let mut leave = String::from("In the folder `$FORGE_OUTBOX`:\n");
+    let mut leave = String::new();
+    if leaves == Leaves::File || !writes.is_empty() {
+        leave.push_str("In the folder `$FORGE_OUTBOX`:\n");
+    }
     for name in writes {
         let _ = write!(leave, "\n- `{}`", artifact_name(name, &call.unit().scope));
     }
+    match leaves {
+        Leaves::File => leave.push_str(
+            "\n- `result.json`, at most 1 MiB, written last; a key that is not named here is refused.",
+        ),
+        Leaves::Answer => leave.push_str(
+            "\n\nThen your answer, once, as the structured output that you are asked for, with these keys and \
+             no others. (If there is no such tool, write the same as `result.json` into `$FORGE_OUTBOX`.)",
+        ),
+    }
     let _ = write!(
         leave,
-        "\n- `result.json`, at most 1 MiB, written last; a key that is not named here is refused.\n\n\
+        "\n\n\
          ```text\n\
          forge    1\n\
          attempt  \"{call}\"\n\
@@ -108,8 +171,7 @@ pub(crate) fn brief(
         let _ = writeln!(leave, "{key:<8} {form}");
     }
     leave.push_str("```");
-    section(&mut text, "What you must leave", &leave);
-    text
+    leave
 }
 
 /// The other keys that a result must have, and their form.

@@ -15,7 +15,14 @@ use std::{
 };
 
 use forge_agents::{AttemptFolder, Keeper, Standing, give_up, look, start_keeper, sweep};
-use forge_core::{Effect, Report, Run, event::Call, id::CallId, run::Phase, wanted, wanted::stop};
+use forge_core::{
+    Effect, Report, Run,
+    event::{Call, Outcome},
+    id::CallId,
+    run::Phase,
+    wanted,
+    wanted::stop,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -23,9 +30,10 @@ use rustix::{
 
 use crate::{
     Trouble,
-    intake::{Without, look_for_artifact, report, report_without},
+    intake::{Without, look_for_artifact, report, report_without, without_result},
     prepare::{Doing, Shop, doing},
     steps::{Duty, Halt, Plan, Step},
+    turns::heard_so_far,
     work,
 };
 
@@ -132,7 +140,7 @@ impl Calls {
             Err(Halt::Void) => reports.push(report_without(run, call, Without::NeverBegan)),
             Err(Halt::Dead(folder)) => {
                 sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
-                reports.push(report_without(run, call, Without::Lost));
+                reports.push(lost(&plan));
             }
             Err(Halt::Alive(folder, duty, keeper)) => {
                 let starts = before.map_or(0, |before| before.starts_of(&folder));
@@ -228,19 +236,41 @@ fn start(
     Ok(Followed { folder, duty: step.duty, hand, starts, stopped: None })
 }
 
-/// What a call comes to that does not go on. What it did before that still has its price.
+/// What a call comes to whose keeper died.
+fn lost(plan: &Plan<'_>) -> Report {
+    let Plan { run, call, .. } = *plan;
+    match doing(run, call) {
+        Doing::Agent { .. } => without_result(call, Outcome::Lost, heard_so_far(plan)),
+        Doing::Command { .. }
+        | Doing::Artifact { .. }
+        | Doing::Verify
+        | Doing::Land
+        | Doing::BuiltIn { .. } => report_without(run, call, Without::Lost),
+    }
+}
+
+/// What a call comes to that does not go on. What it did before that still has its price, and an agent
+/// its session.
 fn given_up(plan: &Plan<'_>, without: Without) -> Result<Report, Trouble> {
     let Plan { shop, run, call, .. } = *plan;
     let folder = plan.folder();
-    let is_called = matches!(doing(run, call), Doing::Agent { .. } | Doing::Command { .. });
-    match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
-        Standing::Ended(ending) if is_called => report(shop, run, call, &folder, &ending),
-        Standing::Ended(_)
-        | Standing::Alive(_)
-        | Standing::Dead
-        | Standing::Void
-        | Standing::Unclaimed => Ok(report_without(run, call, without)),
-    }
+    let standing = look(&folder).map_err(|error| Trouble::file(&folder.path, &error))?;
+    Ok(match (standing, doing(run, call)) {
+        (Standing::Ended(_), Doing::Agent { .. }) => {
+            without_result(call, without.outcome(), heard_so_far(plan))
+        }
+        (Standing::Ended(ending), Doing::Command { .. }) => {
+            report(shop, run, call, &folder, &ending)?
+        }
+        (
+            Standing::Ended(_)
+            | Standing::Alive(_)
+            | Standing::Dead
+            | Standing::Void
+            | Standing::Unclaimed,
+            _,
+        ) => report_without(run, call, without),
+    })
 }
 
 /// Whether a folder now says that nobody will ever work in it.

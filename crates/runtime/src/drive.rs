@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use forge_agents::known_secrets;
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, decide,
     event::{self, Event},
@@ -71,6 +72,8 @@ pub struct Driver {
     checkouts: PathBuf,
     /// What a person should know, and what is not a fact yet.
     notices: Vec<(UnitId, String)>,
+    /// Values that are known to be secret.
+    secrets: Vec<Vec<u8>>,
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -199,6 +202,7 @@ impl Driver {
         let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
         let ours = Ours::found(home, id, &run);
         Ok(Self {
+            secrets: known_secrets(std::env::vars_os(), &[]),
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
             blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
@@ -325,6 +329,7 @@ impl Driver {
                 checkouts: self.checkouts.clone(),
                 store: &self.store,
                 ours: &self.ours,
+                secrets: &self.secrets,
             };
             let reports = self.calls.reconcile(&shop, &self.run)?;
             if !reports.is_empty() {

@@ -236,7 +236,7 @@ fn try_one(
         output_bytes: frozen.verify.output_bytes,
     };
     let argv = shell(command.to_owned());
-    let spec = spec(format!("init: {command}"), argv, tree.to_owned(), None, limits);
+    let spec = spec(format!("init: {command}"), argv, tree.to_owned(), limits);
     let trouble = |error: std::io::Error| Trouble::file(folder, &error);
     let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
     let program = std::env::current_exe().map_err(trouble)?;

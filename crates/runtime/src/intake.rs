@@ -5,14 +5,13 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{BufReader, Read as _, Seek as _, SeekFrom},
+    io::{Read as _, Seek as _, SeekFrom},
     path::Path,
 };
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Ending, How, Key, Redactor, collect, known_secrets, read_result,
+    AgentResult, AttemptFolder, Ending, How, Key, ResultFlaw, collect, read_result,
     result as contract,
-    scripted::{Heard, signals},
 };
 use forge_core::{
     Report, Run,
@@ -20,14 +19,18 @@ use forge_core::{
     failure::FaultClass,
     id::{AttemptId, CallId, JudgementId},
     item::{Item, resolved},
-    money::{Cost, Money, Spent, Tokens},
+    money::Spent,
     reading::artifact_name,
     verdict::{self, Finding, Proof, Severity, Verdict},
 };
 
+use serde_json::Value;
+
 use crate::{
     Trouble,
     prepare::{Doing, Shop, doing},
+    steps::Plan,
+    turns::Left,
 };
 
 /// The most bytes of one artifact.
@@ -61,41 +64,6 @@ pub(crate) fn report(
 ) -> Result<Report, Trouble> {
     let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
     match (doing(run, call), call) {
-        (Doing::Agent { role }, _) => {
-            let heard = hear(folder);
-            let mut receipt = Receipt { took_ms, ..Receipt::of(spent(&heard)) };
-            let must = must(shop, run, call, &role)?;
-            let left = match agent_end(folder, ending, &heard) {
-                Ok(()) => clean_result(folder, call, &must)
-                    .map_err(|what| Outcome::Fault { class: FaultClass::NoResult, what }),
-                Err(outcome) => Err(outcome),
-            };
-            let left = match left {
-                Err(outcome) => Err(outcome),
-                Ok(mut result) => {
-                    result.lists = led(shop, run, result.lists)?;
-                    receipt.summary.clone_from(&result.summary);
-                    receipt.shown = result.shown.clone().map(shown);
-                    match (take_artifacts(shop, run, call, folder)?, result.status) {
-                        (Ok(artifacts), _) => {
-                            receipt.artifacts = artifacts;
-                            Ok(result)
-                        }
-                        // Whoever is not done owes nothing yet.
-                        (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
-                            Ok(result)
-                        }
-                        (Err(what), contract::Status::Done) => {
-                            Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
-                        }
-                    }
-                }
-            };
-            Ok(match call {
-                CallId::Attempt(attempt) => worked(attempt, left, receipt),
-                CallId::Judgement(judgement) => reviewed(judgement, left, receipt),
-            })
-        }
         (Doing::Command { .. }, CallId::Attempt(attempt)) => {
             let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
             let mut lists = Vec::new();
@@ -105,14 +73,18 @@ pub(crate) fn report(
                         receipt.artifacts = artifacts;
                         // A command that reports a list does so as an agent would.
                         let has_list = run.stage(&attempt.unit).list.is_some();
-                        let result = has_list.then(|| clean_result(folder, call, &[Key::Lists]));
+                        let result =
+                            has_list.then(|| clean_result(shop, folder, call, &[Key::Lists]));
                         match result.transpose() {
                             Ok(result) => {
                                 let reported = result.map(|result| result.lists);
                                 lists = listed(led(shop, run, reported.unwrap_or_default())?);
                                 Outcome::Done
                             }
-                            Err(what) => Outcome::Fault { class: FaultClass::NoResult, what },
+                            Err(flaw) => {
+                                let what = flaw.to_string();
+                                Outcome::Fault { class: FaultClass::NoResult, what }
+                            }
                         }
                     }
                     Err(what) => Outcome::Fault { class: FaultClass::NoArtifact, what },
@@ -137,10 +109,78 @@ pub(crate) fn report(
             };
             Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
         }
-        (Doing::Artifact { .. } | Doing::Verify | Doing::Land | Doing::BuiltIn { .. }, _) => {
-            unreachable!("our own gates have plans of their own")
+        (
+            Doing::Agent { .. }
+            | Doing::Artifact { .. }
+            | Doing::Verify
+            | Doing::Land
+            | Doing::BuiltIn { .. },
+            _,
+        ) => unreachable!("agents have turns, and our own gates have plans of their own"),
+    }
+}
+
+/// What the call of an agent comes to.
+pub(crate) fn turned(call: &CallId, left: Result<Left, Outcome>, mut receipt: Receipt) -> Report {
+    let left = left.map(|Left { result, artifacts }| {
+        receipt.summary.clone_from(&result.summary);
+        receipt.shown = result.shown.clone().map(shown);
+        receipt.artifacts = artifacts;
+        result
+    });
+    match call {
+        CallId::Attempt(attempt) => worked(attempt, left, receipt),
+        CallId::Judgement(judgement) => reviewed(judgement, left, receipt),
+    }
+}
+
+/// What an agent left that can be used: the result that its program vouches for, or the file in its
+/// outbox, or what it answered in a turn before; and the artifacts.
+pub(crate) fn left(
+    plan: &Plan<'_>,
+    answers: [Option<&Value>; 2],
+    must: &[Key],
+) -> Result<Result<Left, Outcome>, Trouble> {
+    let Plan { shop, run, call, .. } = *plan;
+    let folder = plan.folder();
+    let [last, before] = answers;
+    let answered = |answer: Option<&Value>| {
+        let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
+        let result = AgentResult::parse(&bytes, &call.to_string(), must);
+        Some(result.map_err(|flaw| flaw.to_string()))
+    };
+    let from_file = || match clean_result(shop, &folder, call, must) {
+        Err(ResultFlaw::Missing) => None,
+        other => Some(other.map_err(|flaw| flaw.to_string())),
+    };
+    let mut flaw = None;
+    let mut result = None;
+    let from_file: &dyn Fn() -> Option<Result<AgentResult, String>> = &from_file;
+    for candidate in [&|| answered(last), from_file, &|| answered(before)] {
+        match candidate() {
+            None => {}
+            Some(Ok(valid)) => {
+                result = Some(valid);
+                break;
+            }
+            Some(Err(what)) => flaw = flaw.or(Some(what)),
         }
     }
+    let Some(mut result) = result else {
+        let what = flaw.unwrap_or_else(|| "it left no result".to_owned());
+        return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
+    };
+    result.lists = led(shop, run, result.lists)?;
+    Ok(match (take_artifacts(shop, run, call, &folder)?, result.status) {
+        (Ok(artifacts), _) => Ok(Left { result, artifacts }),
+        // Whoever is not done owes nothing yet.
+        (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
+            Ok(Left { result, artifacts: BTreeMap::new() })
+        }
+        (Err(what), contract::Status::Done) => {
+            Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
+        }
+    })
 }
 
 /// What a call without an ending comes to.
@@ -150,12 +190,18 @@ pub(crate) fn report_without(run: &Run, call: &CallId, without: Without) -> Repo
         Without::Lost if is_agent => Spent::UNKNOWN,
         Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
     };
-    let outcome = match without {
-        Without::Lost => Outcome::Lost,
-        Without::NeverBegan => Outcome::Interrupted,
-        Without::NotStarted { why } => Outcome::Fault { class: FaultClass::NotStarted, what: why },
-    };
-    without_result(call, outcome, Receipt::of(spent))
+    without_result(call, without.outcome(), Receipt::of(spent))
+}
+
+impl Without {
+    /// What it means for the run.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Lost => Outcome::Lost,
+            Self::NeverBegan => Outcome::Interrupted,
+            Self::NotStarted { why } => Outcome::Fault { class: FaultClass::NotStarted, what: why },
+        }
+    }
 }
 
 /// A call that left no result ended like this: an attempt at the work, or a gate's look at it.
@@ -221,7 +267,7 @@ fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
         return Some("it is empty".to_owned());
     }
     match Path::new(name).extension().and_then(|extension| extension.to_str()) {
-        Some("json") => serde_json::from_str::<serde_json::Value>(text)
+        Some("json") => serde_json::from_str::<Value>(text)
             .err()
             .map(|error| format!("it is not JSON: {error}")),
         Some("toml") => toml::from_str::<toml::Table>(text)
@@ -232,7 +278,12 @@ fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
 }
 
 /// Keys that the result of a call must have: what its role says, and what its row needs.
-fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
+pub(crate) fn must(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    role: &str,
+) -> Result<Vec<Key>, Trouble> {
     let mut must = shop.role(run, role)?.must;
     match call {
         CallId::Attempt(attempt) => {
@@ -243,37 +294,6 @@ fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key
         CallId::Judgement(_) => must.push(Key::Verdict),
     }
     Ok(must)
-}
-
-/// Whether an agent ended in a way that lets its result count.
-fn agent_end(folder: &AttemptFolder, ending: &Ending, heard: &Heard) -> Result<(), Outcome> {
-    let fault = |class, what| Err(Outcome::Fault { class, what });
-    let limited = |otherwise| match heard.limited_until_ms {
-        Some(until) => Err(Outcome::Limited { until, what: "the agent's limit".to_owned() }),
-        None => otherwise,
-    };
-    match &ending.how {
-        How::Exited { code: 0 } => limited(if heard.ended {
-            Ok(())
-        } else {
-            fault(FaultClass::Crashed, "it ended without saying that it ended".to_owned())
-        }),
-        How::Exited { code } => {
-            let what = ended(folder, &format!("exit code {code}"));
-            limited(fault(FaultClass::Crashed, what))
-        }
-        How::Signalled { signal } => {
-            let what = ended(folder, &format!("killed by signal {signal}"));
-            limited(fault(FaultClass::Crashed, what))
-        }
-        How::TimedOut => fault(FaultClass::TimedOut, "it took longer than it may".to_owned()),
-        How::Silent => fault(FaultClass::TimedOut, "it said nothing for too long".to_owned()),
-        How::TooMuchOutput => {
-            fault(FaultClass::TooMuchOutput, "it printed more than it may".to_owned())
-        }
-        How::Interrupted => Err(Outcome::Interrupted),
-        How::NotStarted { why } => fault(FaultClass::NotStarted, why.clone()),
-    }
 }
 
 /// How a command ended.
@@ -316,7 +336,8 @@ pub(crate) fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd
             class: FaultClass::TooMuchOutput,
             what: "it printed more than it may".to_owned(),
         },
-        How::Interrupted => CommandEnd::Interrupted,
+        // Commands cost nothing, so nobody stops them for it.
+        How::OverBudget | How::Interrupted => CommandEnd::Interrupted,
         How::NotStarted { why } => {
             CommandEnd::Fault { class: FaultClass::NotStarted, what: why.clone() }
         }
@@ -415,7 +436,7 @@ fn take_artifacts(
             Err(flaw) => return Ok(Err(flaw.to_string())),
         };
         // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
-        let blob = shop.blobs.put(&redacted(&bytes));
+        let blob = shop.blobs.put(&shop.redacted(&bytes));
         let blob = blob.map_err(|error| Trouble::file(&shop.home.dir.join("blobs"), &error))?;
         artifacts.insert(name, Blob(blob.as_str().to_owned()));
     }
@@ -424,45 +445,16 @@ fn take_artifacts(
 
 /// Reads the result as it will be kept: without secrets, whoever put them there.
 fn clean_result(
+    shop: &Shop<'_>,
     folder: &AttemptFolder,
     call: &CallId,
     must: &[Key],
-) -> Result<AgentResult, String> {
+) -> Result<AgentResult, ResultFlaw> {
     let (outbox, call) = (folder.outbox(), &call.to_string());
-    read_result(&outbox, call, must).map_err(|flaw| flaw.to_string())?;
+    read_result(&outbox, call, must)?;
     let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
-        .map_err(|flaw| flaw.to_string())?;
-    AgentResult::parse(&redacted(&bytes), call, must).map_err(|flaw| flaw.to_string())
-}
-
-pub(crate) fn redacted(bytes: &[u8]) -> Vec<u8> {
-    let mut redactor = Redactor::new(known_secrets(std::env::vars_os(), &[]));
-    let mut clean = Vec::with_capacity(bytes.len());
-    redactor.push(bytes, &mut clean);
-    redactor.finish(&mut clean);
-    clean
-}
-
-fn hear(folder: &AttemptFolder) -> Heard {
-    match File::open(folder.transcript()) {
-        Ok(file) => signals(BufReader::new(file)),
-        Err(_) => Heard::default(),
-    }
-}
-
-fn spent(heard: &Heard) -> Spent {
-    match heard.spent {
-        None => Spent::UNKNOWN,
-        Some(spent) => Spent {
-            cost: spent.cost_micros.map_or(Cost::Unknown, |micros| Cost::Known(Money(micros))),
-            tokens: Tokens {
-                input: spent.input,
-                output: spent.output,
-                cache_read: spent.cache_read,
-                cache_write: spent.cache_write,
-            },
-        },
-    }
+        .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
+    AgentResult::parse(&shop.redacted(&bytes), call, must)
 }
 
 /// The last lines of a transcript, and how it ended. A last line for people is told together
@@ -479,7 +471,12 @@ fn ended(folder: &AttemptFolder, how: &str) -> String {
 
 /// The last bytes of a transcript.
 pub(crate) fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String> {
-    let mut file = File::open(folder.transcript())?;
+    tail_of(&folder.transcript(), most)
+}
+
+/// The last bytes of a file.
+pub(crate) fn tail_of(path: &Path, most: u64) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
@@ -488,7 +485,7 @@ pub(crate) fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String>
 }
 
 /// The last lines of a transcript.
-fn last_words(folder: &AttemptFolder) -> String {
+pub(crate) fn last_words(folder: &AttemptFolder) -> String {
     let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")

@@ -39,6 +39,7 @@ mod near;
 mod ours;
 mod place;
 mod prepare;
+mod programs;
 pub mod project;
 pub mod projection;
 mod refs;
@@ -49,6 +50,7 @@ mod steps;
 mod text;
 mod trouble;
 pub mod trust;
+mod turns;
 mod work;
 
 pub use trouble::{Kind, Trouble};

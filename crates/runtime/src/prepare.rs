@@ -7,29 +7,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AttemptFolder, Limits, SCRIPTED, Spec, Stderr, Stdout};
+use forge_agents::{
+    AttemptFolder, Earlier, Kind, Limits, Listen, REPAIR_TURN, RESUME_TURN, Redactor, SCRIPTED,
+    Session, Spec, Stderr, Stdout, TURN_VARIABLE, session_id, start,
+};
 use forge_core::{
     Run,
     event::Blob,
     flow::{BuiltIn, Check, Work},
     id::CallId,
-    reading::{self, Source},
+    reading::{self, Reading, Source},
 };
 use forge_workspace::Repository;
+use serde_json::Value;
 
 use crate::{
     Trouble,
     blobs::{BlobId, Blobs},
-    brief::{CHANGE, CodeBrief, brief},
+    brief::{CHANGE, CodeBrief, Hearing, Leaves, brief, repair},
     catalog::Role,
     files::replace,
     gates::span,
     home::Home,
-    intake::redacted,
+    intake::must,
     journal::Store,
     ours::Ours,
-    settings::{Agent, Frozen},
+    place::Hand,
+    settings::{Frozen, FrozenAgent},
     steps::{Step, What, bench_argv, write_order},
+    turns::Turn,
 };
 
 /// The most bytes of a diff that a reviewer is given.
@@ -39,9 +45,14 @@ const DIFF_BYTES_MAX: usize = 1024 * 1024;
 /// the ending before anything else; where there is none, it would wait for it and say nothing.
 const ROOM_BYTES_MIN: u64 = 64 * 1024;
 
-/// What an agent needs of the user's environment. Nothing else of it is passed on.
-const AGENT_VARIABLES: &[&str] =
-    &["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
+/// What an agent is told, in the folder of each of its turns.
+pub(crate) const BRIEF: &str = "brief.md";
+
+/// In whose memory a turn goes on.
+enum Kept {
+    New(String),
+    Resume(String),
+}
 
 /// How a call is carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +140,8 @@ pub(crate) struct Shop<'a> {
     pub store: &'a Store,
     /// Which folders of calls and steps are ours.
     pub ours: &'a Ours,
+    /// Values that are known to be secret.
+    pub secrets: &'a [Vec<u8>],
 }
 
 impl Shop<'_> {
@@ -142,32 +155,34 @@ impl Shop<'_> {
         let path = &step.folder;
         let own = self.own_program()?;
         has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
-        let (argv, dir, limits, stdin, env) = match (&step.what, doing(run, call)) {
-            (What::Main { dir, .. }, Doing::Agent { role }) => {
-                let mut env = self.agent_environment()?;
-                env.push(("FORGE_ROLE".into(), role.into()));
-                let brief = Some(path.join("brief.md"));
-                (self.agent_program()?, dir.clone(), self.limits(), brief, env)
+        let (spec, env) = match (&step.what, doing(run, call)) {
+            (What::Turn { turn, dir, .. }, Doing::Agent { role }) => {
+                self.turn_spec(run, call, path, turn, dir, &role)?
             }
-            (What::Main { dir, .. }, Doing::Command { run }) => {
-                (shell(run), dir.clone(), self.limits(), None, command_environment())
-            }
-            (What::Main { .. }, doing) => unreachable!("{doing:?} has no main step"),
-            (What::Shell { line, dir, limits }, _) => {
-                (shell(line.clone()), dir.clone(), *limits, None, command_environment())
-            }
+            (What::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
+            (What::Command { dir }, Doing::Command { run }) => (
+                spec(call.to_string(), shell(run), dir.clone(), self.limits()),
+                command_environment(),
+            ),
+            (What::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
+            (What::Shell { line, dir, limits }, _) => (
+                spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
+                command_environment(),
+            ),
             (What::Bench(_), _) => {
                 let argv = bench_argv(&own, &AttemptFolder::at(path.clone()));
                 let limits = Limits { silence_ms: 0, ..self.limits() };
-                (argv, path.clone(), limits, None, command_environment())
+                (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }
         };
-        let spec = spec(call.to_string(), argv, dir, stdin.clone(), limits);
         let folder =
             AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
         match &step.what {
-            What::Main { conflicts, .. } => {
-                self.fill_inbox(run, call, &folder, stdin.as_deref(), conflicts)?;
+            What::Turn { turn, conflicts, .. } => {
+                self.tell(run, call, &folder, turn, conflicts)?;
+            }
+            What::Command { .. } => {
+                self.fill_inbox(run, call, &folder)?;
             }
             What::Bench(order) => {
                 write_order(&folder, order).map_err(|error| Trouble::file(path, &error))?;
@@ -175,6 +190,88 @@ impl Shop<'_> {
             What::Shell { .. } => {}
         }
         Ok((folder, env))
+    }
+
+    /// Who plays a role.
+    pub(crate) fn player(&self, role: &str) -> FrozenAgent {
+        self.frozen.who_plays(role).expect("a flow with roles is let in only with agents")
+    }
+
+    /// How a turn of an agent is run, and with which environment.
+    fn turn_spec(
+        &self,
+        run: &Run,
+        call: &CallId,
+        path: &Path,
+        turn: &Turn,
+        dir: &Path,
+        role: &str,
+    ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
+        let agent = self.player(role);
+        let kind = agent.kind();
+        let folder = self.call_folder(run, call);
+        let under_way = &run.calls()[call];
+        let ordinal = under_way.ordinal.to_string();
+        let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
+        let interrupted = run.session(call).filter(|_| agent.can_resume());
+        let (session, word, spent) = match turn {
+            Turn::First => match interrupted {
+                Some(session) => (Kept::Resume(session.to_owned()), Some(RESUME_TURN), 0),
+                None => (Kept::New(new(&[])), None, 0),
+            },
+            Turn::Anew => (Kept::New(new(&["anew"])), None, 0),
+            Turn::Repair { session, spent_micros, .. } => {
+                (Kept::Resume(session.clone()), Some(REPAIR_TURN), *spent_micros)
+            }
+        };
+        let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
+        let schema: Option<Value> = None;
+        let start = start(
+            kind,
+            &forge_agents::Turn {
+                command: &agent.command,
+                model: agent.model.as_deref(),
+                session: match &session {
+                    Kept::New(session) => Session::New(session),
+                    Kept::Resume(session) => Session::Resume(session),
+                },
+                hand: match self.hand(run, call)? {
+                    Hand::Writes => forge_agents::Hand::Writes,
+                    Hand::Reads => forge_agents::Hand::Reads,
+                },
+                inbox: &folder.inbox(),
+                outbox: &folder.outbox(),
+                tmp: None,
+                schema: schema.as_ref(),
+                cap_micros,
+            },
+        );
+        let mut env = self.agent_environment(&start, &agent)?;
+        env.push(("FORGE_ROLE".into(), role.into()));
+        env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
+        let argv = match kind {
+            Kind::Scripted => self.scripted(&agent)?,
+            Kind::Claude | Kind::Program => start.argv,
+        };
+        let spec = Spec {
+            stdin: Some(path.join(BRIEF)),
+            stdout: start.stdout,
+            stderr: start.stderr,
+            secrets: agent.pass.clone(),
+            listen: Some(Listen {
+                kind,
+                cap_micros: cap_micros.unwrap_or_default(),
+                earlier: Earlier::default(),
+            }),
+            boxes: (folder.path != path).then(|| folder.path.clone()),
+            ..spec(call.to_string(), argv, dir.to_owned(), self.limits())
+        };
+        Ok((spec, env))
+    }
+
+    /// The folder of a call itself, with its inbox and its outbox.
+    fn call_folder(&self, run: &Run, call: &CallId) -> AttemptFolder {
+        AttemptFolder::at(self.home.attempt(self.id, run.calls()[call].ordinal))
     }
 
     /// How much one call may take.
@@ -196,11 +293,19 @@ impl Shop<'_> {
     }
 
     /// Only what an agent needs. What it sets in git for good stays in a file of its own.
-    fn agent_environment(&self) -> Result<Vec<(OsString, OsString)>, Trouble> {
-        let known = |name: &OsString| AGENT_VARIABLES.iter().any(|known| name == known);
+    fn agent_environment(
+        &self,
+        start: &forge_agents::Start,
+        agent: &FrozenAgent,
+    ) -> Result<Vec<(OsString, OsString)>, Trouble> {
+        let passes = |name: &OsString| {
+            let name = name.to_string_lossy();
+            start.passes(&name) || agent.pass.iter().any(|passed| *passed == name)
+        };
         let mut env: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| known(name)).collect();
+            std::env::vars_os().filter(|(name, _)| passes(name)).collect();
         env.push(("TERM".into(), "dumb".into()));
+        env.extend(start.env.iter().map(|(name, value)| (name.into(), value.into())));
         if self.checkouts.is_dir() {
             let path = self.checkouts.join("gitconfig");
             let text = agent_git_config(&self.home.repository);
@@ -211,14 +316,13 @@ impl Shop<'_> {
         Ok(env)
     }
 
+    /// Puts into the inbox what a call may read, and says what that is.
     fn fill_inbox(
         &self,
         run: &Run,
         call: &CallId,
         folder: &AttemptFolder,
-        stdin: Option<&Path>,
-        conflicts: &[String],
-    ) -> Result<(), Trouble> {
+    ) -> Result<Vec<Reading>, Trouble> {
         let gate = match call {
             CallId::Attempt(_) => None,
             CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
@@ -232,26 +336,54 @@ impl Shop<'_> {
             };
             replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
         }
-        let change = match call {
-            CallId::Attempt(_) => None,
-            CallId::Judgement(_) => self.change(run, call, folder)?,
+        Ok(readings)
+    }
+
+    /// Writes down what an agent is told in a turn, and gives it what it may read.
+    fn tell(
+        &self,
+        run: &Run,
+        call: &CallId,
+        folder: &AttemptFolder,
+        turn: &Turn,
+        conflicts: &[String],
+    ) -> Result<(), Trouble> {
+        let Doing::Agent { role } = doing(run, call) else {
+            unreachable!("only agents have turns")
         };
-        if let (Some(path), Doing::Agent { role }) = (stdin, doing(run, call)) {
-            let instructions = match &run.law().start.instructions {
-                Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
-                None => None,
-            };
-            let code = CodeBrief {
-                instructions: instructions.as_deref(),
-                hand: self.hand(run, call)?,
-                has_checkout: run.law().start.base.is_some(),
-                conflicts,
-                change,
-            };
-            let text = brief(run, call, &self.role(run, &role)?, &readings, &code);
-            replace(path, text.as_bytes()).map_err(|error| Trouble::file(path, &error))?;
-        }
-        Ok(())
+        let agent = self.player(&role);
+        let leaves = if agent.kind().has_native_schema() { Leaves::Answer } else { Leaves::File };
+        let role = self.role(run, &role)?;
+        let text = match turn {
+            Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, leaves),
+            Turn::First | Turn::Anew => {
+                let own = self.call_folder(run, call);
+                let readings = self.fill_inbox(run, call, &own)?;
+                let change = match call {
+                    CallId::Attempt(_) => None,
+                    CallId::Judgement(_) => self.change(run, call, &own)?,
+                };
+                let instructions = match &run.law().start.instructions {
+                    Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
+                    None => None,
+                };
+                let code = CodeBrief {
+                    instructions: instructions.as_deref(),
+                    hand: self.hand(run, call)?,
+                    has_checkout: run.law().start.base.is_some(),
+                    conflicts,
+                    change,
+                };
+                let goes_on = *turn == Turn::First && agent.can_resume();
+                let hearing = match run.session(call).filter(|_| goes_on) {
+                    Some(_) => Hearing::Again,
+                    None => Hearing::First,
+                };
+                brief(run, call, &role, &readings, &code, hearing, leaves)
+            }
+        };
+        let path = folder.path.join(BRIEF);
+        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))
     }
 
     /// The change under review, beside what the reviewer may read.
@@ -272,26 +404,25 @@ impl Shop<'_> {
         }
         let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
         let path = folder.inbox().join(CHANGE);
-        replace(&path, &redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
+        replace(&path, &self.redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
         Ok(Some(changes.into_iter().map(|change| change.path).collect()))
     }
 
-    fn agent_program(&self) -> Result<Vec<String>, Trouble> {
-        match &self.frozen.agent {
-            Agent::Scripted { scenario } => {
-                let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
-                let log = self.home.attempts(self.id).join("scripted.log");
-                Ok(vec![
-                    text(self.program.to_owned())?,
-                    SCRIPTED.to_owned(),
-                    text(self.blobs.path(&id))?,
-                    text(log)?,
-                ])
-            }
-            Agent::Named { .. } | Agent::Nobody => {
-                unreachable!("a flow with agents is let in only with an agent")
-            }
-        }
+    /// The command line of the scripted agent.
+    fn scripted(&self, agent: &FrozenAgent) -> Result<Vec<String>, Trouble> {
+        let scenario = agent.scenario.as_ref().expect("the scripted agent plays from a scenario");
+        let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
+        let log = self.home.attempts(self.id).join("scripted.log");
+        Ok(vec![self.own_program()?, SCRIPTED.to_owned(), text(self.blobs.path(&id))?, text(log)?])
+    }
+
+    /// Without the secrets that are known, and without what looks like one.
+    pub(crate) fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut redactor = Redactor::new(self.secrets.iter().cloned());
+        let mut clean = Vec::with_capacity(bytes.len());
+        redactor.push(bytes, &mut clean);
+        redactor.finish(&mut clean);
+        clean
     }
 
     /// A role, as it was frozen.
@@ -325,19 +456,13 @@ fn damaged(blob: &str) -> Trouble {
 }
 
 /// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
-pub(crate) fn spec(
-    call: String,
-    argv: Vec<String>,
-    dir: PathBuf,
-    stdin: Option<PathBuf>,
-    limits: Limits,
-) -> Spec {
+pub(crate) fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: Limits) -> Spec {
     Spec {
         forge: forge_agents::folder::FORMAT,
         call,
         argv,
         dir,
-        stdin,
+        stdin: None,
         stdout: Stdout::Pipe,
         limits,
         secrets: Vec::new(),

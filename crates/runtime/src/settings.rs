@@ -45,6 +45,7 @@ pub use sheet::{Layer, Place, Said};
 pub use shown::{Explained, SaidRow, SettingRow};
 pub use source::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use table::{AgentKey, RoleKey, TableName};
+pub(crate) use table::{CLAUDE, SCRIPTED};
 pub use value::Value;
 
 /// What is set.

@@ -6,7 +6,10 @@
 //!
 //! Invariant: everything that could be wrong is found out before anything is written.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use forge_core::{
     event::{Approvals, Blob, Limits, Start},
@@ -22,8 +25,12 @@ use crate::{
     drive::{Driver, Signals, Tell},
     home::{new_run_id, state_dir},
     journal::Store,
+    programs::in_path,
     project,
-    settings::{Agent, FILE, FILE_BYTES_MAX, Settings, SourceFile, Sources, Verify, VerifyFrom},
+    settings::{
+        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, SCRIPTED, Settings, SourceFile,
+        Sources, Verify, VerifyFrom,
+    },
     text::read_text,
 };
 
@@ -49,6 +56,8 @@ pub struct Request {
     pub budget: Option<Money>,
     /// What the scripted agent plays from.
     pub scenario: Option<PathBuf>,
+    /// Who plays the roles about which the settings say nothing else.
+    pub agent: Option<String>,
 }
 
 /// Whether a person lets a repository run its commands.
@@ -81,7 +90,7 @@ impl Doors {
         }
         let repository = &self.home.repository;
         let base = repository.head();
-        let settings = self.settings_at(base.as_deref())?;
+        let mut settings = self.settings_at(base.as_deref())?;
         let catalog = Catalog::at(repository, base.as_deref());
         let found = self.committed_flow(&catalog, &request.flow)?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
@@ -91,7 +100,7 @@ impl Doors {
                 Trouble::usage(problem, format!("forge flow show {}", request.flow))
             })?;
         }
-        let scenario = self.scenario(request, &settings, &found)?;
+        let scenario = self.cast(request, &mut settings, &found)?;
         let instructions = match &base {
             Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
             None => None,
@@ -110,11 +119,9 @@ impl Doors {
             let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
             Ok(Blob(blob.as_str().to_owned()))
         };
-        let agent = match scenario {
-            Some(text) => Agent::Scripted { scenario: put(text.as_bytes())? },
-            None => Agent::Nobody,
-        };
-        let mut frozen = settings.freeze(agent);
+        let roles: Vec<&str> = found.flow.roles().into_iter().collect();
+        let scenario = scenario.map(|text| put(text.as_bytes())).transpose()?;
+        let mut frozen = settings.freeze_cast(&roles, scenario.as_ref());
         if let Some(base) = &base {
             self.fill_in(&mut frozen, &settings, base)?;
         }
@@ -298,24 +305,72 @@ impl Doors {
         }
     }
 
+    /// Finds out whether somebody plays every role of the flow, and gives the scenario, if it is the
+    /// scripted agent who does.
+    fn cast(
+        &self,
+        request: &Request,
+        settings: &mut Settings,
+        found: &Found,
+    ) -> Result<Option<String>, Trouble> {
+        let roles = found.flow.roles();
+        if roles.is_empty() {
+            return Ok(None);
+        }
+        // Who names a scenario wants it played.
+        if request.scenario.is_some() {
+            settings.agent = Some(SCRIPTED.to_owned());
+            settings.roles.clear();
+        }
+        if let Some(agent) = &request.agent {
+            settings.play(agent)?;
+        }
+        if settings.agent.is_none() && settings.scripted.scenario.is_some() {
+            settings.agent = Some(SCRIPTED.to_owned());
+        }
+        let mut scripted = Vec::new();
+        for role in roles {
+            let Some(name) = settings.agent_for(role) else {
+                return Err(Trouble::usage(
+                    format!(
+                        "the flow `{}` has roles, and no agent is set to play them",
+                        request.flow
+                    ),
+                    match in_path(CLAUDE) {
+                        Some(_) => {
+                            "forge config set agent claude --user (Claude Code is here), or forge run --agent claude …"
+                        }
+                        None => {
+                            "forge agents (which agents there are), then forge config set agent NAME --user"
+                        }
+                    },
+                ));
+            };
+            let agent = &settings.agents[name];
+            match agent.like {
+                AgentLike::Scripted => scripted.push(role),
+                AgentLike::Claude | AgentLike::Program => is_installed(name, agent)?,
+            }
+        }
+        if scripted.is_empty() {
+            Ok(None)
+        } else {
+            self.scenario(request, settings, &scripted).map(Some)
+        }
+    }
+
     fn scenario(
         &self,
         request: &Request,
         settings: &Settings,
-        found: &Found,
-    ) -> Result<Option<String>, Trouble> {
-        if found.flow.roles().is_empty() {
-            return Ok(None);
-        }
+        roles: &[&str],
+    ) -> Result<String, Trouble> {
         let set = settings.scripted.scenario.as_ref();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Trouble::usage(
-                format!(
-                    "the flow `{}` has roles, and no agent is set up to play them",
-                    request.flow
-                ),
-                "this version has the scripted agent: `--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
+                "the scripted agent has no scenario to play from",
+                "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
             ));
         };
         let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
@@ -328,18 +383,38 @@ impl Doors {
                 "mend the scenario, then try again",
             )
         })?;
-        let plays = |role: &&str| {
+        let plays = |role: &&&str| {
             scenario
                 .play
                 .iter()
-                .any(|play| play.role.as_deref().is_none_or(|played| played == *role))
+                .any(|play| play.role.as_deref().is_none_or(|played| played == **role))
         };
-        if let Some(role) = found.flow.roles().into_iter().find(|role| !plays(role)) {
+        if let Some(role) = roles.iter().find(|role| !plays(role)) {
             let what = format!("{}: nobody plays the role `{role}`", path.display());
             return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }
-        Ok(Some(text))
+        Ok(text)
     }
+}
+
+/// Whether the program of an agent is there. A program of the project itself is in the checkout only.
+fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
+    let own = agent.command.as_ref().and_then(|command| command.first());
+    let Some(program) = own.map(String::as_str).or(agent.like.kind().default_command()) else {
+        return Ok(());
+    };
+    let is_there = match (Path::new(program).is_absolute(), program.contains('/')) {
+        (true, _) => Path::new(program).is_file(),
+        (false, true) => true,
+        (false, false) => in_path(program).is_some(),
+    };
+    if is_there {
+        return Ok(());
+    }
+    Err(Trouble::surroundings(
+        format!("the agent `{name}` needs the program `{program}`, which is not there"),
+        format!("forge agents (says how to get it), or set agents.{name}.command"),
+    ))
 }
 
 /// What a person should know about checks that nobody set.

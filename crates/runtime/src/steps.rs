@@ -32,6 +32,7 @@ use crate::{
     ours::planted,
     prepare::Shop,
     text::read_text,
+    turns::Turn,
 };
 
 /// Argument 1 of the program that works on checkouts.
@@ -78,12 +79,19 @@ pub(crate) struct Step {
 
 /// What a step does.
 pub(crate) enum What {
-    /// The agent or the command itself.
-    Main {
+    /// A turn of the agent.
+    Turn {
+        /// Which.
+        turn: Turn,
         /// The working directory.
         dir: PathBuf,
         /// Files in it that have conflict markers.
         conflicts: Vec<String>,
+    },
+    /// The command of the stage or of the gate.
+    Command {
+        /// The working directory.
+        dir: PathBuf,
     },
     /// A line for the shell.
     Shell {
@@ -156,10 +164,23 @@ impl Plan<'_> {
         self.notices.borrow_mut().push(what);
     }
 
-    /// The agent or the command itself.
-    pub(crate) fn main(&self, dir: &Path, conflicts: &[String]) -> Result<Ending, Halt> {
-        let what = || Ok(What::Main { dir: dir.to_owned(), conflicts: conflicts.to_vec() });
-        self.step(self.folder().path, Duty::WhileWanted, what)
+    /// The folder of another step.
+    pub(crate) fn step_folder(&self, name: &str) -> AttemptFolder {
+        AttemptFolder::at(self.steps().join(name))
+    }
+
+    /// The command itself.
+    pub(crate) fn command(&self, dir: &Path) -> Result<Ending, Halt> {
+        self.while_wanted(self.folder().path, || Ok(What::Command { dir: dir.to_owned() }))
+    }
+
+    /// A step that is done only while the call is wanted.
+    pub(crate) fn while_wanted(
+        &self,
+        path: PathBuf,
+        what: impl FnOnce() -> Result<What, Trouble>,
+    ) -> Result<Ending, Halt> {
+        self.step(path, Duty::WhileWanted, what)
     }
 
     /// Opens a checkout.

@@ -4,6 +4,8 @@
 //! What a writer changed becomes a commit of Forge's, whatever the agent did with git itself, and
 //! however the attempt ended. What a reader changed is discarded and noted.
 
+use std::path::Path;
+
 use forge_agents::{AgentResult, Ending, How};
 use forge_core::{
     Report,
@@ -22,6 +24,7 @@ use crate::{
     prepare::{Doing, doing},
     settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
+    turns::{Turned, turns},
 };
 
 /// The most paths of a change that its receipt names.
@@ -44,12 +47,11 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
 
 fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
     let Plan { shop, run, call, .. } = *plan;
-    let folder = plan.folder();
     if run.law().start.base.is_none() {
         let dir = shop.home.work(shop.id);
         std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
-        let ending = plan.main(&dir, &[])?;
-        return Ok(intake::report(shop, run, call, &folder, &ending)?);
+        let worked = Worked::by(plan, &dir, &[])?;
+        return worked.report(plan);
     }
     let place = shop.place(run, call.unit());
     let hand = shop.hand(run, call)?;
@@ -62,10 +64,10 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
     let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
-    let ending = plan.main(&opened.tree, &opened.conflicts)?;
+    let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
     match (hand, doing(run, call)) {
         (Hand::Writes, _) => {
-            let made = match ending.how {
+            let made = match worked.ending().how {
                 How::NotStarted { .. } => None,
                 How::Exited { .. }
                 | How::Signalled { .. }
@@ -73,13 +75,13 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
                 | How::Silent
                 | How::TooMuchOutput
                 | How::OverBudget
-                | How::Interrupted => match committed(plan, &opened.head, &ending) {
+                | How::Interrupted => match committed(plan, &opened.head, &worked) {
                     Ok(made) => Some(made),
-                    Err(Halt::Report(fault)) => return taken_back(plan, &ending, *fault),
+                    Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
                     Err(halt) => return Err(halt),
                 },
             };
-            let mut report = intake::report(shop, run, call, &folder, &ending)?;
+            let mut report = worked.report(plan)?;
             if let Some(made) = made {
                 take_in(receipt(&mut report), made);
             }
@@ -89,7 +91,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
         (Hand::Reads, Doing::Agent { .. })
             if is_shared(run, call, &place.scope) && !plan.has_step("restore") =>
         {
-            Ok(intake::report(shop, run, call, &folder, &ending)?)
+            worked.report(plan)
         }
         (Hand::Reads, Doing::Agent { .. }) => {
             let bench = place.bench;
@@ -98,13 +100,13 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             };
             let made = match plan.bench("restore", Duty::ToTheEnd, restore) {
                 Ok(made) => made,
-                Err(Halt::Report(fault)) => return taken_back(plan, &ending, *fault),
+                Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
                 Err(halt) => return Err(halt),
             };
             let Made::Restored(Restored { discarded }) = made else {
                 unreachable!("the bench puts back what it is asked to put back")
             };
-            let mut report = intake::report(shop, run, call, &folder, &ending)?;
+            let mut report = worked.report(plan)?;
             if !discarded.is_empty() {
                 let what = format!(
                     "it changed code, which its role does not; discarded: {}",
@@ -115,7 +117,52 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             Ok(report)
         }
         // The next call that opens the checkout finds it as it should be.
-        (Hand::Reads, _) => Ok(intake::report(shop, run, call, &folder, &ending)?),
+        (Hand::Reads, _) => worked.report(plan),
+    }
+}
+
+/// What was worked: by an agent in its turns, or by a command.
+enum Worked {
+    Agent(Box<Turned>),
+    Command(Ending),
+}
+
+impl Worked {
+    fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Halt> {
+        match doing(plan.run, plan.call) {
+            Doing::Agent { .. } => {
+                turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
+            }
+            Doing::Command { .. } => plan.command(dir).map(Self::Command),
+            Doing::Artifact { .. } | Doing::Verify | Doing::Land | Doing::BuiltIn { .. } => {
+                unreachable!("only agents and commands work")
+            }
+        }
+    }
+
+    /// How it ended.
+    fn ending(&self) -> &Ending {
+        match self {
+            Self::Agent(turned) => &turned.ending,
+            Self::Command(ending) => ending,
+        }
+    }
+
+    /// What the worker says it did.
+    fn result(&self) -> Option<&AgentResult> {
+        match self {
+            Self::Agent(turned) => turned.left.as_ref().ok().map(|left| &left.result),
+            Self::Command(_) => None,
+        }
+    }
+
+    fn report(self, plan: &Plan<'_>) -> Result<Report, Halt> {
+        match self {
+            Self::Agent(turned) => Ok(intake::turned(plan.call, turned.left, turned.receipt)),
+            Self::Command(ending) => {
+                Ok(intake::report(plan.shop, plan.run, plan.call, &plan.folder(), &ending)?)
+            }
+        }
     }
 }
 
@@ -163,9 +210,8 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
 }
 
 /// What it did could not be taken in. It has its price all the same.
-fn taken_back(plan: &Plan<'_>, ending: &Ending, fault: Report) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
-    let mut report = intake::report(shop, run, call, &plan.folder(), ending)?;
+fn taken_back(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Report, Halt> {
+    let mut report = worked.report(plan)?;
     let mut fault = fault;
     std::mem::swap(receipt(&mut fault), receipt(&mut report));
     Ok(fault)
@@ -189,7 +235,7 @@ fn mind_the_others(plan: &Plan<'_>) -> Result<(), Halt> {
 fn committed(
     plan: &Plan<'_>,
     from: &str,
-    ending: &Ending,
+    worked: &Worked,
 ) -> Result<forge_workspace::Committed, Halt> {
     let Plan { shop, .. } = *plan;
     let repository = &shop.home.repository;
@@ -206,8 +252,8 @@ fn committed(
         Ok(Order::Commit(Commit {
             bench: open.bench,
             onto,
-            message: message(plan),
-            when_ms: ending.ended_at_ms,
+            message: message(plan, worked.result()),
+            when_ms: worked.ending().ended_at_ms,
             pin: shop.pin(plan.ordinal),
         }))
     };
@@ -244,18 +290,11 @@ pub(crate) fn short_list(paths: &[String]) -> String {
 }
 
 /// The message of the commit: what the agent proposed, or what it says it did.
-fn message(plan: &Plan<'_>) -> String {
+fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
     let Plan { shop, run, call, .. } = *plan;
-    let bytes = forge_agents::collect(
-        &plan.folder().outbox(),
-        forge_agents::result::RESULT_FILE,
-        forge_agents::result::RESULT_BYTES_MAX,
-    );
-    let result = bytes.ok().and_then(|bytes| {
-        AgentResult::parse(&intake::redacted(&bytes), &call.to_string(), &[]).ok()
-    });
-    let said = result.and_then(|result| {
-        result.commit.filter(|message| !message.trim().is_empty()).or(Some(result.summary))
+    let said = result.map(|result| {
+        let proposed = result.commit.as_ref().filter(|message| !message.trim().is_empty());
+        proposed.unwrap_or(&result.summary).clone()
     });
     let title = run.item(&call.unit().scope).map(|item| item.title.clone());
     let text = said

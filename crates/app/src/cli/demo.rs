@@ -53,6 +53,7 @@ impl Demo {
             approvals: Approvals::Automatic,
             budget: None,
             scenario: None,
+            agent: None,
         };
         let id = RefCell::new(String::new());
         let mut began = |run: &str, _: &[String]| {

@@ -38,6 +38,9 @@ pub(crate) struct Run {
     /// What the scripted agent plays from
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+    /// Who plays the roles about which the settings say nothing else (see `forge agents`)
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    agent: Option<String>,
     /// Print a JSON object for each record and for the end
     #[arg(long)]
     json: bool,
@@ -113,6 +116,7 @@ impl Run {
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
             budget: self.budget.as_deref().map(amount).transpose()?,
             scenario: self.scenario.clone(),
+            agent: self.agent.clone(),
         };
         let form = Form::of(self.json);
         let doors = doors()?;

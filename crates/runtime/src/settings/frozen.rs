@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use forge_agents::Kind;
 use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +96,27 @@ pub struct FrozenAgent {
     /// What the scripted agent plays from, as a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<Blob>,
+    /// Whether it keeps sessions, where its kind does not say.
+    #[serde(default, skip_serializing_if = "Sessions::is_unknown")]
+    pub sessions: Sessions,
+}
+
+/// Whether an agent keeps its sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sessions {
+    /// Its kind says.
+    #[default]
+    Unknown,
+    /// It can be asked to go on.
+    Kept,
+}
+
+impl Sessions {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
 }
 
 /// What was said about one role.
@@ -164,6 +186,7 @@ impl Settings {
                 model: table.model.clone(),
                 pass: table.pass.clone(),
                 scenario: scenario.filter(|_| table.like == AgentLike::Scripted).cloned(),
+                sessions: Sessions::Unknown,
             };
             frozen.agents.insert(name.to_owned(), agent);
         }
@@ -232,6 +255,16 @@ impl Frozen {
 }
 
 impl FrozenAgent {
+    /// How its program is talked to.
+    pub fn kind(&self) -> Kind {
+        self.like.kind()
+    }
+
+    /// Whether a session of it can go on after its process has ended.
+    pub fn can_resume(&self) -> bool {
+        self.kind().can_resume() || self.sessions == Sessions::Kept
+    }
+
     /// The scripted agent, as the first Forge froze it.
     fn scripted(scenario: Blob) -> Self {
         Self {
@@ -241,6 +274,7 @@ impl FrozenAgent {
             model: None,
             pass: Vec::new(),
             scenario: Some(scenario),
+            sessions: Sessions::Unknown,
         }
     }
 }

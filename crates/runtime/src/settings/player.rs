@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use forge_agents::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -90,6 +91,15 @@ impl AgentLike {
             _ => Self::Program,
         }
     }
+
+    /// How its program is talked to.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Scripted => Kind::Scripted,
+            Self::Claude => Kind::Claude,
+            Self::Program => Kind::Program,
+        }
+    }
 }
 
 /// Who says what about tables: all layers, and what is to be known about them.
@@ -161,6 +171,12 @@ fn is_relative(program: &str) -> bool {
 }
 
 impl Settings {
+    /// From now on this agent plays the roles about which `roles` says nothing.
+    pub(crate) fn play(&mut self, agent: &str) -> Result<(), Trouble> {
+        self.agent = Some(agent.to_owned());
+        self.refuse_nobodies()
+    }
+
     /// Who plays a role, by name. Nobody, if nobody is set.
     pub fn agent_for(&self, role: &str) -> Option<&str> {
         let own = self.roles.get(role).and_then(|role| role.agent.as_deref());

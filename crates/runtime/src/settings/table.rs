@@ -16,9 +16,9 @@ const NAME_BYTES_MAX: usize = 40;
 /// The most tables of one kind in one file.
 pub(super) const TABLES_MAX: usize = 256;
 /// The one agent whose table is not named by a person: it has a key of its own.
-pub(super) const SCRIPTED: &str = "scripted";
+pub(crate) const SCRIPTED: &str = "scripted";
 /// The agent whose table may be missing: its program is known.
-pub(super) const CLAUDE: &str = "claude";
+pub(crate) const CLAUDE: &str = "claude";
 /// What a table of an agent may be like, by word.
 pub(super) const LIKES: &[&str] = &[CLAUDE, "program"];
 

@@ -1,0 +1,324 @@
+//! The turns of an agent's call, and what they come to.
+//!
+//! ```text
+//! first ──► done ──► the result is valid            ──► its report
+//!   │        └─────► it is not, and can be mended   ──► repair, in the same session ──► its report
+//!   └─────► its session is gone                     ──► anew, in a new session      ──► as the first
+//! ```
+//! Each turn is a step with a folder and a keeper of its own. All of them read and write the inbox and
+//! the outbox of the call, and all of them are paid.
+//!
+//! Not here: what an agent prints (`forge_agents`), what a result means to the run (`intake.rs`).
+//!
+//! Invariant: what a turn used is counted once, however the call ends.
+//! Invariant: without a valid result there is no outcome but a fault, a limit, a block or an interruption.
+
+use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
+
+use forge_agents::{
+    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, Price, Standing, Use,
+    Watchdog, hear, look,
+};
+use forge_core::{
+    Run,
+    event::{Blob, Outcome, Receipt},
+    failure::FaultClass,
+    id::CallId,
+    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    verdict::BlockerClass,
+};
+
+use crate::{
+    home::now,
+    intake::{self, last_words},
+    prepare::{Doing, doing},
+    settings::FrozenAgent,
+    steps::{Halt, Plan, What},
+};
+
+/// The step in which a session begins anew.
+const ANEW: &str = "anew";
+/// The step in which a result is mended.
+const REPAIR: &str = "repair";
+
+/// How long a call waits whose provider did not say how long: this much, doubled each time.
+const BACK_OFF_MS: u64 = 30_000;
+/// It never waits longer than this by itself.
+const BACK_OFF_MS_MAX: u64 = 30 * 60_000;
+/// Nothing waits for less.
+const WAIT_MS_MIN: u64 = 1_000;
+/// The most of what a program wrote to its standard error that is looked at.
+const ERRORS_BYTES: u64 = 16 * 1024;
+
+/// Which turn of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The first: in a new session, or in the one that was interrupted.
+    First,
+    /// The session was gone.
+    Anew,
+    /// The result could not be used.
+    Repair {
+        /// Why.
+        flaw: String,
+        /// Where it goes on.
+        session: String,
+        /// What was spent of its cap.
+        spent_micros: u64,
+    },
+}
+
+/// What all turns of a call came to.
+pub(crate) struct Turned {
+    /// How the last one ended.
+    pub ending: Ending,
+    /// The result and the artifacts, or what became of the call instead.
+    pub left: Result<Left, Outcome>,
+    /// What was used, by whom, and how long it took.
+    pub receipt: Receipt,
+}
+
+/// What an agent left that can be used.
+pub(crate) struct Left {
+    pub result: AgentResult,
+    pub artifacts: BTreeMap<String, Blob>,
+}
+
+/// What was heard of the turns so far.
+struct Tally {
+    agent: FrozenAgent,
+    uses: Vec<Use>,
+    took_ms: u64,
+    session: Option<String>,
+    denied: Vec<String>,
+}
+
+/// Brings the turns of a call on as far as they go.
+pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let Doing::Agent { role } = doing(run, call) else { unreachable!("only agents have turns") };
+    let mut tally = Tally::of(shop.player(&role));
+    let mut ending = plan.turn(Turn::First, dir, conflicts)?;
+    let mut heard = tally.take(&plan.folder(), &ending);
+    let mut end = heard.end(Some(&ending.how), &errors(&plan.folder()));
+    if end == End::SessionGone {
+        ending = plan.turn(Turn::Anew, dir, conflicts)?;
+        let folder = plan.step_folder(ANEW);
+        heard = tally.take(&folder, &ending);
+        end = heard.end(Some(&ending.how), &errors(&folder));
+    }
+    let must = intake::must(shop, run, call, &role)?;
+    let mut left = match ended(plan, &end, &last_folder(plan)) {
+        Ok(()) => intake::left(plan, [heard.answer.as_ref(), None], &must)?,
+        Err(outcome) => Err(outcome),
+    };
+    let flaw = match &left {
+        Err(Outcome::Fault { class: FaultClass::NoResult | FaultClass::NoArtifact, what })
+            if end == End::Done =>
+        {
+            Some(what.clone())
+        }
+        Ok(_) | Err(_) => None,
+    };
+    let session = tally.session.clone().filter(|_| tally.agent.can_resume());
+    let is_due = plan.has_step(REPAIR) || flaw.is_some();
+    if let (true, Some(session)) = (is_due, session) {
+        let repair = Turn::Repair {
+            // A repair that was begun has mended the flaw, perhaps; it is in its brief.
+            flaw: flaw.unwrap_or_default(),
+            session,
+            spent_micros: tally.spent_micros(),
+        };
+        ending = plan.turn(repair, dir, &[])?;
+        let folder = plan.step_folder(REPAIR);
+        let before = heard.answer;
+        let mended = tally.take(&folder, &ending);
+        end = mended.end(Some(&ending.how), &errors(&folder));
+        left = match ended(plan, &end, &folder) {
+            Ok(()) => intake::left(plan, [mended.answer.as_ref(), before.as_ref()], &must)?,
+            Err(outcome) => Err(outcome),
+        };
+    }
+    Ok(Turned { ending, left, receipt: tally.receipt() })
+}
+
+/// Whether all that a call used was heard of.
+#[derive(PartialEq, Eq)]
+enum Known {
+    Yes,
+    No,
+}
+
+/// What was heard of a call that was lost, or whose next turn is not wanted any more.
+pub(crate) fn heard_so_far(plan: &Plan<'_>) -> Receipt {
+    let Plan { shop, run, call, .. } = *plan;
+    let Doing::Agent { role } = doing(run, call) else { unreachable!("only agents have turns") };
+    let mut tally = Tally::of(shop.player(&role));
+    let mut end = Known::Yes;
+    for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
+        if shop.ours.knows(&folder.path) {
+            tally.hear(&folder);
+            // What came after the last line that there is has a price, too.
+            if !matches!(look(&folder), Ok(Standing::Ended(_))) {
+                end = Known::No;
+            }
+        }
+    }
+    let mut receipt = tally.receipt();
+    if end == Known::No {
+        receipt.spent.cost = Cost::Unknown;
+        let models = receipt.used.iter_mut().flat_map(|used| &mut used.models);
+        models.for_each(|model| model.cost = Cost::Unknown);
+    }
+    receipt
+}
+
+impl Plan<'_> {
+    /// One turn of the agent.
+    fn turn(&self, turn: Turn, dir: &Path, conflicts: &[String]) -> Result<Ending, Halt> {
+        let folder = match &turn {
+            Turn::First => self.folder(),
+            Turn::Anew => self.step_folder(ANEW),
+            Turn::Repair { .. } => self.step_folder(REPAIR),
+        };
+        let (dir, conflicts) = (dir.to_owned(), conflicts.to_vec());
+        self.while_wanted(folder.path, || Ok(What::Turn { turn, dir, conflicts }))
+    }
+}
+
+impl Tally {
+    fn of(agent: FrozenAgent) -> Self {
+        Self { agent, uses: Vec::new(), took_ms: 0, session: None, denied: Vec::new() }
+    }
+
+    fn take(&mut self, folder: &AttemptFolder, ending: &Ending) -> Heard {
+        self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+        self.hear(folder)
+    }
+
+    fn hear(&mut self, folder: &AttemptFolder) -> Heard {
+        let earlier = Earlier::default();
+        let heard = match File::open(folder.transcript()) {
+            Ok(file) => hear(self.agent.kind(), BufReader::new(file), &earlier),
+            Err(_) => hear(self.agent.kind(), &b""[..], &earlier),
+        };
+        for one in heard.uses() {
+            forge_agents::signal::add(&mut self.uses, &one);
+        }
+        self.session = heard.session.clone().or(self.session.take());
+        self.denied.extend(heard.denied.iter().cloned());
+        heard
+    }
+
+    fn spent_micros(&self) -> u64 {
+        let known = self.uses.iter().filter_map(|one| one.cost.micros());
+        known.fold(0, u64::saturating_add)
+    }
+
+    fn receipt(self) -> Receipt {
+        let models: Vec<ModelUse> = self.uses.iter().map(model_use).collect();
+        let price = self.uses.iter().map(|one| one.cost).reduce(Price::plus);
+        let mut tokens = Tokens::default();
+        for model in &models {
+            tokens += model.tokens;
+        }
+        // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
+        let cost = price.map_or(Cost::Known(Money(0)), cost);
+        let mut receipt = Receipt::of(Spent { cost, tokens });
+        receipt.took_ms = self.took_ms;
+        receipt.session = self.session;
+        receipt.used = Some(Used { agent: self.agent.name.clone(), models });
+        if !self.denied.is_empty() {
+            receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));
+        }
+        receipt
+    }
+}
+
+fn model_use(one: &Use) -> ModelUse {
+    let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
+    ModelUse {
+        provider: one.provider.clone(),
+        model: one.model.clone(),
+        tokens: Tokens { input, output, cache_read, cache_write },
+        cost: cost(one.cost),
+    }
+}
+
+const fn cost(price: Price) -> Cost {
+    match price {
+        Price::Reported(micros) => Cost::Known(Money(micros)),
+        Price::Estimated(micros) => Cost::Estimated(Money(micros)),
+        Price::Missing => Cost::Unknown,
+    }
+}
+
+/// Whether a turn ended in a way that lets its result count.
+fn ended(plan: &Plan<'_>, end: &End, folder: &AttemptFolder) -> Result<(), Outcome> {
+    let fault = |class, what: &str| Err(Outcome::Fault { class, what: what.to_owned() });
+    let blocked = |class, what: &str| Err(Outcome::Blocked { class, what: what.to_owned() });
+    match end {
+        End::Done => Ok(()),
+        End::Limited(limit) => Err(Outcome::Limited {
+            until: until(plan.run, plan.call, limit.until_ms, limit.delay_ms),
+            what: limit.what.clone(),
+        }),
+        End::Refused { what } => blocked(BlockerClass::ModelRefusal, what),
+        End::Overflowed { what } => blocked(BlockerClass::ContextOverflow, what),
+        End::OverBudget { what } => fault(FaultClass::OutOfBudget, what),
+        End::Failed { class, what } => match class {
+            ErrorClass::Auth | ErrorClass::Permission | ErrorClass::NoModel => {
+                blocked(BlockerClass::NoAccess, what)
+            }
+            ErrorClass::Overflow => blocked(BlockerClass::ContextOverflow, what),
+            ErrorClass::Refusal => blocked(BlockerClass::ModelRefusal, what),
+            ErrorClass::OutOfBudget => fault(FaultClass::OutOfBudget, what),
+            ErrorClass::RateLimit
+            | ErrorClass::UsageWindow
+            | ErrorClass::Network
+            | ErrorClass::Server => Err(Outcome::Limited {
+                until: until(plan.run, plan.call, None, None),
+                what: what.clone(),
+            }),
+            ErrorClass::Tooling
+            | ErrorClass::NoSession
+            | ErrorClass::Stopped
+            | ErrorClass::Unknown => {
+                let words = last_words(folder);
+                fault(FaultClass::Crashed, &format!("{words}\n{what}"))
+            }
+        },
+        End::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
+        End::Stopped(Watchdog::Wall) => fault(FaultClass::TimedOut, "it took longer than it may"),
+        End::Stopped(Watchdog::Silence) => {
+            fault(FaultClass::TimedOut, "it said nothing for too long")
+        }
+        End::Stopped(Watchdog::Output) => {
+            fault(FaultClass::TooMuchOutput, "it printed more than it may")
+        }
+        End::NotStarted { why } => fault(FaultClass::NotStarted, why),
+        End::Interrupted => Err(Outcome::Interrupted),
+        End::Lost => Err(Outcome::Lost),
+    }
+}
+
+/// When a call that has to wait goes on: when the provider says, or after longer and longer times.
+fn until(run: &Run, call: &CallId, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
+    let now = now();
+    let said = until_ms.or(delay_ms.map(|delay| now.saturating_add(delay)));
+    let said = said.filter(|until| *until > now);
+    let setbacks = run.unit(call.unit()).setbacks.min(16);
+    let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
+    said.unwrap_or(now + back_off).max(now + WAIT_MS_MIN)
+}
+
+/// The tail of what a program wrote to its standard error.
+fn errors(folder: &AttemptFolder) -> String {
+    intake::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
+}
+
+/// The folder of the last turn that was begun.
+fn last_folder(plan: &Plan<'_>) -> AttemptFolder {
+    let anew = plan.step_folder(ANEW);
+    if plan.shop.ours.knows(&anew.path) { anew } else { plan.folder() }
+}
