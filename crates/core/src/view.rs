@@ -5,6 +5,7 @@
 
 mod result;
 mod sentence;
+mod stats;
 mod words;
 
 use schemars::JsonSchema;
@@ -24,6 +25,7 @@ use crate::{
 
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::{sentence, short_commit};
+pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, spendings, stats};
 pub use words::{Amount, day, moment};
 
 /// The most characters of a request that a list shows.

@@ -37,7 +37,7 @@ use forge_core::{
     flow::{Check, Flow},
     id::{CallId, QuestionId},
     item::Item,
-    money::{Cost, Money, Spent, Tokens},
+    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{BlockerClass, Finding, Severity, Verdict},
     view, wanted,
@@ -248,19 +248,45 @@ impl Game {
             (None, _) => Cost::Known(Money(0)),
             (Some(_), 0) => Cost::Unknown,
             (Some(held), 1) if self.chance.one_in(10) => Cost::Known(Money(held.0 + 5_000)),
-            (Some(held), _) => {
+            (Some(held), n) => {
                 let part = self.chance.below(101) as u64;
-                Cost::Known(Money(held.0.min(40_000) * part / 100))
+                let money = Money(held.0.min(40_000) * part / 100);
+                if n == 2 { Cost::Estimated(money) } else { Cost::Known(money) }
             }
         };
-        if cost == Cost::Unknown {
-            self.count("an unknown cost");
+        match cost {
+            Cost::Known(_) => {}
+            Cost::Estimated(_) => self.count("an estimated cost"),
+            Cost::Unknown => self.count("an unknown cost"),
         }
         Spent { cost, tokens: Tokens { input: self.chance.below(9) as u64, ..Tokens::default() } }
     }
 
+    /// Models that need not add up to what the call used up.
+    fn used(&mut self) -> Used {
+        let mut models = Vec::new();
+        for model in ["large", "small"].into_iter().take(self.chance.below(3)) {
+            let money = Money(self.chance.below(30_000) as u64);
+            let cost =
+                *self.chance.of(&[Cost::Known(money), Cost::Estimated(money), Cost::Unknown]);
+            let tokens = Tokens { input: self.chance.below(9) as u64, ..Tokens::default() };
+            let (provider, model) = ("somebody".to_owned(), model.to_owned());
+            models.push(ModelUse { provider, model, tokens, cost });
+        }
+        if models.len() > 1 {
+            self.count("two models in a call");
+        }
+        Used { agent: "agent".to_owned(), models }
+    }
+
     fn receipt(&mut self, call: &CallId) -> Receipt {
         let mut receipt = Receipt::of(self.spent(call));
+        if self.chance.one_in(2) {
+            receipt.session = Some(format!("session{}", self.chance.below(1_000)));
+        }
+        if self.chance.one_in(3) {
+            receipt.used = Some(self.used());
+        }
         if self.chance.one_in(2) {
             receipt.artifacts = [("a.md".to_owned(), Blob(call.to_string()))].into();
         }
@@ -364,8 +390,9 @@ impl Game {
             }
             2 => Outcome::Partial { note: "the rest".to_owned() },
             3 => {
-                let what = "a licence".to_owned();
-                Outcome::Blocked { class: BlockerClass::ExternalDependency, what }
+                let class =
+                    *self.chance.of(&[BlockerClass::ExternalDependency, BlockerClass::NoAccess]);
+                Outcome::Blocked { class, what: "a licence".to_owned() }
             }
             4 => Outcome::Limited { until: self.until(), what: String::new() },
             5 => Outcome::Lost,
@@ -407,6 +434,10 @@ impl Game {
             8 => Ruling::Limited { until: self.until(), what: String::new() },
             9 => Ruling::Lost,
             10 => Ruling::Interrupted,
+            11 if self.chance.one_in(4) => {
+                self.count("a judge that cannot go on");
+                Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".to_owned() }
+            }
             _ => Ruling::Unverified { what: "no checks".to_owned() },
         }
     }

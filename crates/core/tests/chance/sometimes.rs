@@ -4,6 +4,7 @@ use forge_core::{
     Refusal,
     event::{Approval, Edit, End, Event, Hold, Outcome, SentBack, Waiver, Why},
     failure::FaultClass,
+    id::CallId,
 };
 
 use super::Game;
@@ -61,6 +62,10 @@ pub(super) const SOMETIMES: &[&str] = &[
     "a replay",
     "a limit that ended",
     "an unknown cost",
+    "an estimated cost",
+    "two models in a call",
+    "a call that goes on in its session",
+    "a judge that cannot go on",
     "refused: already going",
     "refused: already held",
     "refused: over",
@@ -106,6 +111,13 @@ impl Game {
             Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) => panic!("{refusal}"),
         });
         assert!(!self.is_kind, "a kind world is refused: {refusal}");
+    }
+
+    /// A call goes on where the one before it was set back.
+    pub(super) fn began(&mut self, call: &CallId) {
+        if self.run.session(call).is_some() {
+            self.count("a call that goes on in its session");
+        }
     }
 
     pub(super) fn happened(&mut self, fact: &Event) {
@@ -183,12 +195,16 @@ impl Game {
                 }
                 "listed again with a change"
             }
+            Event::AttemptStarted { attempt, .. } => {
+                return self.began(&CallId::Attempt(attempt.clone()));
+            }
+            Event::JudgementStarted { judgement, .. } => {
+                return self.began(&CallId::Judgement(judgement.clone()));
+            }
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
-            | Event::AttemptStarted { .. }
             | Event::AttemptEnded { .. }
-            | Event::JudgementStarted { .. }
             | Event::Judged { .. }
             | Event::GatePassed { .. }
             | Event::Answered { .. }

@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
-    Effect, Run,
+    Effect, Run, Time,
     claim::claims,
-    event::{Answer, Approval, End, Event, Record, Ruling, Waiver},
+    event::{Answer, Approval, End, Event, Outcome, Receipt, Record, Ruling, Waiver},
     flow::{Auto, BuiltIn, Check, Gate, Weight, Work, firsts},
     id::{CallId, JudgementId, QuestionId, Scope, UnitId},
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
     run::{Look, Phase, Standing, State},
     verdict::Verdict,
+    view::{Axis, spendings, stats},
     wanted,
 };
 
@@ -32,6 +33,14 @@ pub(crate) struct Watch {
     tokens: Tokens,
     landed: BTreeSet<UnitId>,
     settled: BTreeSet<CallId>,
+    /// The session that the latest call of a unit left, if it was set back.
+    left: BTreeMap<UnitId, String>,
+    /// Those of them that the next call cannot do without: nothing else has happened since.
+    must_go_on: BTreeMap<UnitId, String>,
+    /// The sessions that calls under way go on in.
+    sessions: BTreeMap<CallId, Option<String>>,
+    /// All facts so far, with their times.
+    facts: Vec<(Time, Event)>,
     /// Gates that said no to the latest attempt at a unit, and were not passed since.
     said_no: BTreeSet<(UnitId, String)>,
     /// Gates that could not prove the latest attempt at a unit.
@@ -57,6 +66,13 @@ impl Watch {
         assert_eq!(ledger.unknown_at_most, self.unknown_at_most, "unknown costs are miscounted");
         assert_eq!(ledger.n_unknown, self.n_unknown);
         assert_eq!(ledger.tokens, self.tokens);
+        for (call, session) in &self.sessions {
+            assert_eq!(run.session(call), session.as_deref(), "{call} is in another session");
+        }
+        self.facts.extend(record.facts.iter().map(|fact| (record.at, fact.clone())));
+        if record.facts.iter().any(|fact| matches!(fact, Event::RunEnded { .. })) {
+            self.adds_up(run);
+        }
         if let (Some(budget), false) = (run.budget(), self.excused) {
             assert!(ledger.committed() <= budget, "more is committed than the budget allows");
         }
@@ -69,6 +85,20 @@ impl Watch {
             assert_eq!(run.head(), head.map(String::as_str), "only landing moves the result");
         }
         check(run);
+    }
+
+    /// The statistics of a run tell what its ledger does.
+    fn adds_up(&self, run: &Run) {
+        let spendings = spendings("r", self.facts.iter().map(|(at, fact)| (*at, fact)));
+        let ledger = run.ledger();
+        for by in [Axis::Run, Axis::Stage, Axis::Role, Axis::Model, Axis::Agent, Axis::Day] {
+            let view = stats(&spendings, by);
+            let total = &view.total;
+            assert_eq!((total.known, total.estimated), (ledger.known, ledger.estimated));
+            assert_eq!((total.unknown_calls, total.tokens), (ledger.n_unknown, ledger.tokens));
+            let calls: u32 = view.rows.iter().map(|row| row.calls).sum();
+            assert_eq!(calls, total.calls, "a call counts for two rows");
+        }
     }
 
     fn fact(&mut self, phase: &mut Phase, fact: &Event, run: &Run) {
@@ -97,24 +127,55 @@ impl Watch {
                 assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
                 self.begins_anew(&attempt.unit);
                 if let Some(call) = call {
-                    self.started(CallId::Attempt(attempt.clone()), call.ordinal, call.reserved);
+                    let id = CallId::Attempt(attempt.clone());
+                    self.goes_on(&id, run);
+                    self.started(id, call.ordinal, call.reserved);
                 }
             }
             Event::JudgementStarted { judgement, call } => {
                 assert_eq!(*phase, Phase::Going, "{judgement} started in a run that is held");
                 let is_new = self.judgements.insert(judgement.clone());
                 assert!(is_new, "{judgement} has a name of before");
-                self.started(CallId::Judgement(judgement.clone()), call.ordinal, call.reserved);
+                let id = CallId::Judgement(judgement.clone());
+                self.goes_on(&id, run);
+                self.started(id, call.ordinal, call.reserved);
                 lands_in_order(judgement, run);
             }
-            Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
-                self.settled(&CallId::Attempt(attempt.clone()), &receipt.spent);
+            Event::AttemptEnded { attempt, receipt: Some(receipt), outcome } => {
+                let call = CallId::Attempt(attempt.clone());
+                match outcome {
+                    Outcome::Limited { .. }
+                    | Outcome::Deferred { .. }
+                    | Outcome::Lost
+                    | Outcome::Interrupted => self.leaves(&call, receipt),
+                    _ => self.leaves_nothing(&attempt.unit),
+                }
+                self.settled(&call, &receipt.spent);
             }
             Event::Judged { judgement, receipt, ruling } => {
-                self.settled(&CallId::Judgement(judgement.clone()), &receipt.spent);
+                let call = CallId::Judgement(judgement.clone());
+                match ruling {
+                    Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
+                        self.leaves(&call, receipt);
+                    }
+                    _ => self.leaves_nothing(&judgement.attempt.unit),
+                }
+                self.settled(&call, &receipt.spent);
                 self.ruled(judgement, ruling);
             }
+            Event::UnitReopened { unit, .. } => {
+                self.left.remove(unit);
+                self.must_go_on.clear();
+            }
+            Event::ItemsListed { .. } => self.must_go_on.clear(),
+            Event::RunRewound { .. } => {
+                self.left.clear();
+                self.must_go_on.clear();
+                self.sessions.values_mut().for_each(|session| *session = None);
+            }
             Event::Edited { attempt, .. } => {
+                self.left.remove(&attempt.unit);
+                self.must_go_on.clear();
                 assert!(!self.landed.contains(&attempt.unit), "{attempt} changes what has landed");
                 let last = self.attempts.insert(attempt.unit.clone(), attempt.number);
                 assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
@@ -122,6 +183,7 @@ impl Watch {
             }
             Event::Answered { question, answer, .. } => {
                 self.answers.insert(*question, answer.clone());
+                self.must_go_on.clear();
             }
             Event::GatePassed { unit, gate, by } => {
                 may_pass(run, unit, gate, *by);
@@ -149,6 +211,34 @@ impl Watch {
             }
             _ => {}
         }
+    }
+
+    /// A call begins. It goes on where the call before it was set back, and nowhere else.
+    fn goes_on(&mut self, call: &CallId, run: &Run) {
+        let session = run.session(call);
+        let left = self.left.remove(call.unit());
+        if session.is_some() {
+            assert_eq!(session, left.as_deref(), "{call} goes on in a session of before");
+        }
+        if let Some(must) = self.must_go_on.remove(call.unit()) {
+            assert_eq!(session, Some(must.as_str()), "{call} does not go on in its session");
+        }
+        self.sessions.insert(call.clone(), session.map(str::to_owned));
+    }
+
+    fn leaves(&mut self, call: &CallId, receipt: &Receipt) {
+        let unit = call.unit().clone();
+        self.leaves_nothing(&unit);
+        let went_on = self.sessions.get(call).cloned().flatten();
+        if let Some(session) = receipt.session.clone().or(went_on) {
+            self.left.insert(unit.clone(), session.clone());
+            self.must_go_on.insert(unit, session);
+        }
+    }
+
+    fn leaves_nothing(&mut self, unit: &UnitId) {
+        self.left.remove(unit);
+        self.must_go_on.remove(unit);
     }
 
     fn begins_anew(&mut self, unit: &UnitId) {
@@ -208,6 +298,7 @@ impl Watch {
     fn settled(&mut self, call: &CallId, spent: &Spent) {
         assert!(self.settled.insert(call.clone()), "{call} was settled twice");
         let reserved = self.reserved.remove(call);
+        self.sessions.remove(call);
         self.tokens += spent.tokens;
         match spent.cost {
             Cost::Known(cost) => {

@@ -24,6 +24,8 @@ mod proofs;
 mod reading;
 mod rewinds;
 mod rounds;
+mod sessions;
 mod sprint;
+mod stats;
 mod time;
 mod views;
