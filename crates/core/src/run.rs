@@ -455,8 +455,8 @@ impl Run {
         let position = position(stages, &reopened.stage);
         let now = self.now;
         let table = self.table_mut(&reopened.scope);
-        // What was found says more to the next attempt than how an earlier one failed.
-        let fault = table.units[position].fault.take().filter(|_| findings.is_empty());
+        // Only in a run that was opened again nothing has come after the fault.
+        let fault = table.units[position].fault.take().filter(|_| *by == SentBack::Resumed);
         for follower in followers(stages, position) {
             table.units[follower].reset(&stages[follower]);
         }

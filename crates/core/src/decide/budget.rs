@@ -102,6 +102,10 @@ impl Draft {
                 };
                 let unknown = match ledger.n_unknown {
                     0 => String::new(),
+                    1 => format!(
+                        "; 1 call of unknown cost counts as the {} held back for it",
+                        ledger.unknown_at_most
+                    ),
                     n => format!(
                         "; {n} calls of unknown cost count as the {} held back for them",
                         ledger.unknown_at_most

@@ -8,7 +8,9 @@ use forge_core::{
     run::{Phase, State},
 };
 
-use crate::world::{World, attempt, fault, judgement, red, revise, revises, unread, writes};
+use crate::world::{
+    World, attempt, fault, judgement, partial, red, revise, revises, unread, writes,
+};
 
 const ONE: &str = r#"
 [[stage]]
@@ -45,6 +47,60 @@ fn empty_output_is_tried_once_more_and_then_asked_about() {
         World::small(ONE).outcome("work#1", fault("empty")).outcome("work#2", fault("void")).told();
     assert_eq!(world.unit("work").attempt, 2);
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+}
+
+/// How the latest attempt at the work failed, if it did.
+fn last_fault(world: &World) -> Option<&str> {
+    world.unit("work").fault.as_ref().map(|fault| fault.what.as_str())
+}
+
+#[test]
+fn how_the_last_attempt_failed_is_known_to_the_next_one() {
+    let flow = ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 5\nrounds = 5");
+    let mut world = World::small(&flow).begin();
+    assert_eq!(last_fault(&world), None);
+    let class = FaultClass::Secret;
+    world.ends("work#1", Outcome::Fault { class, what: "a token in src/a.rs".to_owned() });
+    world.says("work#1 left a secret in its change, so nothing was committed: a token in src/a.rs");
+    assert_eq!(world.unit("work").fault.as_ref().map(|fault| fault.class), Some(class));
+    world.ends("work#2", Outcome::Lost);
+    assert_eq!(last_fault(&world), Some("a token in src/a.rs"), "a loss says nothing about it");
+    world.ends("work#3", fault("empty"));
+    assert_eq!(last_fault(&world), Some("empty"), "only the last one");
+    world.end("work#4");
+    assert_eq!(last_fault(&world), None, "it has been good since");
+    world.rules("work#4/critic#1", revises(1));
+    world.ends("work#5", fault("void"));
+    assert_eq!(last_fault(&world), Some("void"));
+    world.ends("work#6", partial("the rest"));
+    assert_eq!(last_fault(&world), None, "there is a result again");
+}
+
+#[test]
+fn a_fault_outlives_a_retry_and_a_resume_and_is_forgotten_by_a_reset() {
+    let mut world = World::small(ONE).begin();
+    world.end("work#1");
+    world.rules("work#1/critic#1", revises(1));
+    world.ends("work#2", fault("empty"));
+    world.ends("work#3", fault("void"));
+    world.say(1, Answer::Retry, "");
+    assert_eq!(last_fault(&world), Some("void"));
+    world.ends("work#4", fault("hollow"));
+    world.ends("work#5", fault("bare"));
+    world.say(2, Answer::GiveUp, "");
+    world.resume();
+    assert_eq!(world.calls(), ["work#6"]);
+    assert_eq!(last_fault(&world), Some("bare"));
+    assert_eq!(world.unit("work").findings.len(), 1, "beside what it still has to deal with");
+    let flow = "[[stage]]\nname = \"first\"\nagent = \"x\"\nwrites = [\"a.md\"]\n\
+                [[stage]]\nname = \"work\"\nagent = \"y\"\nmisses = 5\n";
+    let mut world = World::small(flow).begin();
+    world.end("first#1");
+    world.ends("work#1", fault("empty"));
+    world.ends("work#2", Outcome::Limited { until: 900_000, what: String::new() });
+    world.edit("first", "a.md");
+    assert_eq!(world.calls(), ["work#3"]);
+    assert_eq!(last_fault(&world), None, "what it failed at was changed");
 }
 
 #[test]

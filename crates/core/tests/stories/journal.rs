@@ -11,10 +11,10 @@ use forge_core::{
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
-    money::{Money, Spent},
+    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{BlockerClass, Verdict},
-    view::sentence,
+    view::{Axis, sentence, spendings, stats},
 };
 
 use crate::world::{
@@ -24,6 +24,7 @@ use crate::world::{
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v1.jsonl");
 const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v2.jsonl");
+const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v3.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -213,6 +214,69 @@ writes = ["summary.md"]
     again.records()
 }
 
+/// A run with all that came with the first real agents: sessions, who used what, estimates,
+/// limits that say why, and what keeps an agent out.
+fn with_agents() -> World {
+    let flow = r#"
+name = "agents"
+[[stage]]
+name = "make"
+agent = "maker"
+misses = 4
+gates = [{ review = "critic" }]
+[[stage]]
+name = "tell"
+agent = "writer"
+"#;
+    let used = |agent: &str, names: &[&str]| {
+        let model = |name: &&str| ModelUse {
+            provider: "anthropic".into(),
+            model: (*name).into(),
+            tokens: Tokens { input: 5, ..Tokens::default() },
+            cost: Cost::Estimated(Money(20_000)),
+        };
+        let models = names.iter().map(model).collect();
+        Receipt {
+            used: Some(Used { agent: agent.into(), models }),
+            session: Some(format!("session-of-{agent}")),
+            took_ms: 900,
+            ..Receipt::of(Spent::NOTHING)
+        }
+    };
+    let mut world = World::of(start_of("agents", &[("agents", flow)], &[]))
+        .budget("5")
+        .call_budget("1")
+        .leaves("make#1", used("claude", &["large", "small"]))
+        .cost("make#1", Cost::Estimated(Money(50_000)))
+        .leaves("make#4", used("claude", &["large"]))
+        .leaves("make#5/critic#1", used("codex", &[]))
+        .leaves("tell#1", used("claude", &["small"]))
+        .cost("tell#1", Cost::Unknown)
+        .begin();
+    let what = "the provider's rate limit";
+    world.ends("make#1", Outcome::Limited { until: 60_000, what: what.into() });
+    world.input_at(60_000, &Input::Tick).unwrap();
+    let no_access = BlockerClass::NoAccess;
+    world.ends("make#2", Outcome::Blocked { class: no_access, what: "not logged in".into() });
+    world.say(1, Answer::Retry, "");
+    let secret = FaultClass::Secret;
+    world.ends("make#3", Outcome::Fault { class: secret, what: "a token in a.rs".into() });
+    let cap = FaultClass::OutOfBudget;
+    world.ends("make#4", Outcome::Fault { class: cap, what: "it reached its cap".into() });
+    world.end("make#5");
+    world.rules("make#5/critic#1", Ruling::Limited { until: 120_000, what: what.into() });
+    world.input_at(120_000, &Input::Tick).unwrap();
+    world.rules(
+        "make#5/critic#2",
+        Ruling::Blocked { class: BlockerClass::ModelRefusal, what: "it will not".into() },
+    );
+    world.say(2, Answer::Approve, "");
+    world.abandon();
+    world.end("tell#1");
+    world.is(&Phase::Over(End::Abandoned));
+    world
+}
+
 /// Writes the example journal of this version, when it is asked to:
 /// `FORGE_WRITE_JOURNAL=1 cargo test -p forge-core --test stories example_journal`.
 ///
@@ -221,10 +285,7 @@ writes = ["summary.md"]
 #[test]
 fn the_example_journal_is_written_only_on_demand() {
     if std::env::var_os("FORGE_WRITE_JOURNAL").is_some() {
-        let records = more_eventful();
-        let lines: Vec<String> =
-            records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
-        std::fs::write(V2, lines.join("\n") + "\n").unwrap();
+        std::fs::write(V3, with_agents().journal.join("\n") + "\n").unwrap();
     }
 }
 
@@ -296,6 +357,58 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
 }
 
 #[test]
+fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V3).unwrap();
+    let mut run = Run::new();
+    let mut facts = Vec::new();
+    let mut sessions = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.take(&record);
+        facts.extend(record.facts.into_iter().map(|fact| (record.at, fact)));
+        let going = run.calls().keys().filter_map(|call| Some((call, run.session(call)?)));
+        sessions.extend(going.map(|(call, session)| format!("{call} {session}")));
+    }
+    sessions.dedup();
+    assert_eq!(
+        sessions,
+        ["make#2 session-of-claude", "make#5/critic#2 session-of-codex"],
+        "the others begin anew"
+    );
+    assert_eq!(run.phase(), &Phase::Over(End::Abandoned));
+    let ledger = run.ledger();
+    assert_eq!((ledger.known, ledger.estimated), (Money(120_000), Money(50_000)));
+    assert_eq!((ledger.n_unknown, ledger.unknown_at_most), (1, Money(1_000_000)));
+    let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact)).collect();
+    for line in [
+        "make#1 has to wait (about $0.0500) until 1970-01-01 00:01 UTC: the provider's rate limit",
+        "make#2 cannot go on ($0.0200): not logged in",
+        "make#3 left a secret in its change ($0.0200), so nothing was committed: a token in a.rs",
+        "make#5/critic#2 cannot go on ($0.0200): it will not",
+        "tell#1 no longer mattered and was stopped (cost unknown)",
+    ] {
+        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+    }
+    let spendings = spendings("r", facts.iter().map(|(at, fact)| (*at, fact)));
+    let agents = stats(&spendings, Axis::Agent);
+    let keys: Vec<&str> = agents.rows.iter().map(|row| row.key.as_str()).collect();
+    assert_eq!(keys, ["unknown", "claude", "codex"]);
+    assert_eq!(agents.total.calls, 8);
+}
+
+#[test]
+fn old_journals_have_statistics_with_unknown_agents() {
+    let text = std::fs::read_to_string(V1).unwrap();
+    let records: Vec<Record> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let facts = records.iter().flat_map(|record| record.facts.iter().map(|f| (record.at, f)));
+    let view = stats(&spendings("r", facts), Axis::Agent);
+    assert_eq!(view.rows.iter().map(|row| row.key.as_str()).collect::<Vec<_>>(), ["unknown"]);
+    assert_eq!(view.total.known, Money(260_000));
+}
+
+#[test]
 fn the_two_examples_hold_every_kind_of_fact() {
     let both = journal().into_iter().chain(more_eventful());
     let kinds: BTreeSet<String> = both.flat_map(|record| record.facts).map(|f| kind(&f)).collect();
@@ -310,7 +423,7 @@ fn every_fact_can_be_written_and_read_back() {
     let judgement: JudgementId = "build.T1/make#1/critic#2".parse().unwrap();
     let by = person("ada");
     let question = QuestionId(3);
-    let both = journal().into_iter().chain(more_eventful());
+    let both = journal().into_iter().chain(more_eventful()).chain(with_agents().records());
     let mut all: Vec<Event> = both.flat_map(|record| record.facts).collect();
     let held = |hold| Event::RunHeld { hold };
     all.extend([
@@ -327,6 +440,9 @@ fn every_fact_can_be_written_and_read_back() {
         ended(Outcome::Fault { class: FaultClass::NoWorkspace, what: "x".into() }),
         ended(Outcome::Deferred { until: 7, what: "x".into() }),
         ended(Outcome::Interrupted),
+        ended(Outcome::Limited { until: 7, what: "x".into() }),
+        ended(Outcome::Blocked { class: BlockerClass::NoAccess, what: "x".into() }),
+        ended(Outcome::Fault { class: FaultClass::Secret, what: "x".into() }),
     ]);
     let receipt = Receipt::of(Spent::UNKNOWN);
     let judged =
@@ -339,6 +455,8 @@ fn every_fact_can_be_written_and_read_back() {
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
         judged(Ruling::Unverified { what: "x".into() }),
         judged(Ruling::Limited { until: 7, what: String::new() }),
+        judged(Ruling::Limited { until: 7, what: "x".into() }),
+        judged(Ruling::Blocked { class: BlockerClass::NoAccess, what: "x".into() }),
         judged(Ruling::Lost),
         judged(Ruling::Interrupted),
     ]);

@@ -2,9 +2,11 @@
 
 use forge_core::{
     Command, Refusal,
-    event::{Answer, Choice, End, Hold},
-    money::{Cost, Money},
-    run::Phase,
+    event::{Answer, Choice, End, Hold, Outcome, Receipt, Ruling},
+    failure::FaultClass,
+    money::{Cost, Money, Spent},
+    run::{Files, Phase},
+    view::{RunRow, RunView},
 };
 
 use crate::world::{World, person, reserved, writes};
@@ -109,6 +111,159 @@ fn a_stage_that_used_up_its_own_cap_is_asked_about() {
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#1/critic#1"], "the person granted it once more");
     assert_eq!(reserved(&world, "work#1/critic#1"), Some(cents(30)));
+}
+
+#[test]
+fn an_estimated_price_counts_like_a_known_one_and_is_called_an_estimate() {
+    let mut world = World::small(ONE)
+        .budget("10")
+        .call_budget("2")
+        .cost("work#1", Cost::Estimated(cents(50)))
+        .begin();
+    world.end("work#1");
+    let ledger = world.run.ledger();
+    assert_eq!((ledger.known, ledger.estimated, ledger.n_unknown), (Money(0), cents(50), 0));
+    assert_eq!(ledger.committed(), cents(250), "the review holds the rest");
+    assert_eq!(world.unit("work").spent, cents(50));
+    world.says("work#1 ended (about $0.50): did work#1");
+    assert_eq!(RunRow::of("r", &world.run).amount().in_words(), "about $0.50");
+    let unit = &RunView::of("r", &world.run).units[0];
+    assert_eq!((unit.estimated, unit.amount().in_words().as_str()), (cents(50), "about $0.50"));
+}
+
+#[test]
+fn what_is_known_estimated_and_unknown_is_told_apart_for_run_and_unit() {
+    let world = World::small(ONE)
+        .budget("10")
+        .call_budget("2")
+        .cost("work#1", Cost::Known(cents(40)))
+        .cost("work#1/critic#1", Cost::Unknown)
+        .cost("next#1", Cost::Estimated(cents(10)))
+        .told();
+    let view = RunView::of("r", &world.run);
+    let words = "at least about $0.50 (1 call of unknown cost)";
+    assert_eq!(view.row.amount().in_words(), words);
+    let of = |unit: usize| view.units[unit].amount().in_words();
+    assert_eq!(of(0), "at least $0.40 (1 call of unknown cost)");
+    assert_eq!((view.units[0].spent, view.units[0].unknown_at_most), (cents(240), cents(200)));
+    assert_eq!(of(1), "about $0.10");
+}
+
+#[test]
+fn a_run_parked_for_money_says_what_of_it_is_estimated() {
+    let mut world =
+        World::small(ONE).budget("0.50").cost("work#1", Cost::Estimated(cents(50))).begin();
+    world.end("work#1");
+    let what = "the run's budget of $0.50 is used up ($0.00 known, about $0.50 estimated)";
+    world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+}
+
+fn spent_out() -> Outcome {
+    let what = "it reached its cap".to_owned();
+    Outcome::Fault { class: FaultClass::OutOfBudget, what }
+}
+
+#[test]
+fn an_attempt_that_reached_the_cap_of_a_call_is_a_miss_and_the_next_one_has_a_cap_of_its_own() {
+    // Tiny turns come to the cap and not beyond.
+    let mut world = World::small(ONE)
+        .budget("10")
+        .call_budget("0.50")
+        .cost("work#1", Cost::Known(cents(50)))
+        .begin();
+    world.ends("work#1", spent_out());
+    assert_eq!(world.unit("work").misses, 1);
+    assert_eq!(world.run.ledger().known, cents(50), "what it spent is spent");
+    assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
+    world.ends("work#2", spent_out());
+    world.says("Q1 is asked about work: It keeps ending without a result (last: it reached its cap). What now?");
+}
+
+#[test]
+fn the_work_of_an_attempt_that_reached_its_cap_is_kept() {
+    let kept = Receipt {
+        commit: Some("half".into()),
+        tree: Some("tree".into()),
+        ..Receipt::of(Spent::NOTHING)
+    };
+    let mut world = World::small(ONE).call_budget("0.50").leaves("work#2", kept).begin();
+    world.ends("work#1", spent_out());
+    assert_eq!(world.unit("work").files, Files::Left, "as the attempt left them");
+    world.ends("work#2", spent_out());
+    assert_eq!(world.unit("work").files, Files::Committed);
+    let root = forge_core::id::Scope::root();
+    assert_eq!(world.run.code(&root).map(|code| code.commit.as_str()), Some("half"));
+}
+
+#[test]
+fn a_big_turn_may_go_over_the_cap_of_the_run_and_then_nothing_more_starts() {
+    let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Known(cents(90))).begin();
+    world.ends("work#1", spent_out());
+    let what = "the run's budget of $0.50 is used up".to_owned();
+    world.is(&Phase::Held(Hold::OutOfBudget { what }));
+    assert_eq!(world.run.ledger().committed(), cents(90), "the overspend is not hidden");
+    assert_eq!(world.resume_with("0.80"), Err(Refusal::BudgetTooLow { committed: cents(90) }));
+    world.resume_with("1").unwrap();
+    assert_eq!(reserved(&world, "work#2"), Some(cents(10)));
+}
+
+#[test]
+fn a_silent_agent_that_reached_its_cap_counts_as_all_that_was_held_back() {
+    let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Unknown).begin();
+    world.ends("work#1", spent_out());
+    let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
+                as the $0.50 held back for it)";
+    world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+}
+
+#[test]
+fn an_attempt_that_used_up_the_cap_of_its_stage_is_followed_by_a_question() {
+    let flow = ONE.replace("agent = \"worker\"", "agent = \"worker\"\nbudget = \"0.30\"");
+    for cost in [Cost::Known(cents(30)), Cost::Estimated(cents(45)), Cost::Unknown] {
+        let mut world = World::small(&flow).cost("work#1", cost).begin();
+        world.ends("work#1", spent_out());
+        assert_eq!(world.calls(), [] as [String; 0], "there is nothing left to hold back");
+        world.says("Q1 is asked about work: It keeps ending without a result (last: the stage's budget of $0.30 is used up). What now?");
+        world.say(1, Answer::Retry, "");
+        assert_eq!(reserved(&world, "work#2"), Some(cents(30)), "granted once more");
+    }
+}
+
+#[test]
+fn tiny_turns_go_on_until_the_stage_has_nothing_left() {
+    let flow =
+        ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 9\nbudget = \"0.30\"");
+    let mut world = World::small(&flow).call_budget("0.10");
+    for n in 1..=3 {
+        world = world.cost(&format!("work#{n}"), Cost::Known(Money(99_000)));
+    }
+    let mut world = world.begin();
+    let ends = ["too dear", "so much", "no more"];
+    for (n, what) in (1..).zip(ends) {
+        let what = what.to_owned();
+        let outcome = Outcome::Fault { class: FaultClass::OutOfBudget, what };
+        world.ends(&format!("work#{n}"), outcome);
+    }
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
+}
+
+#[test]
+fn a_review_that_reached_its_cap_looks_again_as_long_as_there_is_money() {
+    let mut world = World::small(ONE)
+        .budget("0.50")
+        .call_budget("0.20")
+        .cost("work#1", Cost::Known(cents(10)))
+        .cost("work#1/critic#1", Cost::Known(cents(20)))
+        .cost("work#1/critic#2", Cost::Known(cents(20)))
+        .begin();
+    world.end("work#1");
+    let what = "it reached its cap".to_owned();
+    let spent_out = Ruling::Fault { class: FaultClass::OutOfBudget, what };
+    world.rules("work#1/critic#1", spent_out.clone());
+    assert_eq!(reserved(&world, "work#1/critic#2"), Some(cents(20)));
+    world.rules("work#1/critic#2", spent_out);
+    assert_eq!(world.unit("work").misses, 0, "the work missed nothing");
+    assert_eq!(world.run.ledger().known, cents(50));
 }
 
 const SHARED: &str = r#"

@@ -122,6 +122,53 @@ fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
 }
 
 #[test]
+fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
+    let class = BlockerClass::NoAccess;
+    let what = "not logged in.".to_owned();
+    let blocked = forge_core::event::Outcome::Blocked { class, what };
+    let mut world = World::small(ASKED).outcome("write#1", blocked).told();
+    world.says("write#1 cannot go on: not logged in.");
+    world.says("Q1 is asked about write: It cannot go on, because the provider does not let the agent in: not logged in. Log in or mend its settings, then retry. What now?");
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
+    world.say(1, Answer::Retry, "");
+    assert_eq!(world.calls(), ["write#2"]);
+}
+
+#[test]
+fn a_judge_that_cannot_go_on_is_asked_about_at_once() {
+    use forge_core::event::Ruling;
+    let blocked = |class| Ruling::Blocked { class, what: "the model will not do it".to_owned() };
+    let flow = "[[stage]]\nname = \"write\"\nagent = \"w\"\n\
+                gates = [{ review = \"critic\" }, { verify = true }]\n";
+    let mut world = World::small(flow).begin();
+    world.end("write#1");
+    world.rules("write#1/critic#1", blocked(BlockerClass::ModelRefusal));
+    world.says("write#1/critic#1 cannot go on: the model will not do it");
+    world.says(
+        "Q1 is asked about write: `critic` cannot go on: the model will not do it. What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.say(1, Answer::Retry, "");
+    assert_eq!(world.calls(), ["write#1/critic#2"]);
+    world.rules("write#1/critic#2", blocked(BlockerClass::NoAccess));
+    world.say(2, Answer::Approve, "");
+    world.says("write: critic waived by the answer to Q2");
+    world.rules("write#1/verify#1", blocked(BlockerClass::NoAccess));
+    assert_eq!(world.options(3), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
+}
+
+#[test]
+fn a_judge_that_only_advises_and_cannot_go_on_stops_nothing() {
+    use forge_core::event::Ruling;
+    let flow = "[[stage]]\nname = \"a\"\nagent = \"x\"\ngates = [{ review = \"critic\", advisory = true }]\n";
+    let no_key = Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".into() };
+    let world = World::small(flow).ruling("a#1/critic#1", no_key).told();
+    world.says("a: critic only advises, its findings are noted");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
 fn nobody_can_accept_what_made_nothing() {
     let mut world = World::small(ASKED)
         .outcome("write#1", fault("empty"))
@@ -338,6 +385,7 @@ gates = [{ review = "late", redo = "make" }]
     let asked = || World::small(flow);
     let alone = || World::small(&no_person);
     let blocked = Outcome::Blocked { class: BlockerClass::ToolingFailure, what: "x".into() };
+    let no_key = Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".into() };
     let lost = |world: World, n: u32| world.outcome(&format!("make#{n}"), Outcome::Lost);
     let late = |n: u32| format!("look#1/late#{n}");
     vec![
@@ -373,6 +421,8 @@ gates = [{ review = "late", redo = "make" }]
             asked().ruling("make#1/verify#1", unread("a")).ruling("make#1/verify#2", unread("b")),
         ),
         ("blocked", asked().outcome("make#1", blocked)),
+        ("blocked judge", asked().ruling("make#1/critic#1", no_key.clone())),
+        ("blocked proof", asked().ruling("make#1/verify#1", no_key)),
         (
             "landing",
             alone().verdict("make#1/land#1", revise(1)).verdict("make#2/land#1", revise(1)),

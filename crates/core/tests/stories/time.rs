@@ -4,7 +4,7 @@ use forge_core::{
     Input,
     event::{Choice, End, Outcome, Ruling},
     run::Phase,
-    view::Standing,
+    view::{RunRow, RunView, Standing},
 };
 
 use crate::world::World;
@@ -28,6 +28,35 @@ fn a_limit_parks_the_work_until_its_reset_and_costs_nothing() {
     assert_eq!(world.calls(), ["work#2"]);
     assert_eq!(world.unit("work").misses, 0);
     assert_eq!(world.unit("work").round, 0);
+}
+
+#[test]
+fn a_limit_says_how_long_and_why() {
+    let mut world = World::small(ONE).begin();
+    let what = "the provider's rate limit".to_owned();
+    world.ends("work#1", Outcome::Limited { until: 1_794_751_500_000, what });
+    world.says("work#1 has to wait until 2026-11-15 14:05 UTC: the provider's rate limit");
+    let view = RunView::of("r", &world.run);
+    let (until, why) = (Some(1_794_751_500_000), "the provider's rate limit");
+    assert_eq!((view.row.until, view.row.why.as_str()), (until, why));
+    assert_eq!((view.units[0].until, view.units[0].why.as_str()), (until, why));
+    world.input_at(1_794_751_500_000, &Input::Tick).unwrap();
+    let view = RunView::of("r", &world.run);
+    assert_eq!((view.row.until, view.row.why.as_str()), (None, ""), "it goes on");
+    assert_eq!((view.units[0].until, view.units[0].why.as_str()), (None, ""));
+    world.end("work#2");
+    let what = "the provider's usage limit".to_owned();
+    world.rules("work#2/critic#1", Ruling::Limited { until: 1_794_837_900_000, what });
+    world
+        .says("work#2/critic#1 has to wait until 2026-11-16 14:05 UTC: the provider's usage limit");
+    assert_eq!(RunRow::of("r", &world.run).why, "the provider's usage limit");
+}
+
+#[test]
+fn a_limit_of_an_old_journal_says_how_long() {
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
+    world.says("work#1 has to wait until 1970-01-01 00:15 UTC");
 }
 
 #[test]
@@ -63,8 +92,10 @@ agent = "y"
 "#;
     let mut world = World::small(flow).begin();
     world.ends("a#1", Outcome::Limited { until: 900_000, what: String::new() });
-    world.ends("b#1", Outcome::Limited { until: 700_000, what: String::new() });
+    world.ends("b#1", Outcome::Limited { until: 700_000, what: "the limit of b".to_owned() });
     assert_eq!(world.wanted(), ["wake at 700000"]);
+    let row = RunRow::of("r", &world.run);
+    assert_eq!((row.until, row.why.as_str()), (Some(700_000), "the limit of b"));
     world.input_at(700_000, &Input::Tick).unwrap();
     assert_eq!(world.wanted(), ["b#2", "wake at 900000"]);
 }
