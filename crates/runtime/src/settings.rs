@@ -290,8 +290,9 @@ impl Settings {
     }
 
     /// The command lines that the repository makes us run, and not the person: those of
-    /// `forge.toml`, and of a local file that git has. An agent is one line, with what it gets.
-    pub fn commands_of_repository(&self) -> Vec<String> {
+    /// `forge.toml`, and of a local file that git has. An agent that plays one of these roles is one
+    /// line, with what it gets.
+    pub fn commands_of_repository(&self, roles: &[&str]) -> Vec<String> {
         let mut commands = Vec::new();
         for key in [Key::Setup, Key::VerifyCommands] {
             if let Some(Said { layer, value: Value::List(list), .. }) = self.sheet.winner(key)
@@ -300,7 +301,7 @@ impl Settings {
                 commands.extend(list.iter().cloned());
             }
         }
-        commands.extend(self.agents_of_repository());
+        commands.extend(self.agents_of_repository(roles));
         commands
     }
 }

@@ -1,6 +1,7 @@
 //! What a person lets a repository run on this machine.
 //!
-//! A repository makes Forge run commands: its checks, its setup, and the commands of its flows.
+//! A repository makes Forge run commands: its checks, its setup, its agents, and the commands of
+//! its flows.
 //! Whoever clones one is shown these commands and asked once; the answer is a file below
 //! `<state>/approved`, which a person can read and take away. Other commands, or the same ones in
 //! another repository, are asked about anew. Not here: how a person is asked; doors do that.
@@ -137,7 +138,8 @@ fn sorted(commands: &[String]) -> Vec<String> {
 /// Every command line that the repository makes us run with these settings and this flow, each
 /// once: first those of the settings, then those of the flow, if the project had a hand in it.
 pub fn commands(settings: &Settings, found: &Found) -> Vec<String> {
-    let mut commands = settings.commands_of_repository();
+    let roles: Vec<&str> = found.flow.roles().into_iter().collect();
+    let mut commands = settings.commands_of_repository(&roles);
     if !found.is_shipped() {
         of_stages(&found.flow.stages, &mut commands);
     }

@@ -15,8 +15,10 @@ use forge_runtime::{
     Trouble,
     catalog::Catalog,
     doors::{Doors, person},
-    home,
-    settings::{self, Explained, SettingRow, edit},
+    settings::{
+        self, Explained, SettingRow,
+        edit::{Change, EditedFile, FileWas},
+    },
     trust,
 };
 
@@ -52,12 +54,15 @@ enum What {
         key: String,
         /// The value; a list is written as in TOML
         value: String,
-        /// In forge.local.toml: for you, in this checkout
-        #[arg(long, conflicts_with = "user")]
-        local: bool,
-        /// In your own configuration: for you, everywhere
-        #[arg(long)]
-        user: bool,
+        #[command(flatten)]
+        target: Switches,
+    },
+    /// Take a key out of forge.toml, or out of a file of your own
+    Unset {
+        /// The key, such as limits.budget
+        key: String,
+        #[command(flatten)]
+        target: Switches,
     },
     /// Print the JSON Schema of forge.toml, for editors
     Schema,
@@ -67,6 +72,17 @@ enum What {
         #[arg(long, default_value = "draft", value_name = "NAME")]
         flow: String,
     },
+}
+
+/// Which file is meant: at most one of these.
+#[derive(Args)]
+struct Switches {
+    /// In forge.local.toml: for you, in this checkout
+    #[arg(long, conflicts_with = "user")]
+    local: bool,
+    /// In your own configuration: for you, everywhere
+    #[arg(long)]
+    user: bool,
 }
 
 /// The width of the longest name of a layer.
@@ -91,18 +107,45 @@ pub(crate) enum Consent {
     NobodyToAsk,
 }
 
+impl Switches {
+    fn target(&self) -> Target {
+        match (self.local, self.user) {
+            (true, _) => Target::Local,
+            (false, true) => Target::User,
+            (false, false) => Target::Repo,
+        }
+    }
+}
+
+impl Target {
+    fn file(self) -> Result<EditedFile, Trouble> {
+        match self {
+            // It can be changed from everywhere.
+            Self::User => {
+                EditedFile::user(doors().ok().and_then(|doors| top(&doors).ok()).as_deref())
+            }
+            Self::Repo => Ok(EditedFile::repo(&top(&doors()?)?)),
+            Self::Local => Ok(EditedFile::local(&top(&doors()?)?)),
+        }
+    }
+}
+
 impl Config {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         match self.what {
             What::List { json } => list(json)?,
             What::Explain { key, json } => explain(&key, json)?,
-            What::Set { key, value, local, user } => {
-                let target = match (local, user) {
-                    (true, _) => Target::Local,
-                    (false, true) => Target::User,
-                    (false, false) => Target::Repo,
-                };
-                set(target, &key, &value)?;
+            What::Set { key, value, target } => {
+                let target = target.target();
+                let file = target.file()?;
+                let change = file.set(&key, &value)?;
+                tell_change(target, &file, &change)?;
+            }
+            What::Unset { key, target } => {
+                let target = target.target();
+                let file = target.file()?;
+                let change = file.unset(&key)?;
+                tell_change(target, &file, &change)?;
             }
             What::Schema => say_json(&settings::schema()),
             What::Approve { flow } => return approve(&flow),
@@ -172,32 +215,32 @@ fn notes(notes: &[String]) {
     }
 }
 
-fn set(target: Target, key: &str, words: &str) -> Result<(), Trouble> {
-    let path = match target {
-        Target::User => home::config_dir()?.join(settings::USER_FILE),
-        Target::Repo => top(&doors()?)?.join(settings::FILE),
-        Target::Local => top(&doors()?)?.join(settings::LOCAL_FILE),
-    };
-    let change = edit::set(&path, key, words)?;
-    screen::say(&format!("{}: {} = {}", path.display(), change.key.name(), change.value));
+fn tell_change(target: Target, file: &EditedFile, change: &Change) -> Result<(), Trouble> {
+    let (path, key) = (file.path().display(), change.key.name());
+    screen::say(&match &change.value {
+        Some(value) => format!("{path}: {key} = {value}"),
+        None => format!("{path}: {key} is taken out"),
+    });
     match (target, change.file) {
-        (Target::Local, edit::FileWas::Missing) => {
+        (Target::Local, FileWas::Missing) => {
             screen::say(&format!("keep it out of git: add {} to .gitignore", settings::LOCAL_FILE));
         }
-        (Target::Repo, edit::FileWas::There | edit::FileWas::Missing) => {
+        (Target::Repo, FileWas::There | FileWas::Missing) => {
             screen::say("commit it: a run reads it from the commit that it starts from");
         }
-        (Target::Local, edit::FileWas::There)
-        | (Target::User, edit::FileWas::There | edit::FileWas::Missing) => {}
+        (Target::Local, FileWas::There) | (Target::User, FileWas::There | FileWas::Missing) => {}
     }
     // Who is overruled wants to know it now, and not when nothing has changed.
     if let Ok(doors) = doors()
         && let Ok(settings) = doors.settings()
     {
-        let row = settings.explain(&change.key.name())?.row;
-        if row.value.as_ref() != Some(&change.value) {
-            let place = row.place.unwrap_or_default();
-            screen::say(&format!("note: {place} says otherwise, and wins"));
+        let row = settings.explain(&key)?.row;
+        match (&change.value, &row.place) {
+            (Some(_), Some(place)) if row.value != change.value => {
+                screen::say(&format!("note: {place} says otherwise, and wins"));
+            }
+            (None, Some(place)) => screen::say(&format!("now {} counts ({place})", value(&row))),
+            (Some(_) | None, Some(_) | None) => {}
         }
         notes(&settings.notes());
     }

@@ -259,7 +259,14 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
         ("[limits]\noutput_mib = 0", &["limits.output_mib"]),
         ("[limts]\n", &["line 1", "did you mean `limits`?"]),
         ("[agents.scripted]\nscenrio = \"x\"", &["line 2", "did you mean `scenario`?"]),
-        ("[agents.claude]\n", &["line 1"]),
+        ("agent = \"codex\"", &["line 1: this Forge does not know the agent `codex` yet"]),
+        ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
+        ("[agents.claude]\ncomand = []", &["line 2", "did you mean `command`?"]),
+        ("[agents.Claude]\n", &["line 1: `Claude` is no name", "small letters"]),
+        ("[roles.writer]\nagent = \"cloude\"", &["line 2", "did you mean `claude`?"]),
+        ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model is \"--help\""]),
+        ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\", which is no name of a variable"]),
+        ("[secrets]\nfiles = [\"../.env\"]", &["which leads out of the checkout"]),
     ] {
         world.write("forge.toml", text);
         let said = world.refused(&run);

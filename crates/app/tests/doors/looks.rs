@@ -49,7 +49,7 @@ fn the_help_of_every_command() {
             world.ok(&["flow", command, "--help"])
         );
     }
-    for command in ["list", "explain", "set", "schema", "approve"] {
+    for command in ["list", "explain", "set", "unset", "schema", "approve"] {
         insta::assert_snapshot!(
             format!("help-config-{command}"),
             world.ok(&["config", command, "--help"])

@@ -1,9 +1,11 @@
-//! `forge config set`: changes one value of a settings file, and leaves all else as it is.
+//! `forge config set` and `unset`: change one value of a settings file, and leave all else as it
+//! is.
 //!
 //! Not here: which file a person means (the door knows), and what the value means.
 //!
 //! Invariant: a file is replaced as a whole, by rename, and only by a text that was read again
 //! and is right. Comments, order and line ends stay.
+//! Invariant: settings that were right before are right afterwards, all layers together.
 
 use std::{
     fs::{self, File},
@@ -14,21 +16,31 @@ use std::{
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 
 use super::{
+    Settings,
     key::Key,
     sheet::{Layer, Sheet, known},
-    source::SourceFile,
+    source::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
     value::{Value, from_words},
 };
 use crate::near::line_of;
-use crate::{Trouble, doors::refuse_agents};
+use crate::{Trouble, doors::refuse_agents, home};
+
+/// A file that is changed, and what the other layers say.
+#[derive(Clone, Debug)]
+pub struct EditedFile {
+    path: PathBuf,
+    layer: Layer,
+    /// Nothing, if the layers cannot be read.
+    around: Option<Sources>,
+}
 
 /// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The key.
     pub key: Key,
-    /// What it is now.
-    pub value: Value,
+    /// What the file says now. Nothing, if it was taken out.
+    pub value: Option<Value>,
     /// Whether the file was there before.
     pub file: FileWas,
 }
@@ -42,30 +54,163 @@ pub enum FileWas {
     Missing,
 }
 
-/// Sets a key in a settings file. Agents are refused.
-pub fn set(path: &Path, key: &str, words: &str) -> Result<Change, Trouble> {
-    refuse_agents()?;
-    let key = known(key)?;
-    let value = from_words(key, words).map_err(|flaw| {
-        Trouble::usage(flaw.what, format!("forge config explain {}", key.name()))
-    })?;
-    let before = SourceFile::read(path)?;
-    let file = if before.is_some() { FileWas::There } else { FileWas::Missing };
-    let text = before.map(|file| file.text).unwrap_or_default();
-    let text = changed(&text, key, &value).map_err(|why| {
-        let what = format!("{}: {why}", path.display());
-        Trouble::usage(what, format!("set {} in {} by hand", key.name(), path.display()))
-    })?;
-    // The layer is of no interest: the text must be right, and say what was wanted.
-    let after = SourceFile { name: path.display().to_string(), text };
-    let sheet = Sheet::of_file(Layer::User, &after)?;
-    assert_eq!(sheet.winner(key).map(|said| &said.value), Some(&value), "what is set is read");
-    replace(path, &after.text).map_err(|error| Trouble::file(path, &error))?;
-    Ok(Change { key, value, file })
+impl EditedFile {
+    /// The repository's file, in this checkout.
+    pub fn repo(top: &Path) -> Self {
+        Self { path: top.join(FILE), layer: Layer::Repo, around: around(Some(top)).ok() }
+    }
+
+    /// The person's file in this checkout.
+    pub fn local(top: &Path) -> Self {
+        Self { path: top.join(LOCAL_FILE), layer: Layer::Local, around: around(Some(top)).ok() }
+    }
+
+    /// The person's file for all repositories.
+    pub fn user(top: Option<&Path>) -> Result<Self, Trouble> {
+        let path = home::config_dir()?.join(USER_FILE);
+        Ok(Self { path, layer: Layer::User, around: around(top).ok() })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets a key. Agents are refused.
+    pub fn set(&self, key: &str, words: &str) -> Result<Change, Trouble> {
+        refuse_agents()?;
+        let key = known(key)?;
+        let value = from_words(key, words).map_err(|flaw| {
+            Trouble::usage(flaw.what, format!("forge config explain {}", key.name()))
+        })?;
+        self.change(key, Some(value))
+    }
+
+    /// Takes a key out. Agents are refused.
+    pub fn unset(&self, key: &str) -> Result<Change, Trouble> {
+        refuse_agents()?;
+        self.change(known(key)?, None)
+    }
+
+    fn change(&self, key: Key, value: Option<Value>) -> Result<Change, Trouble> {
+        let path = &self.path;
+        let before = SourceFile::read(path)?;
+        let file = if before.is_some() { FileWas::There } else { FileWas::Missing };
+        let text = before.map(|file| file.text).unwrap_or_default();
+        let changed = match &value {
+            Some(value) => with(&text, key, value),
+            None => without(&text, key),
+        };
+        let text = changed.map_err(|why| {
+            let by_hand = if value.is_some() { "set" } else { "take out" };
+            let what = format!("{}: {why}", path.display());
+            Trouble::usage(what, format!("{by_hand} {} in {} by hand", key.name(), path.display()))
+        })?;
+        let after = SourceFile { name: path.display().to_string(), text };
+        let sheet = Sheet::of_file(self.layer, &after)?;
+        let said = sheet.winner(key).map(|said| &said.value);
+        assert_eq!(said, value.as_ref(), "what is set is read");
+        self.refuse_worse(&after)?;
+        replace(path, &after.text).map_err(|error| Trouble::file(path, &error))?;
+        Ok(Change { key, value, file })
+    }
+
+    /// Settings that are wrong already can be mended one after the other.
+    fn refuse_worse(&self, after: &SourceFile) -> Result<(), Trouble> {
+        let Some(mut sources) = self.around.clone() else { return Ok(()) };
+        if Settings::of(&sources).is_err() {
+            return Ok(());
+        }
+        match self.layer {
+            Layer::User => sources.user = Some(after.clone()),
+            Layer::Repo => sources.repo = Some(after.clone()),
+            Layer::Local => sources.local = Some(after.clone()),
+            Layer::Shipped | Layer::Environment | Layer::Flags => {
+                unreachable!("only files are changed")
+            }
+        }
+        Settings::of(&sources).map(|_| ())
+    }
 }
 
-/// The text with one value changed.
-fn changed(text: &str, key: Key, value: &Value) -> Result<String, String> {
+/// What all layers say before anything is changed.
+fn around(top: Option<&Path>) -> Result<Sources, Trouble> {
+    let mut sources = Sources::personal(top)?;
+    if let Some(top) = top {
+        sources.repo = SourceFile::read(&top.join(FILE))?;
+    }
+    Ok(sources)
+}
+
+/// The text with one value set.
+fn with(text: &str, key: Key, value: &Value) -> Result<String, String> {
+    let mut new = match value {
+        Value::Text(text) => toml_edit::Value::from(text.as_str()),
+        Value::Count(count) => {
+            let count = i64::try_from(*count).map_err(|_| "the number is too large".to_owned())?;
+            toml_edit::Value::from(count)
+        }
+        Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
+    };
+    let path = key.name();
+    let mut words: Vec<&str> = path.split('.').collect();
+    let name = words.pop().expect("a key has a name");
+    changed(text, |document| {
+        let mut table: &mut dyn TableLike = document.as_table_mut();
+        for word in words {
+            let item = table.entry(word).or_insert_with(|| {
+                // A table that only holds tables needs no line of its own.
+                let mut table = Table::new();
+                table.set_implicit(true);
+                Item::Table(table)
+            });
+            table = item.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+        }
+        match table.get_mut(name) {
+            Some(Item::Value(old)) => {
+                // The comment behind a value belongs to the line, and stays.
+                *new.decor_mut() = old.decor().clone();
+                *old = new;
+            }
+            Some(Item::None | Item::Table(_) | Item::ArrayOfTables(_)) => {
+                return Err(format!("`{path}` is a table"));
+            }
+            None => {
+                table.insert(name, Item::Value(new));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The text with one value taken out. Its table stays, even if nothing is left in it.
+fn without(text: &str, key: Key) -> Result<String, String> {
+    let path = key.name();
+    let mut words: Vec<&str> = path.split('.').collect();
+    let name = words.pop().expect("a key has a name");
+    let missing = || format!("it says nothing about {path}");
+    changed(text, |document| {
+        let mut table: &mut dyn TableLike = document.as_table_mut();
+        for word in words {
+            let inner = table.get_mut(word).ok_or_else(missing)?;
+            table = inner.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+        }
+        match table.get(name) {
+            Some(Item::Value(_)) => {
+                table.remove(name);
+                Ok(())
+            }
+            Some(Item::Table(_) | Item::ArrayOfTables(_)) => Err(format!("`{path}` is a table")),
+            Some(Item::None) | None => Err(missing()),
+        }
+    })
+}
+
+/// The text with a change in it. What begins a file, and how its lines end, stays.
+fn changed(
+    text: &str,
+    change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
+) -> Result<String, String> {
     let (mark, body) = match text.strip_prefix('\u{feff}') {
         Some(body) => ("\u{feff}", body),
         None => ("", text),
@@ -77,40 +222,7 @@ fn changed(text: &str, key: Key, value: &Value) -> Result<String, String> {
         let line = error.span().map_or(1, |span| line_of(&plain, span.start));
         format!("line {line}: {}", error.message().trim())
     })?;
-    let path = key.name();
-    let mut words: Vec<&str> = path.split('.').collect();
-    let name = words.pop().expect("a key has a name");
-    let mut table: &mut dyn TableLike = document.as_table_mut();
-    for word in words {
-        let item = table.entry(word).or_insert_with(|| {
-            // A table that only holds tables needs no line of its own.
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        });
-        table = item.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
-    }
-    let mut new = match value {
-        Value::Text(text) => toml_edit::Value::from(text.as_str()),
-        Value::Count(count) => {
-            let count = i64::try_from(*count).map_err(|_| "the number is too large".to_owned())?;
-            toml_edit::Value::from(count)
-        }
-        Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
-    };
-    match table.get_mut(name) {
-        Some(Item::Value(old)) => {
-            // The comment behind a value belongs to the line, and stays.
-            *new.decor_mut() = old.decor().clone();
-            *old = new;
-        }
-        Some(Item::None | Item::Table(_) | Item::ArrayOfTables(_)) => {
-            return Err(format!("`{}` is a table", key.name()));
-        }
-        None => {
-            table.insert(name, Item::Value(new));
-        }
-    }
+    change(&mut document)?;
     let text = document.to_string();
     let text = if has_crlf { text.replace('\n', "\r\n") } else { text };
     Ok(format!("{mark}{text}"))
@@ -147,8 +259,12 @@ fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn file(path: &Path) -> EditedFile {
+        EditedFile { path: path.to_owned(), layer: Layer::Repo, around: Some(Sources::default()) }
+    }
+
     fn edited(text: &str, key: Key, words: &str) -> String {
-        changed(text, key, &from_words(key, words).unwrap()).unwrap()
+        with(text, key, &from_words(key, words).unwrap()).unwrap()
     }
 
     #[test]
@@ -225,7 +341,7 @@ mod tests {
             for key in Key::ALL {
                 for words in super::super::tests::examples(key) {
                     let value = from_words(key, words).unwrap();
-                    let after = read(&changed(text, key, &value).unwrap());
+                    let after = read(&with(text, key, &value).unwrap());
                     assert_eq!(after.winner(key).map(|said| &said.value), Some(&value));
                     for other in Key::ALL.into_iter().filter(|other| *other != key) {
                         let of = |sheet: &Sheet| sheet.winner(other).map(|said| said.value.clone());
@@ -240,11 +356,11 @@ mod tests {
     fn a_file_that_is_set_is_made_kept_whole_and_kept_behind_its_link() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/config.toml");
-        let change = set(&path, "limits.at_once", "3").unwrap();
+        let change = file(&path).set("limits.at_once", "3").unwrap();
         assert_eq!((change.key, change.file), (Key::AtOnce, FileWas::Missing));
         let link = folder.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(set(&link, "limits.at_once", "4").unwrap().file, FileWas::There);
+        assert_eq!(file(&link).set("limits.at_once", "4").unwrap().file, FileWas::There);
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "[limits]\nat_once = 4\n");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left");
@@ -263,15 +379,79 @@ mod tests {
             ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
             ("", "budget", "3", "did you mean `limits.budget`?"),
             ("", "", "3", "the empty word is no key"),
+            ("", "agents.mine.comand", "3", "did you mean `agents.mine.command`?"),
+            ("", "agents.Mine.command", "3", "the name of an agent has at most 40 small letters"),
+            ("", "agents.scripted.command", "3", "`agents.scripted.command` is no key"),
+            ("", "agents.mine", "3", "`agents.mine` is no key"),
+            ("", "roles.a.b.agent", "3", "the name of a role has at most 40 letters"),
+            ("", "agents.mine.command", "./a --fast", "it may be a list of a program and its"),
+            ("", "agents.mine.command", "[]", "agents.mine.command is empty; it may be"),
+            ("", "agent", "mine", "line 1: there is no agent `mine`"),
+            ("", "roles.reviewer.agent", "codex", "does not know the agent `codex` yet"),
+            ("", "workspace.root", "../x", "is for one person to say"),
         ] {
             fs::write(&path, text).unwrap();
-            let trouble = set(&path, key, words).unwrap_err();
+            let trouble = file(&path).set(key, words).unwrap_err();
             assert!(trouble.what.contains(expected), "{trouble}");
             assert!(trouble.next.is_some());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         // A wrong value can be set right.
         fs::write(&path, "[limits]\nat_once = 0\n").unwrap();
-        set(&path, "limits.at_once", "3").unwrap();
+        file(&path).set("limits.at_once", "3").unwrap();
+    }
+
+    #[test]
+    fn what_is_taken_out_is_gone_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        let text = "# ours\r\n[limits]\r\nat_once = 3 # few\r\nbudget = \"2\"\r\n\r\n[agents.mine]\r\nmodel = \"x\"\r\n";
+        fs::write(&path, text).unwrap();
+        let change = file(&path).unset("limits.at_once").unwrap();
+        assert_eq!((change.key, change.value), (Key::AtOnce, None));
+        let left = text.replace("at_once = 3 # few\r\n", "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        file(&path).unset("agents.mine.model").unwrap();
+        let left = left.replace("model = \"x\"\r\n", "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        for (key, expected) in [
+            ("limits.at_once", "it says nothing about limits.at_once"),
+            ("agents.other.model", "it says nothing about agents.other.model"),
+            ("limits.at_onc", "did you mean `limits.at_once`?"),
+            ("limits", "`limits` is no key"),
+        ] {
+            let trouble = file(&path).unset(key).unwrap_err();
+            assert!(trouble.what.contains(expected) && trouble.next.is_some(), "{trouble}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        fs::write(&path, "limits = { at_once = 3, budget = \"1\" }\nverify.final = \"cached\"")
+            .unwrap();
+        file(&path).unset("limits.at_once").unwrap();
+        file(&path).unset("verify.final").unwrap();
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(left.contains("budget") && !left.contains("final"), "{left}");
+    }
+
+    #[test]
+    fn what_was_right_with_the_other_layers_stays_right_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        let of =
+            |name: &str, text: &str| SourceFile { name: name.to_owned(), text: text.to_owned() };
+        let local = "[agents.mine]\ncommand = [\"/x\"]\n";
+        let sources = Sources { local: Some(of("l", local)), ..Sources::default() };
+        let file = |sources: &Sources| EditedFile { around: Some(sources.clone()), ..file(&path) };
+        // Another layer has set it up.
+        file(&sources).set("agent", "mine").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "agent = \"mine\"\n");
+        fs::write(&path, "agent = \"own\"\n[agents.own]\ncommand = [\"x\"]\n").unwrap();
+        let before = fs::read_to_string(&path).unwrap();
+        let sources = Sources { repo: Some(of("r", &before)), ..Sources::default() };
+        let trouble = file(&sources).unset("agents.own.command").unwrap_err();
+        assert!(trouble.what.contains("there is no agent `own`"), "{trouble}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+        // What is wrong already may be mended in any order.
+        let wrong = Sources { user: Some(of("u", "agent = \"gone\"")), ..Sources::default() };
+        file(&wrong).set("agent", "later").unwrap();
     }
 }

@@ -241,29 +241,35 @@ impl Settings {
                 format!("{place}: the agent `{name}` has no command"),
                 format!("set it up: `[agents.{name}] command = [\"…\"]`"),
             )),
-            (_, Some(command)) if self.is_nowhere(name, command) => Err(Trouble::usage(
-                format!(
-                    "agents.{name}.command is a relative path, and there is no checkout of yours from which it leads anywhere"
-                ),
-                "write the whole path",
-            )),
-            (AgentLike::Scripted | AgentLike::Claude, None) | (_, Some(_)) => Ok(()),
+            (AgentLike::Scripted | AgentLike::Claude, None) => Ok(()),
+            (AgentLike::Scripted | AgentLike::Claude | AgentLike::Program, Some(command)) => {
+                self.refuse_nowhere(name, command)
+            }
         }
     }
 
-    /// A person's relative path without a place from which it was meant. In the agent's checkout
-    /// it would be a program of the repository, about which nobody was asked.
-    fn is_nowhere(&self, name: &str, command: &[String]) -> bool {
+    /// A person's relative path without a place from which it was meant is refused: in the agent's
+    /// checkout it would be a program of the repository, about which nobody was asked.
+    fn refuse_nowhere(&self, name: &str, command: &[String]) -> Result<(), Trouble> {
         let said = TableName::of(TableKind::Agents, name)
-            .and_then(|name| self.sheet.winner(Key::OfAgent(name, AgentKey::Command)));
-        command.first().is_some_and(|program| is_relative(program))
-            && said.is_some_and(|said| !said.layer.is_the_repositorys(self.local_is))
+            .and_then(|name| self.sheet.winner(Key::OfAgent(name, AgentKey::Command)))
+            .filter(|said| !said.layer.is_the_repositorys(self.local_is));
+        match said {
+            Some(said) if command.first().is_some_and(|program| is_relative(program)) => {
+                let place = said.place.beginning();
+                let what = format!(
+                    "{place}: agents.{name}.command is a relative path, and there is no checkout from which it leads anywhere"
+                );
+                Err(Trouble::usage(what, "write the whole path"))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
-    /// The agents that the repository starts on this machine, or to which it hands something of
-    /// the person's environment: each as one line that a person can read.
-    pub(super) fn agents_of_repository(&self) -> Vec<String> {
-        let named: BTreeSet<&str> = self.casting().map(text).collect();
+    /// The agents of these roles that the repository starts on this machine, or to which it hands
+    /// something of the person's environment: each as one line that a person can read.
+    pub(super) fn agents_of_repository(&self, roles: &[&str]) -> Vec<String> {
+        let named: BTreeSet<&str> = roles.iter().filter_map(|role| self.agent_for(role)).collect();
         let line = |name: &str| {
             let table = TableName::of(TableKind::Agents, name)?;
             let is_theirs =

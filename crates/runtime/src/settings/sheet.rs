@@ -170,17 +170,26 @@ impl Sheet {
         Key::ALL.into_iter().chain(self.0.keys().copied()).collect()
     }
 
-    /// All variables that may set something: those of tables only if a file names the table.
+    /// All variables that may set something: those of a table only if a file names it, or if it
+    /// needs no naming.
     fn variables(&self) -> BTreeMap<String, Vec<Key>> {
+        let named = TableKind::ALL.into_iter().flat_map(|kind| {
+            let mut names = self.tables(kind);
+            if kind == TableKind::Agents {
+                names.insert(TableName::claude());
+            }
+            names.into_iter().flat_map(move |name| Key::of_table(kind, name))
+        });
         let mut variables: BTreeMap<String, Vec<Key>> = BTreeMap::new();
-        let mut tables: BTreeSet<(TableKind, TableName)> =
-            self.0.keys().filter_map(|key| key.table()).collect();
-        tables.insert((TableKind::Agents, TableName::claude()));
-        let of_tables = tables.into_iter().flat_map(|(kind, name)| Key::of_table(kind, name));
-        for key in Key::ALL.into_iter().chain(of_tables) {
+        for key in Key::ALL.into_iter().chain(named) {
             variables.entry(key.variable()).or_default().push(key);
         }
         variables
+    }
+
+    /// Whether the variable of a key would be refused, because nobody named its table.
+    pub(super) fn is_without_variable(&self, key: Key) -> bool {
+        !self.variables().contains_key(&key.variable())
     }
 
     /// What counts for a key.

@@ -85,12 +85,16 @@ impl Settings {
     /// All that is said about one key.
     pub fn explain(&self, key: &str) -> Result<Explained, Trouble> {
         let key = known(key)?;
+        let mut notes = self.notes();
+        if self.sheet.is_without_variable(key) {
+            notes.push(format!("{} counts as soon as a file names the table", key.variable()));
+        }
         Ok(Explained {
             row: self.row(key),
             may_be: key.kind().may_be(),
             variable: key.variable(),
             said: self.sheet.said(key).iter().rev().map(SaidRow::of).collect(),
-            notes: self.notes(),
+            notes,
         })
     }
 

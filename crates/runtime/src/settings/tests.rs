@@ -129,7 +129,7 @@ fn no_layer_at_all_is_what_is_shipped() {
     assert_eq!(settings.verify.commands, None);
     assert_eq!(settings.land.branch, "forge/{run}");
     assert_eq!(settings.notes(), [] as [&str; 0]);
-    assert_eq!(settings.commands_of_repository(), [] as [&str; 0]);
+    assert_eq!(settings.commands_of_repository(&[]), [] as [&str; 0]);
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn a_branch_that_all_runs_would_share_is_noted() {
 #[test]
 fn only_the_commands_that_came_with_the_repository_need_a_word() {
     let text = "[workspace]\nsetup = [\"npm ci\"]\n[verify]\ncommands = [\"npm test\"]";
-    assert_eq!(read(text).unwrap().commands_of_repository(), ["npm ci", "npm test"]);
-    let of = |sources: Sources| Settings::of(&sources).unwrap().commands_of_repository();
+    assert_eq!(read(text).unwrap().commands_of_repository(&[]), ["npm ci", "npm test"]);
+    let of = |sources: Sources| Settings::of(&sources).unwrap().commands_of_repository(&[]);
     let none: [&str; 0] = [];
     assert_eq!(of(Sources { user: file("u", text), ..Sources::default() }), none);
     let local = Sources { local: file("l", text), ..Sources::default() };
