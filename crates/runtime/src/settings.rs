@@ -4,7 +4,7 @@
 //! [`Sources`], which gathers their texts, and [`Settings::of`], which reads them. Then:
 //!
 //! - `settings/key.rs` and `settings/table.rs`: every key. A new setting begins there.
-//! - `settings/value.rs`: what a value may be.
+//! - `settings/value.rs` and `settings/pattern.rs`: what a value may be.
 //! - `settings/source.rs`: where the layers come from.
 //! - `settings/sheet.rs`: who says what, and who wins.
 //! - `settings/player.rs`: who plays which role.
@@ -20,6 +20,7 @@
 pub mod edit;
 mod frozen;
 mod key;
+mod pattern;
 mod player;
 mod schema;
 mod sheet;

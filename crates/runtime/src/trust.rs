@@ -138,8 +138,7 @@ fn sorted(commands: &[String]) -> Vec<String> {
 /// Every command line that the repository makes us run with these settings and this flow, each
 /// once: first those of the settings, then those of the flow, if the project had a hand in it.
 pub fn commands(settings: &Settings, found: &Found) -> Vec<String> {
-    let roles: Vec<&str> = found.flow.roles().into_iter().collect();
-    let mut commands = settings.commands_of_repository(&roles);
+    let mut commands = settings.commands_of_repository(&found.flow.roles());
     if !found.is_shipped() {
         of_stages(&found.flow.stages, &mut commands);
     }

@@ -178,7 +178,7 @@ impl Settings {
             }
         }
         for name in roles.iter().filter_map(|role| self.agent_for(role)) {
-            let table = &self.agents[name];
+            let table = self.agents.get(name).expect("an agent that is named is there");
             let agent = FrozenAgent {
                 name: name.to_owned(),
                 like: table.like,

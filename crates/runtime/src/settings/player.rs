@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Settings,
     key::Key,
+    pattern::fits,
     sheet::{Said, Sheet},
     source::LocalFile,
     table::{AgentKey, CLAUDE, RoleKey, SCRIPTED, TableKind, TableName},
@@ -76,6 +77,12 @@ pub struct SecretsTable {
 }
 
 impl SecretsTable {
+    /// Whether a change of this path, relative to the top of the checkout, may hold what looks
+    /// like a secret.
+    pub fn allows(&self, path: &str) -> bool {
+        self.allow.iter().any(|pattern| fits(pattern, path))
+    }
+
     /// Whether nobody said anything.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.allow.is_empty()
@@ -325,3 +332,6 @@ fn list(said: &Said) -> &[String] {
         Value::Text(_) | Value::Count(_) => unreachable!("{said:?} was read as a list"),
     }
 }
+
+#[cfg(test)]
+mod tests;
