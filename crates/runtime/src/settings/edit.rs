@@ -257,7 +257,10 @@ fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::table::{TableKind, TableName},
+        *,
+    };
 
     fn file(path: &Path) -> EditedFile {
         EditedFile { path: path.to_owned(), layer: Layer::Repo, around: Some(Sources::default()) }
@@ -321,6 +324,19 @@ mod tests {
         }
     }
 
+    /// All keys, and those of some tables.
+    fn every_key() -> Vec<Key> {
+        let mut keys = Key::ALL.to_vec();
+        for (kind, name) in [
+            (TableKind::Agents, "claude"),
+            (TableKind::Agents, "my-own"),
+            (TableKind::Roles, "r_1"),
+        ] {
+            keys.extend(Key::of_table(kind, TableName::of(kind, name).unwrap()));
+        }
+        keys
+    }
+
     #[test]
     fn what_is_set_is_read_again_for_every_key_in_every_file() {
         let files = [
@@ -330,6 +346,7 @@ mod tests {
             "[limits]\nat_once = 2\n[agents.scripted]\nscenario = \"x\"\n[workspace]\nsetup = []\n",
             "limits.at_once = 2\nagents.scripted.scenario = \"x\"\nverify = { final = \"cached\" }",
             "agents = { scripted = { scenario = \"x\" } }\r\n[land]\r\nbranch = \"x\"\r\n",
+            "[agents.claude]\nmodel = \"x\" # m\n[agents.my-own]\n[roles]\nr_1 = { agent = \"claude\" }\n",
             "[agents]\n[agents.scripted]\n[limits]\n[workspace]\n[verify]\n[land]\n",
         ];
         for text in files {
@@ -338,12 +355,14 @@ mod tests {
                 Sheet::of_file(Layer::Repo, &file).expect("what was right stays right")
             };
             let before = read(text);
-            for key in Key::ALL {
+            for key in every_key() {
                 for words in super::super::tests::examples(key) {
                     let value = from_words(key, words).unwrap();
                     let after = read(&with(text, key, &value).unwrap());
                     assert_eq!(after.winner(key).map(|said| &said.value), Some(&value));
-                    for other in Key::ALL.into_iter().filter(|other| *other != key) {
+                    let again = without(&with(text, key, &value).unwrap(), key).unwrap();
+                    assert_eq!(read(&again).winner(key), None, "and it can be taken out");
+                    for other in every_key().into_iter().filter(|other| *other != key) {
                         let of = |sheet: &Sheet| sheet.winner(other).map(|said| said.value.clone());
                         assert_eq!(of(&before), of(&after), "{other:?} stays as it was");
                     }

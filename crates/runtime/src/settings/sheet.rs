@@ -377,11 +377,9 @@ impl Reading {
 /// What is to be said about a word that is no key of this table.
 fn unknown(path: &str, word: &str) -> String {
     let shown: String = word.chars().take(80).collect();
-    match TableKind::find(path) {
-        Some(kind) => format!("`{shown}` is no name: {}", kind.name_may_be()),
-        None => {
-            let near = Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
-            format!("unknown key `{shown}`{}", near.unwrap_or_default())
-        }
+    if let Some(kind) = TableKind::find(path) {
+        return format!("`{shown}` is no name: {}", kind.name_may_be());
     }
+    let near = Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
+    format!("unknown key `{shown}`{}", near.unwrap_or_default())
 }

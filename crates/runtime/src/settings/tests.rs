@@ -279,7 +279,7 @@ impl Chance {
     /// Some keys with values that they may have, as plain words.
     fn words(&mut self) -> Vec<(Key, String)> {
         let mut words = Vec::new();
-        for key in Key::ALL {
+        for key in every_key() {
             if self.below(3) == 0 {
                 let examples = examples(key);
                 words.push((key, examples[self.below(examples.len())].to_owned()));
@@ -289,9 +289,17 @@ impl Chance {
     }
 }
 
+/// All keys, and those of a table that needs no naming by a file. Without `like`, because a
+/// program is nobody without a command.
+fn every_key() -> Vec<Key> {
+    let claude = |key| Key::OfAgent(TableName::claude(), key);
+    let claude = [AgentKey::Command, AgentKey::Model, AgentKey::Pass].map(claude);
+    Key::ALL.into_iter().chain(claude).collect()
+}
+
 pub(super) fn examples(key: Key) -> &'static [&'static str] {
     match key {
-        Key::Agent => &["scripted", "claude"],
+        Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
         Key::Claims => key::CLAIMS,
         Key::VerifyFinal => key::FINALS,
         Key::Budget | Key::CallBudget => &["1", "2.50", "0.000001"],
@@ -307,10 +315,9 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         Key::SetupInputs | Key::Copy | Key::Cache => &["[]", "target", "[\"a/b\", \".env\"]"],
         Key::Branch => &["forge/{run}", "x", "a/{run}/b"],
         Key::OfAgent(_, AgentKey::Like) => &["claude", "program"],
-        Key::OfAgent(_, AgentKey::Command) => &["claude", "[\"/a b\", '--c']", "./x"],
+        Key::OfAgent(_, AgentKey::Command) => &["claude", "[\"/a b\", '--c']"],
         Key::OfAgent(_, AgentKey::Model) | Key::OfRole(_, RoleKey::Model) => &["opus", "a[1m]"],
         Key::OfAgent(_, AgentKey::Pass) => &["[]", "A_KEY", "[\"A\", \"_b\"]"],
-        Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
         Key::SecretFiles => &["[]", ".env"],
         Key::SecretsAllowed => &["[]", "tests/**"],
     }
@@ -396,7 +403,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
             flags: named(&layers[4], |key| key.name().into_owned()),
         })
         .unwrap();
-        for key in Key::ALL {
+        for key in every_key() {
             let above = [Layer::User, Layer::Repo, Layer::Local, Layer::Environment, Layer::Flags];
             let said = |words: &Vec<(Key, String)>| words.iter().position(|(said, _)| *said == key);
             let speaks = layers.iter().enumerate().rfind(|(_, words)| said(words).is_some());
@@ -413,7 +420,10 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
                 }
                 (_, value) => value,
             };
-            assert_eq!(field(&settings, key), expected.clone().map(|(_, value)| money(value)));
+            let pass = Key::OfAgent(TableName::claude(), AgentKey::Pass);
+            let unsaid = (key == pass).then(|| Value::List(Vec::new()));
+            let used = expected.clone().map(|(_, value)| money(value)).or(unsaid);
+            assert_eq!(field(&settings, key), used);
             let n_speaking = layers.iter().filter(|words| said(words).is_some()).count();
             let n_shipped = usize::from(key.shipped().is_some());
             assert_eq!(explained.said.len(), n_speaking + n_shipped, "nobody is left out");

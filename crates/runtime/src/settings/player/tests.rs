@@ -144,8 +144,20 @@ fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
 
 #[test]
 fn there_is_an_end_to_tables() {
-    let tables =
-        |n: usize| (0..n).map(|n| format!("[roles.r{n}]\nmodel = \"x\"\n")).collect::<String>();
+    let tables = |n: usize| {
+        let all: Vec<String> = (0..n)
+            .map(|n| {
+                format!(
+                    "[roles.r{n}]
+model = \"x\""
+                )
+            })
+            .collect();
+        all.join(
+            "
+",
+        )
+    };
     assert_eq!(read(&tables(256)).unwrap().roles.len(), 256);
     let trouble = read(&tables(257)).unwrap_err();
     assert!(trouble.what.contains("there are more than 256 tables of roles"), "{trouble}");
