@@ -112,6 +112,18 @@ fn the_schema_of_the_file_takes_what_is_right_and_refuses_what_is_not() {
             json!({"agents": {"scripted": {"scenario": "a.toml"}}}),
             "agents.scripted.scenario = \"a.toml\"",
         ),
+        (
+            json!({"agent": "mine", "agents": {"mine": {"command": ["./a", "-x"], "pass": ["K"]}, "claude": {}}}),
+            "agent = \"mine\"\nagents.mine = { command = [\"./a\", \"-x\"], pass = [\"K\"] }\nagents.claude = {}",
+        ),
+        (
+            json!({"agents": {"w": {"like": "claude", "model": "m"}}, "roles": {"Reviewer": {"agent": "w", "model": "x[1m]"}}}),
+            "agents.w = { like = \"claude\", model = \"m\" }\nroles.Reviewer = { agent = \"w\", model = \"x[1m]\" }",
+        ),
+        (
+            json!({"secrets": {"files": [".env"], "allow": ["tests/**"]}}),
+            "secrets = { files = [\".env\"], allow = [\"tests/**\"] }",
+        ),
     ] {
         assert!(validator.is_valid(&right), "{right}");
         world.write("forge.toml", text);
@@ -119,14 +131,24 @@ fn the_schema_of_the_file_takes_what_is_right_and_refuses_what_is_not() {
     }
     for wrong in [
         json!({"agnt": "scripted"}),
-        json!({"agent": "claudius"}),
+        json!({"agent": "Claude"}),
         json!({"limits": {"at_once": 0}}),
         json!({"limits": {"at_once": 257}}),
         json!({"limits": {"budget": 3}}),
         json!({"limits": {"budgt": "3"}}),
         json!({"verify": {"commands": "make"}}),
         json!({"verify": {"commands": [""]}}),
-        json!({"agents": {"claude": {}}}),
+        json!({"agents": {"Claude": {}}}),
+        json!({"agents": {"claude": {"scenario": "a.toml"}}}),
+        json!({"agents": {"scripted": {"command": ["x"]}}}),
+        json!({"agents": {"mine": {"command": []}}}),
+        json!({"agents": {"mine": {"command": "x"}}}),
+        json!({"agents": {"mine": {"like": "codex"}}}),
+        json!({"agents": {"mine": {"model": "-x"}}}),
+        json!({"agents": {"mine": {"pass": ["A=B"]}}}),
+        json!({"roles": {"a b": {}}}),
+        json!({"roles": {"reviewer": {"like": "claude"}}}),
+        json!({"secrets": {"file": []}}),
     ] {
         assert!(!validator.is_valid(&wrong), "{wrong}");
     }
@@ -153,6 +175,57 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
     }
     assert_eq!(fs::read_to_string(world.repo.join("forge.toml")).unwrap(), now);
     assert_eq!(world.git(&["status", "--short"]), "?? forge.local.toml\n?? forge.toml");
+}
+
+#[test]
+fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
+    let world = World::new();
+    let text = || fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    has(
+        &world.refused(&["config", "set", "agent", "mine"]),
+        &["there is no agent `mine`", "next: ", "[agents.mine] command"],
+    );
+    assert!(!world.repo.join("forge.toml").exists());
+    world.ok(&["config", "set", "agents.mine.command", "[\"./a.sh\", \"--fast\"]"]);
+    world.ok(&["config", "set", "agent", "mine"]);
+    world.ok(&["config", "set", "--local", "agents.mine.command", "/b.sh"]);
+    assert_eq!(text(), "agent = \"mine\"\n[agents.mine]\ncommand = [\"./a.sh\", \"--fast\"]\n");
+    let all = explained(&world, "agents.mine.command");
+    assert_eq!((&all["value"], &all["layer"]), (&json!(["/b.sh"]), &json!("local")));
+    assert_eq!(all["said"][1]["value"], json!(["./a.sh", "--fast"]));
+    assert_eq!(all["variable"], "FORGE_AGENTS_MINE_COMMAND");
+    has(&world.ok(&["config", "list"]), &["agents.mine.command", "[\"/b.sh\"]"]);
+    let said = world.ok(&["config", "unset", "--local", "agents.mine.command"]);
+    has(&said, &["agents.mine.command is taken out", "now [\"./a.sh\", \"--fast\"] counts"]);
+    // Whoever plays needs it.
+    let before = text();
+    has(&world.refused(&["config", "unset", "agents.mine.command"]), &["there is no agent `mine`"]);
+    assert_eq!(text(), before);
+    world.ok(&["config", "unset", "agent"]);
+    world.ok(&["config", "unset", "agents.mine.command"]);
+    assert_eq!(text(), "[agents.mine]\n");
+    has(&world.refused(&["config", "unset", "agent"]), &["it says nothing about agent", "next: "]);
+    assert!(!world.ok(&["config", "list"]).contains("agents.mine"));
+}
+
+#[test]
+fn an_agent_that_comes_with_a_repository_is_shown_with_what_it_gets() {
+    let world = World::new();
+    let text = "agent = \"mine\"\n[agents.mine]\ncommand = [\"./tools/agent.sh\", \"a b\"]\npass = [\"MY_KEY\"]\n";
+    world.write("forge.toml", text);
+    commit(&world);
+    let said = world.forge(&["config", "approve"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.err, &["$ ./tools/agent.sh 'a b'  # the agent mine, which gets $MY_KEY"]);
+    has(&world.ok(&["config", "approve"]), &["allowed already"]);
+    world.ok(&["config", "set", "agents.mine.pass", "[\"MY_KEY\", \"OTHER\"]"]);
+    commit(&world);
+    has(&world.forge(&["config", "approve"]).err, &["which gets $MY_KEY, $OTHER"]);
+    // What a person set is the person's own.
+    world.git(&["rm", "--quiet", "forge.toml"]);
+    commit(&world);
+    world.write("forge.local.toml", text);
+    has(&world.ok(&["config", "approve"]), &["no commands"]);
 }
 
 #[test]
@@ -192,11 +265,14 @@ fn a_variable_that_is_wrong_is_refused_and_one_of_our_own_is_not() {
         ("FORGE_LIMIT_BUDGET", "5", "did you mean `FORGE_LIMITS_BUDGET`?"),
         ("FORGE_LIMITS_BUDGET", "much", "FORGE_LIMITS_BUDGET: limits.budget is \"much\""),
         ("FORGE_VERIFY_FINAL", "", "\"pristine\" or \"cached\""),
+        ("FORGE_AGENTS_MINE_MODEL", "x", "FORGE_AGENTS_MINE_MODEL sets nothing"),
     ] {
         let said = finish(world.command(&["run", "do it"]).env(name, value));
         assert_eq!(said.code, crate::world::WRONG, "{said}");
         has(&said.err, &["error: the variable ", expected, "next: unset"]);
     }
+    let said = finish(world.command(&["run", "do it"]).env("FORGE_AGENT", "cloude"));
+    has(&said.err, &["FORGE_AGENT: there is no agent `cloude`; did you mean `claude`?", "next: "]);
     assert!(world.is_untouched());
     let said = finish(world.command(&["config", "list"]).env("FORGE_CHANCE_SEED", "1"));
     assert_eq!(said.code, DONE, "{said}");
@@ -252,6 +328,7 @@ fn an_agent_neither_sets_nor_allows_anything() {
         &["config", "set", "limits.budget", "1000"][..],
         &["config", "set", "limits.budget", "1000", "--user"],
         &["config", "set", "limits.budget", "1000", "--local"],
+        &["config", "unset", "verify.commands"],
         &["config", "approve"],
     ] {
         let said =

@@ -157,7 +157,7 @@ impl AgentKey {
     pub(super) const fn about(self) -> &'static str {
         match self {
             Self::Like => "what it is treated as; without it what its name says, or a program",
-            Self::Command => "the program and its arguments",
+            Self::Command => "what is started, without a shell",
             Self::Model => "the model that it is asked to use",
             Self::Pass => "more variables of your environment that it gets",
         }
