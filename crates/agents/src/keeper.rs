@@ -1,18 +1,21 @@
 //! `forge __keep DIR`: runs one attempt from claim to ending, whatever happens to the driver.
 //!
-//! Read [`keep`], then `watch` (the poll loop), then `child`, `output`, `family` and `ending`.
+//! Read [`keep`], then `watch` (the poll loop), then `child`, `output`, `meter`, `family` and `ending`.
 //!
-//! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits.
+//! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits; if it
+//! is told to, it listens to what the child costs.
 //!
 //! Invariant: nothing is done before the claim is ours.
 //! Invariant: when an ending is written no descendant is alive, or `left_over` counts it.
 //! Invariant: memory is bounded: fixed buffers, no whole files.
-//! Invariant: three fsyncs (transcript, ending, folder), and one for each file in the outbox.
+//! Invariant: three fsyncs (transcript, ending, folder), one for each file in the outbox, and one for
+//! errors that are kept apart.
 
 mod child;
 mod ending;
 mod family;
 mod log;
+mod meter;
 mod output;
 mod signals;
 mod watch;
@@ -20,7 +23,7 @@ mod watch;
 use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,8 +31,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::claim::{self, CLAIM_LOST_EXIT, Claiming};
-use crate::folder::{AttemptFolder, Ending, FORMAT, How, Spec};
+use crate::folder::{AttemptFolder, Ending, FORMAT, How, Spec, Stderr};
 use log::Log;
+use meter::Meter;
+use output::{Output, Outputs};
 
 /// Something of ours broke; `keeper.log` says what.
 const BROKEN_EXIT: u8 = 70;
@@ -75,12 +80,16 @@ fn run(folder: &AttemptFolder, signals: signals::Signals, log: &mut Log) -> io::
     if let Ok(spec) = &spec {
         log.learn(&spec.secrets);
     }
+    let outbox = match &spec {
+        Ok(spec) => child::boxes(folder, spec).outbox(),
+        Err(_) => folder.outbox(),
+    };
     let (call, outcome) = match (spec, &prepared) {
         (Ok(spec), Ok(_)) => (spec.call.clone(), attempt(folder, &spec, signals, log)),
         (Ok(spec), Err(error)) => (spec.call, watch::Outcome::not_started(error)),
         (Err(error), _) => (String::new(), watch::Outcome::not_started(error)),
     };
-    ending::sync_outbox(&folder.outbox(), log);
+    ending::sync_outbox(&outbox, log);
     let ending = Ending {
         forge: FORMAT,
         call,
@@ -119,17 +128,31 @@ fn attempt(
     signals: signals::Signals,
     log: &Log,
 ) -> watch::Outcome {
-    let transcript = match output::open_transcript(folder) {
-        Ok(transcript) => transcript,
+    let files = output::open(&folder.transcript()).and_then(|transcript| {
+        Ok((transcript, apart(folder, spec).map(|path| output::open(&path)).transpose()?))
+    });
+    let (transcript, errors_file) = match files {
+        Ok(files) => files,
         Err(error) => return watch::Outcome::not_started(error),
     };
     match child::start(folder, spec) {
         Ok(child) => {
-            let limit = spec.limits.output_bytes;
-            let output = output::Output::new(child.source, log.redactor(), transcript, limit);
-            watch::Watch::new(spec, child.pid, output, signals, log).until_the_end()
+            let main = Output::new(child.source, log.redactor(), transcript);
+            let meter = spec.listen.as_ref().map(Meter::new);
+            let errors = child.errors.zip(errors_file);
+            let errors = errors.map(|(source, file)| Output::new(source, log.redactor(), file));
+            let outputs = Outputs::new(main.heard_by(meter), errors, spec.limits.output_bytes);
+            watch::Watch::new(spec, child.pid, outputs, signals, log).until_the_end()
         }
         Err(why) => watch::Outcome::not_started(why),
+    }
+}
+
+/// The file for errors, if they are kept apart.
+fn apart(folder: &AttemptFolder, spec: &Spec) -> Option<PathBuf> {
+    match spec.stderr {
+        Stderr::Together => None,
+        Stderr::Apart => Some(folder.stderr()),
     }
 }
 

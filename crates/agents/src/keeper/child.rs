@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
 
 use super::output::Source;
-use crate::folder::{AttemptFolder, Spec, Stdout};
+use crate::folder::{AttemptFolder, Spec, Stderr, Stdout};
 use crate::processes::own_pid;
 use crate::{ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE};
 
@@ -27,6 +27,8 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 pub(super) struct Started {
     pub(super) pid: i32,
     pub(super) source: Source,
+    /// If its errors are kept apart.
+    pub(super) errors: Option<Source>,
 }
 
 /// Starts the child, or says in a sentence why that is impossible.
@@ -36,12 +38,19 @@ pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<Started, Stri
     command.arg0("forge").arg(LAUNCH).arg("--keeper").arg(own_pid().to_string()).arg("--");
     command.args(&spec.argv).current_dir(&spec.dir);
     command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
-    command.env(INBOX_VARIABLE, folder.inbox()).env(OUTBOX_VARIABLE, folder.outbox());
+    let boxes = boxes(folder, spec);
+    command.env(INBOX_VARIABLE, boxes.inbox()).env(OUTBOX_VARIABLE, boxes.outbox());
     command.stdin(stdin(spec.stdin.as_deref())?);
-    let source = connect(&mut command, folder, spec.stdout)
-        .map_err(|error| format!("cannot make a place for its output: {error}"))?;
+    let no_place = |error: io::Error| format!("cannot make a place for its output: {error}");
+    let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;
+    let errors = keep_apart(&mut command, spec.stderr).map_err(no_place)?;
     let child = command.spawn().map_err(|error| format!("cannot start a process: {error}"))?;
-    Ok(Started { pid: child.id().cast_signed(), source })
+    Ok(Started { pid: child.id().cast_signed(), source, errors })
+}
+
+/// The folder whose inbox and outbox the child works with.
+pub(super) fn boxes(folder: &AttemptFolder, spec: &Spec) -> AttemptFolder {
+    spec.boxes.as_ref().map_or_else(|| folder.clone(), AttemptFolder::at)
 }
 
 fn check(spec: &Spec) -> Result<(), String> {
@@ -96,6 +105,19 @@ fn connect(command: &mut Command, folder: &AttemptFolder, stdout: Stdout) -> io:
             let file = unnamed_file(&folder.path)?;
             command.stdout(file.try_clone()?).stderr(file.try_clone()?);
             Ok(Source::File { file, offset: 0 })
+        }
+    }
+}
+
+/// Errors have a pipe of their own, if they are not to be mixed with the output.
+fn keep_apart(command: &mut Command, stderr: Stderr) -> io::Result<Option<Source>> {
+    match stderr {
+        Stderr::Together => Ok(None),
+        Stderr::Apart => {
+            let (reader, writer) = io::pipe()?;
+            fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+            command.stderr(writer);
+            Ok(Some(Source::Pipe(reader)))
         }
     }
 }

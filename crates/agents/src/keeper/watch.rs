@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use super::family::{self, Killed, Reaped};
 use super::log::Log;
-use super::output::{Output, Took};
+use super::output::{Outputs, Took};
 use super::signals::{self, Signals};
 use crate::folder::{How, Spec, Stdout};
 use crate::follow::Stop;
@@ -41,7 +41,7 @@ pub(super) struct Outcome {
 pub(super) struct Watch<'a> {
     spec: &'a Spec,
     main: i32,
-    output: Output,
+    outputs: Outputs,
     signals: Signals,
     log: &'a Log,
     started: Instant,
@@ -51,11 +51,10 @@ pub(super) struct Watch<'a> {
     stopping: Option<Stopping>,
 }
 
-/// Whether there can be more output.
+/// Whether output is a reason to wake up.
 #[derive(PartialEq, Eq)]
 enum Flow {
     Open,
-    /// The child closed it, but lives on.
     Closed,
 }
 
@@ -72,14 +71,14 @@ impl<'a> Watch<'a> {
     pub(super) fn new(
         spec: &'a Spec,
         main: i32,
-        output: Output,
+        outputs: Outputs,
         signals: Signals,
         log: &'a Log,
     ) -> Self {
         let now = Instant::now();
         let (started, heard) = (now, now);
         let (flow, stopping) = (Flow::Open, None);
-        Self { spec, main, output, signals, log, started, heard, flow, stopping }
+        Self { spec, main, outputs, signals, log, started, heard, flow, stopping }
     }
 
     /// Stays with the child until it and everybody below it are gone.
@@ -95,7 +94,7 @@ impl<'a> Watch<'a> {
             (None, Some(status)) => how(status),
             (None, None) => How::Interrupted,
         };
-        let closed = self.output.close();
+        let closed = self.outputs.close();
         Outcome { how, output_bytes: closed.bytes, swept, left_over, transcript_cut: closed.cut }
     }
 
@@ -124,18 +123,17 @@ impl<'a> Watch<'a> {
 
     fn take_in(&mut self) -> io::Result<()> {
         for _ in 0..CHUNKS_AT_ONCE_MAX {
-            match self.output.take_in() {
+            match self.outputs.take_in() {
                 Took::Bytes => self.heard = Instant::now(),
                 Took::TooMuch => {
                     self.heard = Instant::now();
                     self.stop(How::TooMuchOutput, Stop::AtOnce)?;
                 }
-                Took::Nothing => break,
-                Took::End => {
-                    self.flow = Flow::Closed;
-                    break;
-                }
+                Took::Nothing | Took::End => break,
             }
+        }
+        if self.outputs.is_over_budget() {
+            self.stop(How::OverBudget, Stop::Gently)?;
         }
         Ok(())
     }
@@ -223,10 +221,9 @@ impl<'a> Watch<'a> {
             PollFd::new(&self.signals.int, PollFlags::IN),
             PollFd::new(&self.signals.child, PollFlags::IN),
         ];
-        if self.flow == Flow::Open
-            && let Some(output) = self.output.as_fd()
-        {
-            descriptors.push(PollFd::from_borrowed_fd(output, PollFlags::IN));
+        if self.flow == Flow::Open {
+            let files = self.outputs.files();
+            descriptors.extend(files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)));
         }
         match poll(&mut descriptors, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -250,7 +247,7 @@ impl<'a> Watch<'a> {
     /// Takes in what the dead have left.
     fn drain(&mut self) {
         let until = Instant::now() + DRAIN_TIME_MAX;
-        match self.output.drain(until) {
+        match self.outputs.drain(until) {
             Took::Bytes | Took::Nothing | Took::End => {}
             Took::TooMuch => {
                 let (kill_at, leave_at) = (until, until);

@@ -4,5 +4,6 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test names what it expects, and no more")]
 
 mod keeper;
+mod listen;
 mod scripted;
 mod world;

@@ -1,0 +1,152 @@
+//! Keepers that listen: caps inside an attempt, errors kept apart, and boxes of another folder.
+
+use std::fs;
+
+use crate::world::{World, alive, ending, transcript, until_transcript_has};
+use forge_agents::{Earlier, How, Kind, Listen, Price, Spec, Stderr, Stop, Tokens, Use, hear};
+
+const SPENDS: &str = r#"echo '{"type":"spent","cost_micros":600}'"#;
+
+fn capped(spec: Spec, cap_micros: u64) -> Spec {
+    let listen = Listen { kind: Kind::Program, cap_micros, earlier: Earlier::default() };
+    Spec { listen: Some(listen), ..spec }
+}
+
+#[test]
+fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
+    let world = World::new();
+    let spec = capped(world.shell(&format!("{SPENDS}; {SPENDS}; exec sleep 600")), 1_000);
+    let (folder, ending) = world.run(&spec);
+    assert_eq!(ending.how, How::OverBudget);
+    let heard = hear(Kind::Program, transcript(&folder).as_bytes(), &Earlier::default());
+    assert_eq!(heard.uses()[0].cost, Price::Reported(1_200), "what was spent is still told");
+}
+
+#[test]
+fn tiny_turns_add_up_and_a_cap_that_is_just_reached_is_no_reason_to_stop() {
+    let world = World::new();
+    let tiny = r#"for i in 1 2 3 4 5 6 7 8 9 10; do echo '{"type":"spent","cost_micros":100}'; done"#;
+    let (_, ending) = world.run(&capped(world.shell(tiny), 1_000));
+    assert_eq!(ending.how, How::Exited { code: 0 });
+    let world = World::new();
+    let (_, ending) = world.run(&capped(world.shell(&format!("{tiny}; exec sleep 600")), 999));
+    assert_eq!(ending.how, How::OverBudget);
+}
+
+#[test]
+fn a_child_is_asked_to_end_before_it_is_killed_for_its_price() {
+    let world = World::new();
+    let script = format!("trap 'echo cleaned; exit 0' TERM; {SPENDS}; while :; do sleep 0.02; done");
+    let (folder, ending) = world.run(&capped(world.shell(&script), 1));
+    assert_eq!(ending.how, How::OverBudget);
+    assert!(transcript(&folder).ends_with("cleaned\n"));
+}
+
+#[test]
+fn who_has_said_its_last_word_is_not_stopped_for_its_price() {
+    let world = World::new();
+    let script = format!(r#"{SPENDS}; {SPENDS}; echo '{{"type":"ended"}}'; sleep 0.2"#);
+    // Printed at once, so that price and last word come in one piece.
+    let script = format!("out=$({script}); echo \"$out\"; sleep 0.2");
+    let (_, ending) = world.run(&capped(world.shell(&script), 1));
+    assert_eq!(ending.how, How::Exited { code: 0 });
+}
+
+#[test]
+fn a_silent_child_is_not_stopped_for_what_nobody_knows() {
+    let world = World::new();
+    let (folder, ending) = world.run(&capped(world.shell("echo working"), 0));
+    assert_eq!(ending.how, How::Exited { code: 0 });
+    let heard = hear(Kind::Program, transcript(&folder).as_bytes(), &Earlier::default());
+    assert_eq!(heard.uses()[0].cost, Price::Missing);
+}
+
+#[test]
+fn totals_of_a_session_count_only_from_where_it_went_on() {
+    let total = r#"echo '{"type":"spent","model":"m","cost_micros":5000,"cumulative":true}'"#;
+    let used = Use {
+        provider: "program".to_owned(),
+        model: "m".to_owned(),
+        tokens: Tokens::default(),
+        cost: Price::Reported(4_500),
+    };
+    let listen = |earlier: Vec<Use>| {
+        Listen { kind: Kind::Program, cap_micros: 1_000, earlier: Earlier { uses: earlier } }
+    };
+    let world = World::new();
+    let spec = world.shell(&format!("{total}; sleep 0.2"));
+    let spec = Spec { listen: Some(listen(vec![used])), ..spec };
+    assert_eq!(world.run(&spec).1.how, How::Exited { code: 0 });
+    let world = World::new();
+    let spec = world.shell(&format!("{total}; exec sleep 600"));
+    let spec = Spec { listen: Some(listen(Vec::new())), ..spec };
+    assert_eq!(world.run(&spec).1.how, How::OverBudget);
+}
+
+#[test]
+fn errors_can_be_kept_apart_and_are_redacted_too() {
+    let world = World::new().with_env("MY_TOKEN", "a-value-that-nobody-sees");
+    let script = "echo out; echo \"err $MY_TOKEN\" >&2; echo more; echo \"last\" >&2";
+    let spec = Spec { stderr: Stderr::Apart, ..world.shell(script) };
+    let (folder, ending) = world.run(&spec);
+    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(transcript(&folder), "out\nmore\n");
+    let errors = fs::read_to_string(folder.stderr()).unwrap();
+    assert!(errors.starts_with("err ") && errors.ends_with("\nlast\n"), "{errors}");
+    assert!(!errors.contains("nobody"), "{errors}");
+    assert_eq!(ending.output_bytes, 9 + 4 + "a-value-that-nobody-sees\n".len() as u64 + 5);
+}
+
+#[test]
+fn errors_that_are_kept_apart_count_to_the_limits_and_are_no_silence() {
+    let world = World::new();
+    let mut spec = Spec { stderr: Stderr::Apart, ..world.shell("yes >&2") };
+    spec.limits.output_bytes = 100_000;
+    let (folder, ending) = world.run(&spec);
+    assert_eq!((ending.how, ending.output_bytes), (How::TooMuchOutput, 100_000));
+    assert_eq!(fs::metadata(folder.stderr()).unwrap().len(), 100_000);
+    let world = World::new();
+    let script = "for i in 1 2 3 4 5 6 7 8; do echo tick >&2; sleep 0.1; done";
+    let mut spec = Spec { stderr: Stderr::Apart, ..world.shell(script) };
+    spec.limits.silence_ms = 500;
+    assert_eq!(world.run(&spec).1.how, How::Exited { code: 0 });
+}
+
+#[test]
+fn a_child_that_closes_one_way_is_still_heard_on_the_other() {
+    let world = World::new();
+    let script = "exec 2>&-; echo one; exec sleep 600";
+    let spec = Spec { stderr: Stderr::Apart, ..world.shell(script) };
+    let folder = world.folder("attempt", &spec);
+    let mut keeper = world.start(&folder);
+    until_transcript_has(&folder, "one");
+    alive(&folder).stop(Stop::AtOnce).unwrap();
+    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    let world = World::new();
+    let spec = Spec { stderr: Stderr::Apart, ..world.shell("exec >&-; echo late >&2") };
+    let (folder, ending) = world.run(&spec);
+    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(fs::read_to_string(folder.stderr()).unwrap(), "late\n");
+}
+
+#[test]
+fn a_second_turn_works_with_the_boxes_of_its_call() {
+    let world = World::new();
+    let (call, _) = world.run(&world.shell("echo half > $FORGE_OUTBOX/result.json"));
+    let script = "cat $FORGE_OUTBOX/result.json; echo whole > $FORGE_OUTBOX/result.json; \
+                  echo $FORGE_INBOX; echo $FORGE_ATTEMPT_DIR";
+    let spec = Spec { boxes: Some(call.path.clone()), ..world.shell(script) };
+    let turn = world.folder("attempt/repair", &spec);
+    assert_eq!(ending(&turn, &mut world.start(&turn)).how, How::Exited { code: 0 });
+    assert_eq!(fs::read_to_string(call.outbox().join("result.json")).unwrap(), "whole\n");
+    let told = format!("half\n{}\n{}\n", call.inbox().display(), turn.path.display());
+    assert_eq!(transcript(&turn), told, "its mark is its own");
+}
+
+#[test]
+fn an_attempt_of_an_older_forge_is_still_understood() {
+    let old = r#"{"forge":1,"call":"a#1","argv":["true"],"dir":"/","stdin":null,"stdout":"pipe","limits":{"wall_ms":0,"silence_ms":0,"output_bytes":0},"secrets":[],"grace_ms":5}"#;
+    let spec: Spec = serde_json::from_str(old).unwrap();
+    assert_eq!((spec.stderr, &spec.boxes, &spec.listen), (Stderr::Together, &None, &None));
+    assert_eq!(serde_json::to_string(&spec).unwrap(), old, "and says nothing new");
+}
