@@ -1,0 +1,35 @@
+//! A model server on 127.0.0.1 that plays a script.
+//!
+//! Real agent programs are pointed at it by their base URL. A test makes a [`Server`], asks it for a
+//! [`Key`] with a [`Script`], gives the key's URL to the program, and afterwards looks at what the
+//! program asked for. Nothing that we ship depends on this crate.
+//!
+//! - `script`, `captures`: what the model says and does, as data.
+//! - `key`, `log`: one test's place on the server: script position, requests, barriers, flaws.
+//! - `server`, `http`, `play`: the connections, written by hand because they must misbehave.
+//! - `wire`: one file for each format that a model server speaks.
+//! - `claude`: how a test runs the real Claude Code against a key.
+//! - `shape`, `record`: what the requests of a real program look like, and how that was recorded.
+//!
+//! What must stay true: it binds to 127.0.0.1 only; keys share nothing; a credential is never kept;
+//! when a [`Server`] is dropped, all its threads and its port are gone.
+
+mod captures;
+pub mod claude;
+mod http;
+mod key;
+mod log;
+mod play;
+mod record;
+mod script;
+mod server;
+mod shape;
+mod wire;
+
+pub use captures::Between;
+pub use key::Key;
+pub use log::{Played, Request};
+pub use record::record;
+pub use script::{Call, End, Ending, Operation, Places, Script, Step, Usage};
+pub use server::Server;
+pub use shape::Shape;

@@ -1,0 +1,222 @@
+//! The Anthropic Messages API, as Claude Code 2.1 uses it. All its words are in this file.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Ask, Block, Delivery, Format, Purpose, Reply, Stop};
+use crate::script::{Operation, Usage};
+
+/// `POST /v1/messages`.
+pub(super) struct Messages;
+
+impl Format for Messages {
+    fn purpose(&self, path: &str) -> Option<Purpose> {
+        match path {
+            "/v1/messages" => Some(Purpose::Answer),
+            "/v1/messages/count_tokens" => Some(Purpose::Count),
+            _ => None,
+        }
+    }
+
+    fn ask(&self, body: &Value) -> Result<Ask, String> {
+        let field = |name: &str| body.get(name).ok_or_else(|| format!("the body has no `{name}`"));
+        let messages = field("messages")?;
+        let list = messages.as_array().ok_or("`messages` is not a list")?;
+        let newest = list.last().ok_or("`messages` is empty")?;
+        let mut told = Vec::new();
+        let mut said = Vec::new();
+        for message in list.iter().rev() {
+            let text = text_of(message.get("content").unwrap_or(&Value::Null));
+            match message.get("role").and_then(Value::as_str) {
+                Some("assistant") => said.push(text),
+                Some(_) | None => told.push(text),
+            }
+        }
+        let system = body.get("system").map(text_of).unwrap_or_default();
+        told.push(system.clone());
+        let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+        Ok(Ask {
+            model: field("model")?.as_str().ok_or("`model` is not a text")?.to_owned(),
+            delivery: match body.get("stream") {
+                Some(Value::Bool(true)) => Delivery::Stream,
+                Some(_) | None => Delivery::Whole,
+            },
+            tools: tools
+                .filter_map(|tool| tool.get("name").and_then(Value::as_str))
+                .map(str::to_owned)
+                .collect(),
+            system,
+            last: text_of(newest.get("content").unwrap_or(&Value::Null)),
+            messages: messages.clone(),
+            told,
+            said,
+        })
+    }
+
+    fn session<'a>(&self, headers: &'a BTreeMap<String, String>) -> Option<&'a str> {
+        headers.get("x-claude-code-session-id").map(String::as_str)
+    }
+
+    fn opaque(&self) -> &'static [&'static str] {
+        &["input", "input_schema"]
+    }
+
+    fn tool(&self, operation: &Operation, offered: &[String]) -> Result<(String, Value), String> {
+        let (name, input) = match operation {
+            Operation::Write { path, content } => {
+                ("Write", json!({"file_path": path, "content": content}))
+            }
+            Operation::Read { path } => ("Read", json!({"file_path": path})),
+            Operation::Edit { path, old, new } => {
+                ("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
+            }
+            Operation::Bash { command } => ("Bash", json!({"command": command})),
+            Operation::Answer { value } => ("StructuredOutput", value.clone()),
+        };
+        if offered.iter().any(|tool| tool == name) {
+            Ok((name.to_owned(), input))
+        } else {
+            Err(format!("the tool {name} is not offered, only {}", offered.join(", ")))
+        }
+    }
+
+    fn whole(&self, reply: &Reply) -> String {
+        let content: Vec<Value> = reply.blocks.iter().map(block).collect();
+        let mut message = message(reply, &content, reply.usage.output);
+        message["stop_reason"] = json!(stop_reason(reply.stop));
+        message.to_string()
+    }
+
+    fn events(&self, reply: &Reply) -> Vec<String> {
+        let mut events = vec![event("message_start", json!({"message": message(reply, &[], 1)}))];
+        for (index, block) in reply.blocks.iter().enumerate() {
+            let (start, deltas) = pieces(block);
+            let start = json!({"index": index, "content_block": start});
+            events.push(event("content_block_start", start));
+            for delta in deltas {
+                let delta = json!({"index": index, "delta": delta});
+                events.push(event("content_block_delta", delta));
+            }
+            events.push(event("content_block_stop", json!({"index": index})));
+        }
+        let delta = json!({"stop_reason": stop_reason(reply.stop), "stop_sequence": null});
+        let usage = usage(reply.usage, reply.usage.output);
+        events.push(event("message_delta", json!({"delta": delta, "usage": usage})));
+        events.push(event("message_stop", json!({})));
+        events
+    }
+
+    fn failure(&self, code: u16, message: &str) -> String {
+        let kind = match code {
+            400 => "invalid_request_error",
+            401 => "authentication_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            413 => "request_too_large",
+            429 => "rate_limit_error",
+            529 => "overloaded_error",
+            _ => "api_error",
+        };
+        json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+    }
+
+    fn error_event(&self) -> String {
+        let error = json!({"type": "overloaded_error", "message": "Overloaded"});
+        event("error", json!({"error": error}))
+    }
+
+    fn overflow(&self, tokens: u64, maximum: u64) -> (u16, String) {
+        (400, format!("prompt is too long: {tokens} tokens > {maximum} maximum"))
+    }
+
+    fn count(&self, tokens: usize) -> String {
+        json!({"input_tokens": tokens}).to_string()
+    }
+}
+
+/// All text of a `content` or `system`, also of what tools gave back.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().map(|block| {
+                let text = ["text", "content"].into_iter().find_map(|key| block.get(key));
+                text.map(text_of).unwrap_or_default()
+            });
+            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+fn message(reply: &Reply, content: &[Value], output: u64) -> Value {
+    json!({
+        "id": format!("msg_{}", reply.id), "type": "message", "role": "assistant",
+        "model": reply.model, "content": content, "stop_reason": null, "stop_sequence": null,
+        "usage": usage(reply.usage, output),
+    })
+}
+
+fn usage(usage: Usage, output: u64) -> Value {
+    json!({
+        "input_tokens": usage.input, "output_tokens": output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write,
+    })
+}
+
+/// A part as it stands in a document.
+fn block(block: &Block) -> Value {
+    match block {
+        Block::Thinking(text) => {
+            json!({"type": "thinking", "thinking": text, "signature": SIGNATURE})
+        }
+        Block::Text(text) => json!({"type": "text", "text": text}),
+        Block::Tool { id, name, input } => {
+            json!({"type": "tool_use", "id": format!("toolu_{id}"), "name": name, "input": input})
+        }
+    }
+}
+
+/// A part as events: how it begins, and what is then added.
+fn pieces(part: &Block) -> (Value, Vec<Value>) {
+    let mut start = block(part);
+    let deltas = match part {
+        Block::Thinking(text) => {
+            start["thinking"] = json!("");
+            start["signature"] = json!("");
+            vec![
+                json!({"type": "thinking_delta", "thinking": text}),
+                json!({"type": "signature_delta", "signature": SIGNATURE}),
+            ]
+        }
+        Block::Text(text) => {
+            start["text"] = json!("");
+            vec![json!({"type": "text_delta", "text": text})]
+        }
+        Block::Tool { id: _, name: _, input } => {
+            start["input"] = Value::Object(Map::new());
+            vec![json!({"type": "input_json_delta", "partial_json": input.to_string()})]
+        }
+    };
+    (start, deltas)
+}
+
+/// A thought comes with a proof of who thought it. Nobody here looks at it.
+const SIGNATURE: &str = "c2NyaXB0ZWQ=";
+
+fn stop_reason(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Done => "end_turn",
+        Stop::Tools => "tool_use",
+        Stop::Refusal => "refusal",
+        Stop::MaxTokens => "max_tokens",
+    }
+}
+
+/// One event of a stream.
+fn event(name: &str, mut data: Value) -> String {
+    data["type"] = json!(name);
+    format!("event: {name}\ndata: {data}\n\n")
+}
