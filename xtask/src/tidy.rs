@@ -16,7 +16,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("workspace", &[]),
     ("runtime", &["core", "agents", "workspace"]),
     ("app", &["core", "runtime"]),
+    ("scripted-model", &[]),
 ];
+
+/// Crates that any test may use, and nothing that we ship.
+const FOR_TESTS: &[&str] = &["scripted-model"];
 
 /// What the core may use of others.
 const CORE_MAY_USE: &[&str] = &["schemars", "serde", "toml"];
@@ -113,7 +117,9 @@ fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
             Kind::Code => CORE_MAY_USE.contains(&used.as_str()),
             Kind::Tests => CORE_TESTS_MAY_USE.contains(&used.as_str()),
         };
+        let for_tests = |other: &str| matches!(kind, Kind::Tests) && FOR_TESTS.contains(&other);
         match used.strip_prefix("forge-") {
+            Some(other) if name != "core" && for_tests(other) => {}
             Some(other) if !allowed.contains(&other) => wrong.push(format!("{name} -> {other}")),
             None if name == "core" && !by_core => {
                 wrong.push(format!("core -> {used} (the law takes nothing that does IO)"));
@@ -261,6 +267,20 @@ mod tests {
     }
 
     #[test]
+    fn only_tests_may_use_the_scripted_model() {
+        let used_in = |table: &str| format!("[{table}]\nforge-scripted-model = \"1\"");
+        assert_eq!(wrong_arrows("app", &used_in("dev-dependencies")), [] as [&str; 0]);
+        for table in ["dependencies", "build-dependencies"] {
+            assert_eq!(wrong_arrows("app", &used_in(table)), ["app -> scripted-model"]);
+        }
+        assert_eq!(
+            wrong_arrows("core", &used_in("dev-dependencies")),
+            ["core -> scripted-model"],
+            "the law has no models"
+        );
+    }
+
+    #[test]
     fn no_table_of_a_manifest_is_overlooked() {
         let io = |name: &str| format!("core -> {name} (the law takes nothing that does IO)");
         for table in ["build-dependencies", "target.'cfg(unix)'.dependencies", "dev-dependencies"] {
@@ -279,7 +299,7 @@ mod tests {
     #[test]
     fn the_manifests_of_this_repository_are_in_order() {
         assert_eq!(manifests(&root()), [] as [&str; 0]);
-        assert_eq!(manifests(Path::new("/nowhere")), ["there are 0 crates, not 5"]);
+        assert_eq!(manifests(Path::new("/nowhere")), ["there are 0 crates, not 6"]);
     }
 
     #[test]

@@ -1,0 +1,216 @@
+//! The real Claude Code against the scripted model: it works, every error reaches it, and all that it asks
+//! has the recorded shape. Where it is not installed this says loudly that nothing was proved.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::{fs, io::Write, path::Path, process::Output};
+
+use scripted_model::{
+    Call, Ending, Key, Request, Script, Server, Step,
+    claude::{Claude, Credential},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What a turn came to.
+struct Turn {
+    lines: Vec<Value>,
+    code: Option<i32>,
+    requests: Vec<Request>,
+    place: TempDir,
+}
+
+impl Turn {
+    fn result(&self) -> &Value {
+        let result = self.lines.iter().rfind(|line| line["type"] == "result");
+        result.expect("the stream has a result")
+    }
+
+    fn lines_of(&self, kind: &str) -> Vec<&Value> {
+        self.lines.iter().filter(|line| line["type"] == kind || line["subtype"] == kind).collect()
+    }
+
+    /// The turn failed, and its result says so.
+    fn failed(&self, status: impl Into<Value>, reason: &str) {
+        let result = self.result();
+        assert_eq!(self.code, Some(1), "{result}");
+        assert_eq!(result["is_error"], true, "{result}");
+        assert_eq!(result["api_error_status"], status.into(), "{result}");
+        assert_eq!(result["terminal_reason"], reason, "{result}");
+    }
+}
+
+/// Plays the steps to one turn of Claude Code, all of whose requests must have the recorded shape.
+fn turn(
+    steps: impl IntoIterator<Item = Step>,
+    arguments: &[&str],
+    who: Credential,
+) -> Option<Turn> {
+    let claude = Claude::find(std::thread::current().name().unwrap_or("Claude Code"))?;
+    let server = Server::start().unwrap();
+    let key = server.key("claude", Script::of(steps));
+    let place = tempfile::tempdir().unwrap();
+    let output = run(&claude, &key, place.path(), arguments, who);
+    assert!(server.strays().is_empty(), "{:?}", server.strays());
+    let requests = key.finish();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    Some(Turn { lines, code: output.status.code(), requests, place })
+}
+
+fn run(claude: &Claude, key: &Key, place: &Path, arguments: &[&str], who: Credential) -> Output {
+    let mut command = claude.turn(key, place, who);
+    let mut child = command.args(["--model", "claude-sonnet-4-5"]).args(arguments).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"Do what you are told.").unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn turn_with_key(steps: impl IntoIterator<Item = Step>) -> Option<Turn> {
+    turn(steps, &[], Credential::ApiKey)
+}
+
+#[test]
+fn a_turn_says_what_the_script_says_and_costs_what_it_costs() {
+    let Some(turn) = turn_with_key([Step::say("Hello.")]) else { return };
+    let result = turn.result();
+    assert_eq!((turn.code, &result["result"]), (Some(0), &json!("Hello.")));
+    assert_eq!(result["usage"]["input_tokens"], 1000);
+    assert_eq!(result["usage"]["output_tokens"], 50);
+    assert_eq!(result["modelUsage"]["claude-sonnet-4-5"]["cacheReadInputTokens"], 200);
+    assert_eq!(turn.requests.len(), 1);
+    assert!(turn.requests[0].last.contains("Do what you are told."));
+}
+
+#[test]
+fn it_really_writes_edits_and_runs() {
+    let steps = [
+        Step::call(Call::write("${cwd}/hello.txt", "hello\n")).saying("I write.").thinking("How?"),
+        Step::call(Call::edit("${cwd}/hello.txt", "hello", "goodbye")),
+        Step::call(Call::bash("wc -c < hello.txt > size.txt"))
+            .and_call(Call::read("${cwd}/hello.txt")),
+        Step::say("Done."),
+    ];
+    let Some(turn) = turn_with_key(steps) else { return };
+    assert_eq!(turn.code, Some(0));
+    let read = |name: &str| fs::read_to_string(turn.place.path().join("work").join(name)).unwrap();
+    assert_eq!((read("hello.txt").as_str(), read("size.txt").trim()), ("goodbye\n", "8"));
+    assert_eq!(turn.requests.len(), 4);
+    assert!(turn.requests[3].last.contains("goodbye"), "the model sees what the tools gave");
+}
+
+#[test]
+fn a_structured_answer_reaches_the_result() {
+    let schema = json!({"type": "object", "properties": {"verdict": {"enum": ["pass", "revise"]}},
+        "required": ["verdict"]});
+    let steps = [Step::call(Call::answer(json!({"verdict": "pass"})))];
+    let schema = schema.to_string();
+    let turn = turn(steps, &["--json-schema", &schema], Credential::ApiKey);
+    let Some(turn) = turn else { return };
+    assert_eq!(turn.code, Some(0));
+    assert_eq!(turn.result()["structured_output"], json!({"verdict": "pass"}));
+}
+
+#[test]
+fn a_wrong_credential_is_401() {
+    let Some(turn) = turn_with_key([Step::status(401, "invalid x-api-key")]) else { return };
+    turn.failed(401, "api_error");
+    assert_eq!(turn.result()["api_error_type"], "authentication_error");
+    assert_eq!(turn.requests.len(), 2);
+}
+
+#[test]
+fn a_rate_limit_with_a_delay_is_waited_for_and_one_without_is_not_known() {
+    let steps = [Step::status(429, "slow").header("retry-after", "1"), Step::say("Late.")];
+    let Some(waited) = turn_with_key(steps) else { return };
+    assert_eq!((waited.code, &waited.result()["result"]), (Some(0), &json!("Late.")));
+    let retries = waited.lines_of("api_retry");
+    assert_eq!(retries[0]["retry_delay_ms"], 1000);
+    assert_eq!(retries[0]["error"], "rate_limit");
+    let Some(plain) = turn_with_key([Step::status(429, "slow")]) else { return };
+    plain.failed(429, "api_error");
+    assert!(plain.lines_of("rate_limit_event").is_empty());
+}
+
+#[test]
+fn a_usage_window_says_until_when_to_a_subscription_only() {
+    let reset = 4_102_444_800_u64;
+    let steps = || [Step::usage_window("five_hour", reset)];
+    let Some(subscribed) = turn(steps(), &[], Credential::Subscription) else { return };
+    subscribed.failed(429, "api_error");
+    assert_eq!(subscribed.result()["api_error"], "usage_limit_reached");
+    let events = subscribed.lines_of("rate_limit_event");
+    let info = &events[0]["rate_limit_info"];
+    assert_eq!(info["status"], "rejected");
+    assert_eq!(info["resetsAt"], reset);
+    assert_eq!(info["rateLimitType"], "five_hour");
+    let Some(keyed) = turn_with_key(steps()) else { return };
+    keyed.failed(429, "api_error");
+    assert!(keyed.lines_of("rate_limit_event").is_empty());
+}
+
+#[test]
+fn an_error_of_the_server_is_500() {
+    let Some(turn) = turn_with_key([Step::status(500, "Internal server error")]) else { return };
+    turn.failed(500, "api_error");
+    assert_eq!(turn.lines_of("api_retry")[0]["error"], "server_error");
+}
+
+#[test]
+fn a_prompt_that_is_too_long_has_its_own_reason() {
+    let Some(turn) = turn_with_key([Step::overflow(210_000, 200_000)]) else { return };
+    turn.failed(400, "prompt_too_long");
+}
+
+#[test]
+fn a_refusal_has_its_own_stop_reason() {
+    let Some(turn) = turn_with_key([Step::say("I").ending(Ending::Refusal)]) else { return };
+    turn.failed(Value::Null, "api_error");
+    assert_eq!(turn.result()["stop_reason"], "refusal");
+}
+
+#[test]
+fn an_error_in_mid_stream_and_a_cut_are_failures_without_a_status() {
+    for ending in [Ending::MidstreamError, Ending::Cut] {
+        let Some(turn) = turn_with_key([Step::say("Half.").ending(ending)]) else { return };
+        assert_eq!(turn.code, Some(1), "{}", turn.result());
+        assert_eq!(turn.result()["is_error"], true);
+    }
+}
+
+#[test]
+fn without_a_credential_nothing_is_asked() {
+    let Some(turn) = turn([Step::say("x")], &[], Credential::Missing) else { return };
+    turn.failed(Value::Null, "api_error");
+    assert!(turn.requests.is_empty());
+}
+
+#[test]
+fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
+    let Some(claude) = Claude::find("killed at a barrier and resumed") else { return };
+    let server = Server::start().unwrap();
+    let steps = [
+        Step::call(Call::bash("echo first > first.txt")),
+        Step::say("never heard").wait_for("killed"),
+        Step::say("Carried on."),
+    ];
+    let key = server.key("claude", Script::of(steps));
+    let place = tempfile::tempdir().unwrap();
+    let session = "7f0e4c1a-0000-4000-8000-000000000001";
+    let mut command = claude.turn(&key, place.path(), Credential::ApiKey);
+    let mut child = command.args(["--session-id", session]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"Go.").unwrap();
+    drop(stdin);
+    key.reached("killed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resumed = run(&claude, &key, place.path(), &["--resume", session], Credential::ApiKey);
+    assert_eq!(resumed.status.code(), Some(0));
+    assert!(String::from_utf8(resumed.stdout).unwrap().contains("Carried on."));
+    let requests = key.finish();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[2].messages.to_string().contains("echo first"), "it remembers");
+    assert!(requests.iter().all(|request| request.session.as_deref() == Some(session)));
+}
