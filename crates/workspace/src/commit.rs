@@ -5,6 +5,7 @@
 //!
 //! Invariant: no submodule is added, moved or lost by accident; no copied file and no cache is ever
 //! committed.
+//! Invariant: nothing of the files is written down before the guard has seen it.
 
 use std::{
     ffi::OsStr,
@@ -19,11 +20,12 @@ use crate::{
     failure::{Failure, Trying as _},
     filled::{self, Filled},
     git::{Git, GitError, parts},
+    guard::{self, Guard},
     listing::is_attributes,
     merge::{self, Outcome},
     name::{self, below, shown},
     open::{is_read_by_git, user},
-    order::{Commit, Committed},
+    order::{Commit, Committed, Made, Refused},
     private,
     repository::{self, Repository},
     state::Held,
@@ -37,8 +39,8 @@ const ODD_MAX: usize = 100;
 /// How much of a file is looked through for conflict markers, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
-/// Performs [`Commit`].
-pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
+/// Performs [`Commit`], if the guard lets it.
+pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Failure> {
     repository::check_pin(&order.pin)?;
     let message = repository::checked_message(&order.message)?;
     let user = user(&order.bench);
@@ -66,12 +68,25 @@ pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
     let filled = Filled::outermost(checkout, baseline.clone())?;
     let prepare = |inner: &Filled| inner.checkout.prepare(&[]);
     let all = filled::all_below(filled, Folders::AsTheyAre, prepare)?;
-    aside::put(&held.dir, &survey.nested)?;
     let checkout = &all[0].checkout;
-    let tree = take_in(checkout, &baseline, &kept_out, &mut odd);
+    let taken = put_aside(&held, &survey, checkout, &baseline, &kept_out).and_then(|untracked| {
+        let flaws = guard::look(checkout, &all[0].listing, &untracked, guard)?;
+        let taken = if flaws.is_empty() {
+            Ok(take_in(checkout, &baseline, &kept_out, &mut odd)?)
+        } else {
+            Err(flaws)
+        };
+        Ok(taken)
+    });
     let repositories = odd_repositories(&survey, &all);
     aside::put_back(&held.dir)?;
-    let tree = tree?;
+    let tree = match taken? {
+        Ok(tree) => tree,
+        Err(mut flaws) => {
+            shorten(&mut flaws);
+            return Ok(Made::Refused(Refused { flaws }));
+        }
+    };
     odd.extend(repositories?);
 
     if let Some(outcome) = &outcome {
@@ -90,7 +105,26 @@ pub(crate) fn commit(order: &Commit) -> Result<Committed, Failure> {
     let changes = user.changes(&parents[0], &commit)?;
     let tree = user.code_of(tree)?;
     shorten(&mut odd);
-    Ok(Committed { commit, tree, changes, own_commits, odd })
+    Ok(Made::Committed(Committed { commit, tree, changes, own_commits, odd }))
+}
+
+/// Puts aside what git must not come upon: every `.git` in the tree, and what is kept out although
+/// an agent no longer lets git ignore it. The other untracked files.
+fn put_aside(
+    held: &Held,
+    survey: &Survey,
+    checkout: &Checkout,
+    baseline: &str,
+    kept_out: &[Vec<u8>],
+) -> Result<Vec<Vec<u8>>, Failure> {
+    aside::put(&held.dir, &survey.nested)?;
+    checkout.reset_index(baseline)?;
+    let (kept, untracked): (Vec<_>, Vec<_>) =
+        checkout.untracked()?.into_iter().partition(|path| name::is_at_or_below(path, kept_out));
+    if !kept.is_empty() {
+        aside::put(&held.dir, &[survey.nested.as_slice(), kept.as_slice()].concat())?;
+    }
+    Ok(untracked)
 }
 
 /// The parents in full, without one that is in the history of the first.

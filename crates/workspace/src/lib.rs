@@ -23,6 +23,7 @@ mod disk;
 mod failure;
 mod filled;
 mod git;
+mod guard;
 mod history;
 mod hooks;
 mod land;
@@ -41,19 +42,26 @@ mod unsuited;
 
 pub use failure::Failure;
 pub use git::GitError;
+pub use guard::{Added, Guard, Part};
 pub use name::{path_bytes, shown};
 pub use order::{
     Access, Bench, BranchMoved, Change, ChangeKind, Commit, Committed, Conflict, Files, HasMoved,
-    Hooked, Hooks, Made, Merge, Merged, Move, Moved, Open, Opened, Order, Refusal, Restore,
-    Restored,
+    Hooked, Hooks, Made, Merge, Merged, Move, Moved, Open, Opened, Order, Refusal, Refused,
+    Restore, Restored,
 };
 pub use repository::{NoRepository, Repository};
 
 /// Performs an order. It can be killed at any moment, and repeated.
 pub fn perform(order: &Order) -> Result<Made, Failure> {
+    perform_guarded(order, &mut |_| Vec::new())
+}
+
+/// The same, with a guard who looks at whatever a commit would add, before any of it is written
+/// into the object store. If it objects, the answer is [`Made::Refused`].
+pub fn perform_guarded(order: &Order, guard: &mut Guard<'_>) -> Result<Made, Failure> {
     match order {
         Order::Open(open) => open::open(open).map(Made::Opened),
-        Order::Commit(commit) => commit::commit(commit).map(Made::Committed),
+        Order::Commit(commit) => commit::commit(commit, guard),
         Order::Hooks(hooks) => hooks::hooks(hooks).map(Made::Hooked),
         Order::Restore(restore) => open::restore(restore).map(Made::Restored),
         Order::Merge(merge) => merge::merge(merge).map(Made::Merged),

@@ -57,6 +57,8 @@ pub enum Made {
     Merged(Merged),
     /// To [`Order::Move`].
     Moved(HasMoved),
+    /// To [`Order::Commit`], if the guard objected.
+    Refused(Refused),
 }
 
 /// Make the checkout ready to be worked in. Can be killed at any moment, and repeated.
@@ -152,6 +154,13 @@ pub struct Committed {
     pub own_commits: u32,
     /// What a person should know, in words.
     pub odd: Vec<String>,
+}
+
+/// A commit that was not made. The files are as they were, and nothing of them was written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// What the guard objected to, in its words.
+    pub flaws: Vec<String>,
 }
 
 /// Run the user's commit hooks for a commit, as `git commit` would have.

@@ -2,8 +2,8 @@
 //! survives.
 //!
 //! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `reads`: one order or question each.
-//! `odd`: repositories unlike others. `rampage`: agents that ruin everything within their reach.
-//! `kills`: a process that is killed in the middle.
+//! `guard`: what stops before a commit. `odd`: repositories unlike others. `rampage`: agents that
+//! ruin everything within their reach. `kills`: a process that is killed in the middle.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -11,6 +11,8 @@ mod world;
 
 #[path = "bench/commits.rs"]
 mod commits;
+#[path = "bench/guard.rs"]
+mod guard;
 #[path = "bench/hooks.rs"]
 mod hooks;
 #[path = "bench/kills.rs"]

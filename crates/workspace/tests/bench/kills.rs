@@ -8,9 +8,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-use forge_workspace::{Files, Hooks, Made, Order, perform};
+use forge_workspace::{Files, Hooks, Made, Order, perform_guarded};
 
-use crate::world::{WHEN_MS, World, committed, files, git, opened, shell, write, write_program};
+use crate::world::{
+    WHEN_MS, World, committed, files, git, opened, shell, watchful, write, write_program,
+};
 
 /// Names the file with the order, for the test below when it is started as a process.
 const ORDER: &str = "FORGE_TEST_ORDER";
@@ -42,7 +44,7 @@ fn an_order_is_performed_by_a_process_of_its_own() {
         path
     });
     let order: Order = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let made = perform(&order).unwrap();
+    let made = perform_guarded(&order, &mut watchful).unwrap();
     let answer = path.with_extension("json.made");
     fs::write(&answer, serde_json::to_vec(&made).unwrap()).unwrap();
     let read: Made = serde_json::from_slice(&fs::read(answer).unwrap()).unwrap();
@@ -66,7 +68,7 @@ fn perform_in(world: &World, order: &Order, variables: &[(&str, &str)]) -> Optio
 
 /// Kills an order at each of some calls of git, spread over all of them, and lets it through at the
 /// end.
-fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Made {
+pub(crate) fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Made {
     let shims = world.beside("shims");
     fs::create_dir_all(&shims).unwrap();
     write_program(&shims.join("git"), COUNTING_GIT);

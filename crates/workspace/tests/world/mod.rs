@@ -17,8 +17,9 @@ use std::{
 };
 
 use forge_workspace::{
-    Access, Bench, Commit, Committed, Failure, Files, HasMoved, Hooked, Hooks, Made, Merge, Merged,
-    Move, Open, Opened, Order, Repository, Restore, Restored, perform, shown,
+    Access, Added, Bench, Commit, Committed, Failure, Files, HasMoved, Hooked, Hooks, Made, Merge,
+    Merged, Move, Open, Opened, Order, Part, Refused, Repository, Restore, Restored, perform,
+    perform_guarded, shown,
 };
 use tempfile::TempDir;
 
@@ -152,6 +153,39 @@ pub(crate) fn opened(order: &Open) -> Opened {
 
 pub(crate) fn committed(order: &Commit) -> Committed {
     match perform(&Order::Commit(order.clone())) {
+        Ok(Made::Committed(committed)) => committed,
+        other => panic!("not committed: {other:?}"),
+    }
+}
+
+/// What must never come into a commit.
+pub(crate) const SECRET: &str = "hunter2-hunter2";
+
+/// A guard who objects to the secret wherever it is new.
+pub(crate) fn watchful(added: &Added<'_>) -> Vec<String> {
+    let path = shown(added.path);
+    let has_secret = |text: &[u8]| String::from_utf8_lossy(text).contains(SECRET);
+    let said = |line| match added.part {
+        Part::Name => "a name".to_owned(),
+        Part::Aim => format!("the aim of {path}"),
+        Part::Lines | Part::Piece => format!("{path}:{line}"),
+    };
+    let lines = added.text.split(|byte| *byte == b'\n');
+    let lines = (1..).zip(lines).filter(|(_, line)| has_secret(line));
+    lines.filter_map(|(line, _)| added.first_new(line..=line)).map(said).collect()
+}
+
+/// What the guard said to a commit.
+pub(crate) fn refused(order: &Commit) -> Vec<String> {
+    match perform_guarded(&Order::Commit(order.clone()), &mut watchful) {
+        Ok(Made::Refused(Refused { flaws })) => flaws,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// A commit that the guard let pass.
+pub(crate) fn let_through(order: &Commit) -> Committed {
+    match perform_guarded(&Order::Commit(order.clone()), &mut watchful) {
         Ok(Made::Committed(committed)) => committed,
         other => panic!("not committed: {other:?}"),
     }

@@ -1,0 +1,305 @@
+//! What a commit would add, looked at before git writes any of it down.
+//!
+//! Whoever orders a commit may give a [`Guard`], which sees each new name, the aim of each new
+//! link, each new or changed text with its new lines, and everything else in pieces. A line is
+//! new if the file had no such line before; spaces at its ends do not matter. What comes from a
+//! file that is gone now, or is a copy of a file that was there, is not new.
+//!
+//! Not here: what a guard objects to, and which paths it lets pass. Files are looked at as they
+//! lie in the tree: what a filter of the user's encrypts on its way into git looks new and plain.
+//!
+//! Invariant: nothing here writes an object.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::{self, BufRead as _, BufReader, Read, Write as _},
+    ops::RangeInclusive,
+    os::unix::ffi::OsStrExt as _,
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+};
+
+use crate::{
+    checkout::Checkout,
+    disk::Real,
+    failure::{Failure, Trying as _},
+    git::{Git, GitError},
+    listing::{Entry, Listing},
+    name::{below, quoted},
+};
+
+/// A larger file is not compared line by line, and read in pieces of this size, in bytes.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Two pieces have this much in common, so that what lies on the cut is whole in one of them, in
+/// bytes.
+const OVERLAP_BYTES: usize = 64 << 10;
+/// Of files that are gone, this much is remembered to see what was moved, in bytes.
+const GONE_BYTES_MAX: usize = 64 << 20;
+
+/// Looks at something that a commit would add, and says in words why it must not.
+pub type Guard<'a> = dyn FnMut(&Added<'_>) -> Vec<String> + 'a;
+
+/// Something that a commit would add.
+#[derive(Debug)]
+pub struct Added<'a> {
+    /// The path of the file, see [`crate::shown`].
+    pub path: &'a [u8],
+    /// What of the file it is.
+    pub part: Part,
+    /// The bytes to look at. Of a text all lines, also those that are not new.
+    pub text: &'a [u8],
+    /// For each line of a text, whether it is new; empty if all are.
+    new: &'a [Line],
+}
+
+/// What of a file is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Its path.
+    Name,
+    /// Where a link points to.
+    Aim,
+    /// Its text, with lines.
+    Lines,
+    /// A part of something that is too large, or has no lines.
+    Piece,
+}
+
+/// Whether a line is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    New,
+    Old,
+}
+
+impl Added<'_> {
+    /// The first new line of these, counted from 1. What has no lines is new, and has line 0.
+    pub fn first_new(&self, lines: RangeInclusive<usize>) -> Option<usize> {
+        match self.part {
+            Part::Name | Part::Aim | Part::Piece => Some(0),
+            Part::Lines if self.new.is_empty() => Some(*lines.start()),
+            Part::Lines => {
+                let mut lines = lines;
+                lines.find(|line| self.new.get(line.saturating_sub(1)) == Some(&Line::New))
+            }
+        }
+    }
+}
+
+/// Shows a guard what a commit of the tree would add to the baseline. Its index must be that of the
+/// baseline.
+pub(crate) fn look(
+    checkout: &Checkout,
+    baseline: &Listing,
+    untracked: &[Vec<u8>],
+    guard: &mut Guard<'_>,
+) -> Result<Vec<String>, Failure> {
+    let changed = checkout.changed()?;
+    if changed.is_empty() && untracked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tracked: HashMap<&[u8], &Entry> =
+        baseline.entries.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
+    let mut looking = Looking { checkout, real: Real::below(&checkout.tree), blobs: None, guard };
+    let mut gone = HashSet::new();
+    let mut room = GONE_BYTES_MAX;
+    for path in &changed {
+        let is_there = looking.real.file(path)?.is_some_and(|found| !found.is_dir());
+        let Some(entry) = tracked.get(path.as_slice()).filter(|_| !is_there) else { continue };
+        let Some(text) = looking.blob(entry)?.filter(|text| text.len() <= room) else { continue };
+        room -= text.len();
+        gone.extend(lines(&text).map(<[u8]>::to_vec));
+    }
+    let mut flaws = Vec::new();
+    for path in &changed {
+        let old = tracked.get(path.as_slice()).map(|entry| looking.blob(entry)).transpose()?;
+        let old = old.flatten().unwrap_or_default();
+        flaws.extend(looking.content(path, &lines(&old).collect())?);
+    }
+    let copies = copies(checkout, baseline, untracked, &mut looking.real)?;
+    let gone: HashSet<&[u8]> = gone.iter().map(Vec::as_slice).collect();
+    for path in untracked {
+        flaws.extend((looking.guard)(&Added { path, part: Part::Name, text: path, new: &[] }));
+        if !copies.contains(path.as_slice()) {
+            flaws.extend(looking.content(path, &gone)?);
+        }
+    }
+    Ok(flaws)
+}
+
+/// A look that is under way.
+struct Looking<'a, 'g> {
+    checkout: &'a Checkout,
+    real: Real<'a>,
+    blobs: Option<Blobs>,
+    guard: &'a mut Guard<'g>,
+}
+
+impl Looking<'_, '_> {
+    /// What a file was; none if it is too large to be compared.
+    fn blob(&mut self, entry: &Entry) -> Result<Option<Vec<u8>>, GitError> {
+        if entry.is_submodule() {
+            return Ok(None);
+        }
+        let blobs = match &mut self.blobs {
+            Some(blobs) => blobs,
+            none @ None => none.insert(Blobs::of(self.checkout.git())?),
+        };
+        blobs.read(&entry.object).map_err(GitError::NotRun)
+    }
+
+    /// Shows the content of a file, or the aim of a link. Lines that are in `old` are not new.
+    fn content(&mut self, path: &[u8], old: &HashSet<&[u8]>) -> Result<Vec<String>, Failure> {
+        let Some(found) = self.real.file(path)? else { return Ok(Vec::new()) };
+        let place = below(&self.checkout.tree, path);
+        if found.is_symlink() {
+            let aim = fs::read_link(&place).trying("read", &place)?;
+            let text = aim.as_os_str().as_bytes();
+            if old.contains(text.trim_ascii()) {
+                return Ok(Vec::new());
+            }
+            return Ok((self.guard)(&Added { path, part: Part::Aim, text, new: &[] }));
+        }
+        if !found.is_file() {
+            return Ok(Vec::new());
+        }
+        // One that cannot be read cannot be added either.
+        let Ok(mut file) = File::open(&place) else { return Ok(Vec::new()) };
+        let mut text = Vec::new();
+        let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
+        Read::by_ref(&mut file).take(limit).read_to_end(&mut text).trying("read", &place)?;
+        let is_whole = text.len() < TEXT_BYTES_MAX;
+        let text = if is_whole { narrowed(text) } else { text };
+        if is_whole && !text.contains(&0) {
+            let new: Vec<Line> = lines(&text)
+                .map(|line| if old.contains(line) { Line::Old } else { Line::New })
+                .collect();
+            return Ok((self.guard)(&Added { path, part: Part::Lines, text: &text, new: &new }));
+        }
+        self.pieces(path, text, &mut file).trying("read", &place)
+    }
+
+    fn pieces(&mut self, path: &[u8], first: Vec<u8>, rest: &mut File) -> io::Result<Vec<String>> {
+        let mut flaws = Vec::new();
+        let mut piece = first;
+        let wanted = u64::try_from(TEXT_BYTES_MAX - OVERLAP_BYTES).unwrap_or(u64::MAX);
+        loop {
+            let part = Part::Piece;
+            flaws.extend((self.guard)(&Added { path, part, text: &piece, new: &[] }));
+            piece.drain(..piece.len().saturating_sub(OVERLAP_BYTES));
+            if Read::by_ref(rest).take(wanted).read_to_end(&mut piece)? == 0 {
+                flaws.dedup();
+                return Ok(flaws);
+            }
+        }
+    }
+}
+
+/// The untracked files whose content is that of a file of the baseline: nothing is added by them.
+fn copies<'a>(
+    checkout: &Checkout,
+    baseline: &Listing,
+    untracked: &'a [Vec<u8>],
+    real: &mut Real<'_>,
+) -> Result<HashSet<&'a [u8]>, Failure> {
+    let mut files = Vec::new();
+    for path in untracked {
+        let is_file = real.file(path)?.is_some_and(|found| found.is_file());
+        if is_file && File::open(below(&checkout.tree, path)).is_ok() {
+            files.push(path.as_slice());
+        }
+    }
+    if files.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let input = files.iter().flat_map(|path| (quoted(path) + "\n").into_bytes()).collect();
+    let said = checkout.git().args(["hash-object", "--stdin-paths"]).input(input).run()?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let known: HashSet<&str> = baseline.entries.iter().map(|entry| entry.object.as_str()).collect();
+    let hashed = files.into_iter().zip(said.lines());
+    Ok(hashed.filter(|(_, object)| known.contains(object)).map(|(path, _)| path).collect())
+}
+
+/// The lines of a text without the spaces around them.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii)
+}
+
+/// A text of two bytes for each character, as some systems write it, becomes one that can be read.
+fn narrowed(text: Vec<u8>) -> Vec<u8> {
+    let unit = match text.get(..2) {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        Some(_) | None => return text,
+    };
+    let (units, _) = text[2..].as_chunks::<2>();
+    let units: Vec<u16> = units.iter().map(|two| unit(*two)).collect();
+    String::from_utf16_lossy(&units).into_bytes()
+}
+
+/// Objects, read one after the other from one process.
+struct Blobs {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Blobs {
+    fn of(git: Git) -> Result<Self, GitError> {
+        let mut command = git.args(["cat-file", "--batch"]).into_command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(GitError::NotRun)?;
+        let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        Ok(Self { input: child.stdin.take(), child, output })
+    }
+
+    /// The content; none if it is not there or too large.
+    fn read(&mut self, object: &str) -> io::Result<Option<Vec<u8>>> {
+        let input = self.input.as_mut().expect("the input is open until the end");
+        input.write_all(format!("{object}\n").as_bytes())?;
+        let mut header = String::new();
+        self.output.read_line(&mut header)?;
+        // `OBJECT blob SIZE`, or `OBJECT missing`.
+        let Some(size) = header.trim_end().split(' ').nth(2) else { return Ok(None) };
+        let size: u64 = size.parse().map_err(io::Error::other)?;
+        let mut content = Vec::new();
+        let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
+        Read::by_ref(&mut self.output).take(size.min(limit)).read_to_end(&mut content)?;
+        // The rest, and the end of the line.
+        io::copy(
+            &mut Read::by_ref(&mut self.output).take(size.saturating_sub(limit) + 1),
+            &mut io::sink(),
+        )?;
+        Ok((size <= limit).then_some(content))
+    }
+}
+
+impl Drop for Blobs {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // It ends with its input; how does not matter any more.
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_wide_characters_can_be_read() {
+        assert_eq!(narrowed(b"\xff\xfea\0b\0".to_vec()), b"ab");
+        assert_eq!(narrowed(b"\xfe\xff\0a\0b".to_vec()), b"ab");
+        assert_eq!(narrowed(b"ab".to_vec()), b"ab");
+    }
+
+    #[test]
+    fn the_first_new_line_of_some_is_told() {
+        let new = [Line::Old, Line::New, Line::Old, Line::New];
+        let added = |part, new| Added { path: b"a", part, text: b"", new };
+        assert_eq!(added(Part::Lines, &new).first_new(1..=4), Some(2));
+        assert_eq!(added(Part::Lines, &new).first_new(3..=3), None);
+        assert_eq!(added(Part::Lines, &[]).first_new(3..=3), Some(3));
+        assert_eq!(added(Part::Piece, &[]).first_new(3..=3), Some(0));
+    }
+}
