@@ -305,11 +305,12 @@ fn ended(plan: &Plan<'_>, end: &End, folder: &AttemptFolder) -> Result<(), Outco
 /// When a call that has to wait goes on: when the provider says, or after longer and longer times.
 fn until(run: &Run, call: &CallId, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
     let now = now();
-    let said = until_ms.or(delay_ms.map(|delay| now.saturating_add(delay)));
-    let said = said.filter(|until| *until > now);
     let setbacks = run.unit(call.unit()).setbacks.min(16);
     let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
-    said.unwrap_or(now + back_off).max(now + WAIT_MS_MIN)
+    // A delay is the least that the provider wants. If that had been enough, it would have let us in.
+    let delay = delay_ms.unwrap_or_default().max(back_off);
+    let reset = until_ms.filter(|until| *until > now).unwrap_or(now.saturating_add(delay));
+    reset.max(now + WAIT_MS_MIN)
 }
 
 /// The tail of what a program wrote to its standard error.

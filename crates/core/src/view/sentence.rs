@@ -56,7 +56,7 @@ pub fn sentence(event: &Event) -> String {
                     format!("{attempt} ended without a result{cost}: {}", last_line(what))
                 }
                 Outcome::Limited { until, what } => {
-                    format!("{attempt} has to wait{cost} until {}", limit(*until, what))
+                    format!("{attempt} has to wait until {}{cost}", limit(*until, what))
                 }
                 Outcome::Deferred { what, .. } => {
                     format!("{attempt} waits: {}", line(what))
@@ -91,7 +91,7 @@ pub fn sentence(event: &Event) -> String {
                     format!("{judgement} cannot go on{cost}: {}", line(what))
                 }
                 Ruling::Limited { until, what } => {
-                    format!("{judgement} has to wait{cost} until {}", limit(*until, what))
+                    format!("{judgement} has to wait until {}{cost}", limit(*until, what))
                 }
                 Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
