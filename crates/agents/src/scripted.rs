@@ -30,5 +30,6 @@ mod scenario;
 pub use flaw::ScenarioFlaw;
 pub use play::{NOBODY_PLAYS_EXIT, play};
 pub use scenario::{
-    Call, Cost, Crash, Detach, Limit, LimitKind, Play, PlayedResult, RelativePath, Scenario, Usage,
+    Call, Cost, Crash, Detach, LaterTurn, Limit, LimitKind, Play, PlayedResult, RelativePath,
+    Scenario, Usage,
 };

@@ -148,6 +148,7 @@ const TEXTS: &[(&str, ErrorClass)] = &[
     ("request timed out", ErrorClass::Network),
     ("overloaded", ErrorClass::Server),
     ("unknown option", ErrorClass::Tooling),
+    ("is not a valid json schema", ErrorClass::Tooling),
     ("already in use", ErrorClass::Tooling),
     ("cannot be used with root", ErrorClass::Tooling),
     ("invalid session id", ErrorClass::Tooling),

@@ -158,3 +158,17 @@ fn the_schema_describes_every_key_in_words() {
     }
     assert_eq!(schema["additionalProperties"], false);
 }
+
+#[test]
+fn the_schema_of_a_call_is_complete_in_itself_and_names_the_call() {
+    let schema = schema(CALL, &[Key::Verdict, Key::Findings, Key::Verdict]);
+    let text = schema.to_string();
+    for word in ["$ref", "$defs", "$schema"] {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["properties"]["attempt"]["const"], CALL);
+    let required = ["attempt", "findings", "forge", "status", "summary", "verdict"];
+    assert_eq!(schema["required"], serde_json::json!(required));
+    assert!(text.len() < 16_000, "it goes on a command line: {}", text.len());
+}

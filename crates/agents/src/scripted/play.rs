@@ -1,7 +1,7 @@
 //! `forge __scripted SCENARIO_FILE LOG_FILE`: the process which plays.
 //!
 //! The order of a play is fixed: say, files, append, artifacts, progress, run, detach, huge output,
-//! usage, wait; then hang, or crash, or limit; then the result, and the end.
+//! usage, spends, wait; then hang, or crash, or limit; then the result, and the end.
 //!
 //! Invariant: a start is logged before anything is done, and an end only if it gets that far.
 
@@ -19,9 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
-use super::scenario::{Call, Crash, Detach, Limit, Play, Scenario, Usage};
+use super::scenario::{Call, Crash, Detach, LaterTurn, Limit, Play, Scenario, Usage};
 use crate::result::{RESULT_FILE, RESULT_FORMAT};
-use crate::{CALL_VARIABLE, OUTBOX_VARIABLE};
+use crate::{CALL_VARIABLE, OUTBOX_VARIABLE, TURN_VARIABLE};
 
 /// The scenario has no play for this call.
 pub const NOBODY_PLAYS_EXIT: u8 = 64;
@@ -53,7 +53,7 @@ pub fn play(args: Vec<OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(flaw) => return complain(SCENARIO_EXIT, &format!("{name}, {flaw}")),
     };
-    let Some(play) = parsed.play_for(&stage.role, &stage.call) else {
+    let Some(play) = parsed.play_in(stage.turn, &stage.role, &stage.call) else {
         let (role, call) = (&stage.role, &stage.call);
         let message = format!("{name}: nobody plays role `{role}` in call `{call}`");
         return complain(NOBODY_PLAYS_EXIT, &message);
@@ -73,6 +73,7 @@ fn complain(code: u8, message: &str) -> ExitCode {
 /// Where a play happens.
 struct Stage {
     role: String,
+    turn: Option<LaterTurn>,
     call: Call,
     outbox: PathBuf,
     log: PathBuf,
@@ -85,6 +86,7 @@ impl Stage {
         let outbox = env::var_os(OUTBOX_VARIABLE);
         Ok(Self {
             role: env::var(ROLE_VARIABLE).unwrap_or_default(),
+            turn: LaterTurn::parse(&env::var(TURN_VARIABLE).unwrap_or_default()),
             call: parsed.ok_or_else(|| format!("{CALL_VARIABLE} `{call}` is not a call"))?,
             outbox: outbox.ok_or_else(|| format!("{OUTBOX_VARIABLE} is not set"))?.into(),
             log: log.to_owned(),
@@ -118,6 +120,10 @@ impl Stage {
         voice.print_bytes(play.huge_output_bytes, Some(BLOCK_BYTES))?;
         voice.print_bytes(play.huge_line_bytes, None)?;
         if let Some(usage) = &play.usage {
+            voice.say(&spent(usage))?;
+        }
+        for usage in &play.spends {
+            sleep(Duration::from_millis(play.delay_ms));
             voice.say(&spent(usage))?;
         }
         sleep(Duration::from_millis(play.wait_ms));

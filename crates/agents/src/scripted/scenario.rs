@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::flaw::{self, ScenarioFlaw};
 use crate::outbox::plain_components;
 use crate::result::{Blocker, Finding, Item, MustHave, Shown, Status, Verdict};
+use crate::{REPAIR_TURN, RESUME_TURN};
 
 /// The version of the format.
 const SCENARIO_FORMAT: u32 = 1;
@@ -25,6 +26,10 @@ pub struct Scenario {
     /// The version of the format: 1.
     #[serde(deserialize_with = "version")]
     pub scenario: u32,
+    /// Whether the agent remembers: then it is asked to mend a result that cannot be used, and goes
+    /// on where it was interrupted. Plays with `turn` are for that.
+    #[serde(default)]
+    pub sessions: bool,
     /// The first play that matches a call wins. A call which nobody plays is an error.
     #[serde(default)]
     pub play: Vec<Play>,
@@ -54,6 +59,9 @@ pub struct Play {
     pub attempt: Option<u32>,
     /// Matches the number of the judgement.
     pub judgement: Option<u32>,
+    /// Matches the turn in which a result is mended (`repair`), or an interrupted attempt goes on
+    /// (`resume`). A play without it is for first turns, and for going on where no other play is.
+    pub turn: Option<LaterTurn>,
     /// Lines to say, one by one.
     pub say: Vec<String>,
     /// Time before each said line.
@@ -93,6 +101,8 @@ pub struct Play {
     pub detach: Vec<Detach>,
     /// What it says it has used.
     pub usage: Option<Usage>,
+    /// What it says it has used turn by turn; `delay_ms` is the time before each.
+    pub spends: Vec<Usage>,
     /// Says it has run into a limit, and ends with exit code 1.
     pub limit: Option<Limit>,
     /// Does not end when asked to.
@@ -133,6 +143,25 @@ pub struct PlayedResult {
     pub follow_ups: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Vec<String>>,
+}
+
+/// A turn that is not the first one of its session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LaterTurn {
+    Repair,
+    Resume,
+}
+
+impl LaterTurn {
+    /// Which turn the environment tells. Nothing there means the first one.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text {
+            REPAIR_TURN => Some(Self::Repair),
+            RESUME_TURN => Some(Self::Resume),
+            _ => None,
+        }
+    }
 }
 
 /// How a play dies.
@@ -259,9 +288,26 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The play for this role and call.
+    /// The play for this role and call in a first turn.
     pub fn play_for(&self, role: &str, call: &Call) -> Option<&Play> {
-        self.play.iter().find(|play| play.matches(role, call))
+        self.play_in(None, role, call)
+    }
+
+    /// The play for this role and call. Who goes on without a play for that plays as before; who
+    /// mends does nothing but that.
+    pub(super) fn play_in(
+        &self,
+        turn: Option<LaterTurn>,
+        role: &str,
+        call: &Call,
+    ) -> Option<&Play> {
+        let of_turn = |turn: Option<LaterTurn>| {
+            self.play.iter().find(|play| play.turn == turn && play.matches(role, call))
+        };
+        match turn {
+            None | Some(LaterTurn::Repair) => of_turn(turn),
+            Some(LaterTurn::Resume) => of_turn(turn).or_else(|| of_turn(None)),
+        }
     }
 }
 
@@ -359,6 +405,40 @@ mod tests {
         assert_eq!(said("judge", "build.T1/plan#1/review#2").unwrap(), "second judgement");
         assert_eq!(said("writer", "other#1").unwrap(), "anything");
         assert_eq!(said("judge", "build.T1/plan#1/review#1"), None);
+    }
+
+    #[test]
+    fn a_later_turn_has_plays_of_its_own() {
+        let text = r#"
+            scenario = 1
+            sessions = true
+            [[play]]
+            turn = "repair"
+            attempt = 1
+            say = ["mended"]
+            [[play]]
+            turn = "resume"
+            role = "writer"
+            say = ["went on"]
+            [[play]]
+            say = ["first"]
+        "#;
+        let scenario = Scenario::parse(text).unwrap();
+        assert!(scenario.sessions && !Scenario::parse("scenario = 1").unwrap().sessions);
+        let said = |turn: &str, role: &str, call: &str| {
+            let turn = LaterTurn::parse(turn);
+            let play = scenario.play_in(turn, role, &Call::parse(call).unwrap());
+            play.map(|play| play.say[0].clone())
+        };
+        assert_eq!(said("", "writer", "a#1").unwrap(), "first");
+        assert_eq!(said("repair", "writer", "a#1").unwrap(), "mended");
+        assert_eq!(said("repair", "writer", "a#2"), None, "nobody works instead of mending");
+        assert_eq!(said("resume", "writer", "a#2").unwrap(), "went on");
+        assert_eq!(said("resume", "judge", "a#2").unwrap(), "first");
+        assert_eq!(
+            scenario.play_for("writer", &Call::parse("a#1").unwrap()).unwrap().say,
+            ["first"]
+        );
     }
 
     #[test]

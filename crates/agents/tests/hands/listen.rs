@@ -25,7 +25,8 @@ fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
 #[test]
 fn tiny_turns_add_up_and_a_cap_that_is_just_reached_is_no_reason_to_stop() {
     let world = World::new();
-    let tiny = r#"for i in 1 2 3 4 5 6 7 8 9 10; do echo '{"type":"spent","cost_micros":100}'; done"#;
+    let tiny =
+        r#"for i in 1 2 3 4 5 6 7 8 9 10; do echo '{"type":"spent","cost_micros":100}'; done"#;
     let (_, ending) = world.run(&capped(world.shell(tiny), 1_000));
     assert_eq!(ending.how, How::Exited { code: 0 });
     let world = World::new();
@@ -36,7 +37,8 @@ fn tiny_turns_add_up_and_a_cap_that_is_just_reached_is_no_reason_to_stop() {
 #[test]
 fn a_child_is_asked_to_end_before_it_is_killed_for_its_price() {
     let world = World::new();
-    let script = format!("trap 'echo cleaned; exit 0' TERM; {SPENDS}; while :; do sleep 0.02; done");
+    let script =
+        format!("trap 'echo cleaned; exit 0' TERM; {SPENDS}; while :; do sleep 0.02; done");
     let (folder, ending) = world.run(&capped(world.shell(&script), 1));
     assert_eq!(ending.how, How::OverBudget);
     assert!(transcript(&folder).ends_with("cleaned\n"));
@@ -70,8 +72,10 @@ fn totals_of_a_session_count_only_from_where_it_went_on() {
         tokens: Tokens::default(),
         cost: Price::Reported(4_500),
     };
-    let listen = |earlier: Vec<Use>| {
-        Listen { kind: Kind::Program, cap_micros: 1_000, earlier: Earlier { uses: earlier } }
+    let listen = |earlier: Vec<Use>| Listen {
+        kind: Kind::Program,
+        cap_micros: 1_000,
+        earlier: Earlier { uses: earlier },
     };
     let world = World::new();
     let spec = world.shell(&format!("{total}; sleep 0.2"));

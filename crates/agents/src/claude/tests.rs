@@ -1,1 +1,0 @@
-//! Lines of Claude Code, and what they mean.

@@ -1,0 +1,533 @@
+//! Recorded streams of real programs, whole and broken, and what they come to.
+//!
+//! `transcripts/claude` was recorded of Claude Code 2.1.325 against a scripted model on 127.0.0.1.
+//! Paths and long lists in first lines were shortened; everything else is as it was printed.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test names what it expects, and no more")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use forge_agents::{
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Kind, Listener, Price, Session,
+    Signal, Stderr, Tokens, Turn, Use, Watchdog, hear, session_id, start,
+};
+use serde_json::Value;
+
+/// A recorded stream, how its process ended, and what the call comes to.
+const CLAUDE: &[(&str, i32, &str)] = &[
+    ("401", 1, "failed Auth: Invalid API key · Fix external API key"),
+    ("403", 1, "failed Permission: Failed to authenticate"),
+    ("429-plain", 1, "limited RateLimit, delay: API Error: Request rejected (429)"),
+    ("429-retry-after", 1, "limited RateLimit, delay 2000: API Error: Request rejected (429)"),
+    ("429-unified", 1, "limited RateLimit: API Error: Request rejected (429)"),
+    ("500", 1, "limited Server, delay: API Error: 500"),
+    ("529", 1, "limited Server, delay: API Error: "),
+    ("bad-request", 1, "failed Unknown: API Error: 400"),
+    ("budget-fresh", 1, "over budget: Reached maximum budget ($0.01)"),
+    ("connection-refused", 1, "limited Network, delay: API Error: "),
+    ("credit-too-low", 1, "failed Auth: Credit balance is too low"),
+    ("cut", 1, "limited Network: API Error: Connection lost mid-response"),
+    ("kill-mid-tool-killed", -9, "failed Unknown: killed by signal 9"),
+    ("kill-mid-tool-resumed", 0, "done"),
+    ("kill-mid-tool-resumed-twice", 0, "done"),
+    ("max-tokens", 1, "overflowed: API Error: Claude's response exceeded the"),
+    ("midstream", 1, "limited Server: API Error: Server error mid-response"),
+    ("model-404", 1, "failed NoModel: There's an issue with the selected model"),
+    ("no-key", 1, "failed Auth: Not logged in · Please run /login"),
+    ("no-such-host", 1, "limited Network, delay: API Error: "),
+    ("oauth-401", 1, "failed Auth: Failed to authenticate. API Error: 401"),
+    ("oauth-429-plain", 1, "limited RateLimit, delay: API Error: "),
+    (
+        "oauth-429-unified",
+        1,
+        "limited UsageWindow, until 1794736124000: You've hit your 5-hour limit",
+    ),
+    ("oauth-429-unified-seven-day", 1, "limited UsageWindow, until"),
+    ("oauth-allowed-warning", 0, "done"),
+    ("oauth-trivial", 0, "done"),
+    ("overflow", 1, "overflowed: Prompt is too long"),
+    ("perm-bash-only", 0, "done"),
+    ("refusal", 1, "refused: "),
+    ("repair-first", 0, "done"),
+    ("repair-second", 0, "done"),
+    ("resume-budget-tools", 1, "over budget: Reached maximum budget ($0.01)"),
+    ("resume-unknown", 1, "session gone"),
+    ("schema-always-invalid", 1, "failed Unknown: "),
+    ("schema-defs", 0, "done"),
+    ("schema-invalid-then-good", 0, "done"),
+    ("schema-never-answered", 0, "done"),
+    ("session-new", 0, "done"),
+    ("session-resumed", 0, "done"),
+    ("sigint-mid-tool", 0, "interrupted"),
+    ("sigterm-mid-tool", 143, "failed Unknown: exit code 143"),
+    ("trivial", 0, "done"),
+    ("write-bash", 0, "done"),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/claude")
+}
+
+fn recorded(name: &str) -> Vec<u8> {
+    fs::read(folder().join(format!("{name}.jsonl"))).unwrap()
+}
+
+fn heard(name: &str) -> Heard {
+    hear(Kind::Claude, recorded(name).as_slice(), &Earlier::default())
+}
+
+fn how(code: i32) -> How {
+    if code < 0 { How::Signalled { signal: -code } } else { How::Exited { code } }
+}
+
+fn words(end: &End) -> String {
+    match end {
+        End::Done => "done".to_owned(),
+        End::Limited(limit) => {
+            let until = limit.until_ms.map(|ms| format!(", until {ms}")).unwrap_or_default();
+            let delay = limit.delay_ms.map(|ms| format!(", delay {ms}")).unwrap_or_default();
+            format!("limited {:?}{until}{delay}: {}", limit.class, limit.what)
+        }
+        End::Failed { class, what } => format!("failed {class:?}: {what}"),
+        End::Refused { what } => format!("refused: {what}"),
+        End::Overflowed { what } => format!("overflowed: {what}"),
+        End::OverBudget { what } => format!("over budget: {what}"),
+        End::SessionGone => "session gone".to_owned(),
+        End::Stopped(watchdog) => format!("stopped by {watchdog:?}"),
+        End::NotStarted { why } => format!("not started: {why}"),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Lost => "lost".to_owned(),
+    }
+}
+
+/// Whether words begin as expected; a delay without a figure may be any.
+fn fits(words: &str, expected: &str) -> bool {
+    match expected.split_once(", delay: ") {
+        None => words.starts_with(expected),
+        Some((before, after)) => {
+            let rest = words.strip_prefix(before).and_then(|rest| rest.strip_prefix(", delay "));
+            rest.and_then(|rest| rest.split_once(": "))
+                .is_some_and(|(_, rest)| rest.starts_with(after))
+        }
+    }
+}
+
+/// All signals of a stream in pieces of a size, and the fold of them.
+fn signals(kind: Kind, stream: &[u8], piece: usize) -> (Vec<Signal>, Heard) {
+    let mut listener = Listener::new(kind, &Earlier::default());
+    let mut all = Vec::new();
+    for part in stream.chunks(piece) {
+        listener.push(part, |signal| all.push(signal.clone()));
+    }
+    let heard = listener.finish(|signal| all.push(signal.clone()));
+    (all, heard)
+}
+
+#[test]
+fn every_recorded_stream_comes_to_its_end() {
+    let mut seen = BTreeSet::new();
+    for (name, code, expected) in CLAUDE {
+        let end = words(&heard(name).end(Some(&how(*code)), ""));
+        assert!(fits(&end, expected), "{name}:\n{end}\n{expected}");
+        seen.insert(format!("{name}.jsonl"));
+    }
+    let files = fs::read_dir(folder()).unwrap();
+    let files: BTreeSet<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(seen, files, "every recorded stream has its row");
+}
+
+#[test]
+fn success_needs_a_clear_last_line_and_exit_code_0() {
+    for (name, code, expected) in CLAUDE {
+        let heard = heard(name);
+        if *expected == "done" {
+            for bad in [How::Exited { code: 1 }, How::Signalled { signal: 15 }] {
+                assert_ne!(heard.end(Some(&bad), ""), End::Done, "{name}");
+            }
+        } else {
+            assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done, "{name} {code}");
+        }
+        assert_eq!(heard.end(Some(&How::Interrupted), ""), End::Interrupted);
+        assert_eq!(heard.end(None, ""), End::Lost);
+        assert!(matches!(heard.end(Some(&How::OverBudget), ""), End::OverBudget { .. }));
+    }
+}
+
+#[test]
+fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
+    let nothing = hear(Kind::Claude, &b""[..], &Earlier::default());
+    let end = |errors: &str| words(&nothing.end(Some(&How::Exited { code: 1 }), errors));
+    assert!(
+        end("Error: Session ID 1 is already in use.\n").starts_with("failed Tooling: exit code 1")
+    );
+    assert!(end("error: unknown option '--tools'").starts_with("failed Tooling"));
+    assert!(
+        end("Error: --json-schema is not a valid JSON Schema: x").starts_with("failed Tooling")
+    );
+    assert_eq!(end("No conversation found with session ID: 1\n"), "session gone");
+    assert_eq!(end("something else\n"), "failed Unknown: exit code 1\nsomething else");
+    assert_eq!(nothing.uses(), [], "it never came so far as to ask a model");
+}
+
+#[test]
+fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never_done() {
+    for (name, _, expected) in CLAUDE {
+        let stream = recorded(name);
+        let (all, _) = signals(Kind::Claude, &stream, 4096);
+        let last = stream.trim_ascii_end().len();
+        // Every byte of some, and some bytes of the others, which are alike.
+        let step = if ["schema-defs", "oauth-429-unified"].contains(name) { 1 } else { 101 };
+        for cut in (0..last).step_by(step) {
+            let (some, heard) = signals(Kind::Claude, &stream[..cut], 4096);
+            let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
+            assert!(all.starts_with(whole), "{name} cut at {cut}");
+            let end = heard.end(Some(&How::Exited { code: 0 }), "");
+            assert_ne!(end, End::Done, "{name} cut at {cut}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_means_the_same_in_pieces_of_any_size() {
+    for (name, _, _) in CLAUDE {
+        let stream = recorded(name);
+        let whole = signals(Kind::Claude, &stream, stream.len());
+        for piece in [1, 7, 4096] {
+            assert_eq!(signals(Kind::Claude, &stream, piece), whole, "{name} in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn keys_may_come_in_any_order() {
+    for (name, _, _) in CLAUDE {
+        let stream = String::from_utf8(recorded(name)).unwrap();
+        let turned = stream.lines().map(turned).collect::<Vec<_>>().join("\n");
+        assert_ne!(stream, turned);
+        let whole = signals(Kind::Claude, stream.as_bytes(), 4096);
+        assert_eq!(signals(Kind::Claude, turned.as_bytes(), 4096), whole, "{name}");
+    }
+}
+
+/// The same object with its keys in another order.
+fn turned(line: &str) -> String {
+    let Value::Object(keys) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
+    let mut keys: Vec<String> =
+        keys.iter().map(|(key, value)| format!("{:?}:{value}", key.as_str())).collect();
+    keys.sort_by_key(|key| key.bytes().rev().collect::<Vec<u8>>());
+    format!("{{{}}}", keys.join(","))
+}
+
+#[test]
+fn stray_broken_and_unknown_lines_change_nothing() {
+    let stream = recorded("write-bash");
+    let (_, whole) = signals(Kind::Claude, &stream, 4096);
+    let stray: [&[u8]; 9] = [
+        b"plain text\n",
+        b"\xff\xfe{\"type\":\n",
+        b"{\"type\":\"system\",\"subtype\":\"ui_invalidate\"}\n",
+        b"{\"type\":\"a thing to come\",\"message\":7}\n",
+        b"{\"type\":[],\"is_error\":false}\n",
+        b"[{\"type\":\"result\",\"is_error\":false}]\n",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":\"a plain text\"}}\n",
+        b"{\"type\":\"assistant\",\"message\":\"half \xc3\"}\n",
+        b"\n\r\n   \n",
+    ];
+    let mut mixed = Vec::new();
+    for (number, line) in stream.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        mixed.extend(stray[number % stray.len()]);
+        mixed.extend(line);
+    }
+    mixed.extend(stray.concat());
+    for piece in [1, 7, 4096] {
+        let (_, heard) = signals(Kind::Claude, &mixed, piece);
+        assert_eq!(heard, whole);
+    }
+}
+
+#[test]
+fn a_new_stream_behind_a_finished_one_must_end_well_itself() {
+    let (first, second) = (recorded("trivial"), recorded("kill-mid-tool-killed"));
+    let glued = [first.clone(), second].concat();
+    let heard = hear(Kind::Claude, glued.as_slice(), &Earlier::default());
+    assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    let [used] = &heard.uses()[..] else { panic!("one model") };
+    assert!(matches!(used.cost, Price::Estimated(_)), "the first is known, the second is not");
+    let twice = [first.clone(), first].concat();
+    let heard = hear(Kind::Claude, twice.as_slice(), &Earlier::default());
+    assert_eq!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    assert_eq!(heard.uses()[0].cost, Price::Reported(2 * 4185));
+}
+
+#[test]
+fn a_line_of_100_megabytes_is_skipped_and_counted_and_costs_no_memory() {
+    let before = peak_kib();
+    let mut listener = Listener::new(Kind::Claude, &Earlier::default());
+    listener.push(
+        b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"",
+        |_| {},
+    );
+    let piece = vec![b'x'; 64 * 1024];
+    for _ in 0..1600 {
+        listener.push(&piece, |_| {});
+    }
+    listener.push(b"\"}]}}\n", |_| {});
+    listener.push(&recorded("trivial"), |_| {});
+    let heard = listener.finish(|_| {});
+    assert_eq!(heard.skipped, 1);
+    assert_eq!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    let grown = peak_kib().saturating_sub(before);
+    assert!(grown < 40 * 1024, "{grown} KiB for a line of 100 MB");
+}
+
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse().unwrap()
+}
+
+#[test]
+fn a_result_of_the_largest_size_is_understood() {
+    let stream = String::from_utf8(recorded("schema-defs")).unwrap();
+    let large = "\\n".repeat(1024 * 1024 / 2);
+    let last = stream.lines().last().unwrap();
+    let Value::Object(mut keys) = serde_json::from_str(last).unwrap() else { panic!("{last}") };
+    let answer: Value = serde_json::from_str(&format!("{{\"a\":\"{large}\"}}")).unwrap();
+    keys.insert("result".to_owned(), Value::String(answer.to_string()));
+    keys.insert("structured_output".to_owned(), answer.clone());
+    let line = format!("{}\n", Value::Object(keys));
+    let heard = hear(Kind::Claude, line.as_bytes(), &Earlier::default());
+    assert_eq!((heard.answer, heard.skipped), (Some(answer), 0));
+}
+
+#[test]
+fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
+    let turn = Tokens { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
+    let one = |tokens, cost| Use {
+        provider: "anthropic".to_owned(),
+        model: "claude-sonnet-4-5".to_owned(),
+        tokens,
+        cost,
+    };
+    assert_eq!(heard("trivial").uses(), [one(turn, Price::Reported(4185))]);
+    // Cumulative totals of a resumed session are not counted again.
+    assert_eq!(heard("session-resumed").uses(), [one(turn, Price::Reported(4185))]);
+    assert_eq!(heard("kill-mid-tool-resumed-twice").uses(), [one(turn, Price::Reported(4185))]);
+    // Three turns, although the plain `usage` of that line tells of two.
+    let three = turn.plus(turn).plus(turn);
+    assert_eq!(heard("budget-fresh").uses(), [one(three, Price::Reported(3 * 4185))]);
+    // Killed: two messages of two lines each, and output as long as what was said.
+    let [used] = &heard("kill-mid-tool-killed").uses()[..] else { panic!("one model") };
+    assert_eq!(
+        (used.tokens.input, used.tokens.cache_read, used.tokens.cache_write),
+        (2000, 400, 200)
+    );
+    assert!((20..60).contains(&used.tokens.output), "{used:?}");
+    let Price::Estimated(micros) = used.cost else { panic!("{used:?}") };
+    assert!((6_800..8_370).contains(&micros), "{micros}");
+    // No model was paid for these, and that is known.
+    for name in ["429-plain", "no-key", "resume-unknown", "connection-refused"] {
+        assert_eq!(heard(name).uses(), [], "{name}");
+    }
+}
+
+#[test]
+fn an_older_claude_without_a_delta_has_its_totals_taken_apart() {
+    let stream = String::from_utf8(recorded("kill-mid-tool-resumed-twice")).unwrap();
+    let old = stream.replace("model_usage_since_last_result", "something_else");
+    let all = hear(Kind::Claude, old.as_bytes(), &Earlier::default()).uses();
+    assert_eq!(all[0].cost, Price::Reported(8370));
+    let earlier = Earlier { uses: heard("kill-mid-tool-resumed").uses() };
+    let since = hear(Kind::Claude, old.as_bytes(), &earlier).uses();
+    assert_eq!(since, heard("kill-mid-tool-resumed-twice").uses());
+}
+
+#[test]
+fn the_price_of_a_model_that_the_program_does_not_know_is_not_believed() {
+    let stream = String::from_utf8(recorded("trivial")).unwrap();
+    let unknown = stream.replace("\"costBasis\":\"list\"", "\"costBasis\":\"unknown\"");
+    let unknown = unknown.replace("claude-sonnet-4-5", "house-model");
+    let uses = hear(Kind::Claude, unknown.as_bytes(), &Earlier::default()).uses();
+    assert_eq!((uses[0].tokens.input, uses[0].cost), (1000, Price::Missing));
+}
+
+#[test]
+fn a_program_that_was_killed_before_its_first_answer_has_an_unknown_price() {
+    let stream = String::from_utf8(recorded("trivial")).unwrap();
+    let first = stream.lines().next().unwrap();
+    let uses = hear(Kind::Claude, first.as_bytes(), &Earlier::default()).uses();
+    assert_eq!((uses[0].model.as_str(), uses[0].cost), ("claude-sonnet-4-5", Price::Missing));
+}
+
+#[test]
+fn what_an_agent_says_does_and_asks_is_told() {
+    let (all, heard) = signals(Kind::Claude, &recorded("write-bash"), 4096);
+    let Signal::Began { session, model, version } = &all[0] else { panic!("{:?}", all[0]) };
+    assert_eq!(
+        (model.as_deref(), version.as_deref()),
+        (Some("claude-sonnet-4-5"), Some("2.1.325"))
+    );
+    assert_eq!(session, &heard.session);
+    let tools = all.iter().filter_map(|signal| match signal {
+        Signal::UsedTool { name, about } => Some((name.as_str(), about.as_str())),
+        _ => None,
+    });
+    let tools: Vec<_> = tools.collect();
+    assert!(
+        tools.iter().any(|(name, about)| *name == "Write" && about.contains(".txt")),
+        "{tools:?}"
+    );
+    assert!(tools.iter().any(|(name, about)| *name == "Bash" && !about.is_empty()), "{tools:?}");
+    assert!(heard.said_last.is_some());
+    let denied = self::heard("perm-bash-only").denied;
+    assert!(denied.iter().any(|what| what.starts_with("Write: ")), "{denied:?}");
+}
+
+#[test]
+fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
+    let answer = heard("schema-defs").answer.unwrap();
+    let bytes = serde_json::to_vec(&answer).unwrap();
+    assert!(AgentResult::parse(&bytes, "build.T2/implement#3", &[]).is_err(), "{answer}");
+    assert_eq!(heard("schema-never-answered").answer, None);
+    assert_eq!(heard("trivial").answer, None);
+}
+
+#[test]
+fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
+    let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":39000,"error_status":429,"error":"rate_limit"}"#;
+    let said = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"on"}]}}"#;
+    let end = |stream: &str, how: How| {
+        hear(Kind::Claude, stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
+    };
+    let End::Limited(limit) = end(retry, How::Silent) else { panic!("a limit") };
+    assert_eq!((limit.class, limit.delay_ms), (ErrorClass::RateLimit, Some(39_000)));
+    assert!(matches!(end(retry, How::TimedOut), End::Limited(_)));
+    assert!(matches!(end(retry, How::Signalled { signal: 9 }), End::Limited(_)));
+    let on = format!("{retry}\n{said}");
+    assert_eq!(end(&on, How::Silent), End::Stopped(Watchdog::Silence));
+    assert_eq!(end(&on, How::TimedOut), End::Stopped(Watchdog::Wall));
+    assert_eq!(end(retry, How::TooMuchOutput), End::Stopped(Watchdog::Output));
+}
+
+#[test]
+fn texts_are_understood_where_no_field_tells() {
+    let end = |text: &str| {
+        let line = serde_json::json!({ "type": "result", "is_error": true, "subtype": "success", "result": text });
+        let heard = hear(Kind::Claude, line.to_string().as_bytes(), &Earlier::default());
+        words(&heard.end(Some(&How::Exited { code: 1 }), ""))
+    };
+    assert!(
+        end("Claude AI usage limit reached|1700000000")
+            .starts_with("limited UsageWindow, until 1700000000000:")
+    );
+    assert!(end("Claude AI usage limit reached|99").starts_with("limited UsageWindow: "));
+    assert!(end("You've hit your weekly limit · resets 3pm").starts_with("limited UsageWindow: "));
+    assert!(end("Not logged in · Please run /login").starts_with("failed Auth: "));
+    assert!(end("API Error: Connection refused.").starts_with("limited Network: "));
+    assert!(end("API Error: Request timed out.").starts_with("limited Network: "));
+    assert!(end("prompt is too long: 210000 tokens > 200000").starts_with("overflowed: "));
+    assert!(end("a new kind of trouble").starts_with("failed Unknown: a new kind"));
+    assert_eq!(end(""), "failed Unknown: it ended with success");
+}
+
+/// One turn of each kind.
+fn turn<'a>(command: &'a [String], id: &'a str, hand: Hand) -> Turn<'a> {
+    Turn {
+        command,
+        model: Some("claude-sonnet-4-5"),
+        session: Session::New(id),
+        hand,
+        inbox: Path::new("/a/0001/inbox"),
+        outbox: Path::new("/a/0001/outbox"),
+        tmp: Some(Path::new("/tmp/f")),
+        schema: None,
+        cap_micros: Some(1_500_000),
+    }
+}
+
+#[test]
+fn every_agent_obeys_the_contract() {
+    let command = ["my-agent".to_owned(), "--flag".to_owned()];
+    for kind in Kind::ALL {
+        for hand in [Hand::Writes, Hand::Reads] {
+            let start = start(kind, &turn(&command, "id", hand));
+            assert_eq!(start.argv[..2], command, "the command is the user's");
+            assert!(start.passes("PATH") && start.passes("HOME") && start.passes("LC_ALL"));
+            for name in ["GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "FORGE_X", "LD_PRELOAD"]
+            {
+                assert!(!start.passes(name), "{kind:?} gets {name}");
+            }
+            let secret = |name: &str| start.env.iter().any(|(set, _)| set == name);
+            assert!(secret("TMPDIR") && !secret("ANTHROPIC_API_KEY"));
+            if kind.says_when_it_ends() {
+                assert_eq!(start.argv.len() > 2, kind == Kind::Claude);
+            }
+        }
+        let nothing = hear(kind, &b""[..], &Earlier::default());
+        let end = |how: How| nothing.end(Some(&how), "");
+        assert_eq!(end(How::Exited { code: 0 }) == End::Done, !kind.says_when_it_ends());
+        assert!(matches!(end(How::Exited { code: 3 }), End::Failed { .. }));
+        assert!(matches!(end(How::Signalled { signal: 11 }), End::Failed { .. }));
+        assert_eq!(end(How::Silent), End::Stopped(Watchdog::Silence));
+        assert_eq!(end(How::Interrupted), End::Interrupted);
+        assert!(matches!(end(How::NotStarted { why: "x".to_owned() }), End::NotStarted { .. }));
+        assert_eq!(nothing.end(None, ""), End::Lost);
+        assert!(
+            nothing.uses().iter().all(|one| one.cost == Price::Missing),
+            "never free by silence"
+        );
+        let noise: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+        let (_, heard) = signals(kind, &noise, 999);
+        assert_eq!((heard.said_last, heard.answer, heard.limit), (None, None, None));
+        if kind.default_command().is_some() {
+            assert!(kind.version_args().is_some());
+        }
+    }
+}
+
+#[test]
+fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
+    let id = session_id(&["run", "a#1"]);
+    let started = |change: &dyn Fn(&mut Turn<'_>)| {
+        let mut turn = turn(&[], &id, Hand::Writes);
+        change(&mut turn);
+        start(Kind::Claude, &turn)
+    };
+    let plain = started(&|_| {});
+    let line = plain.argv.join(" ");
+    for part in [
+        "claude -p --output-format stream-json --verbose",
+        &format!("--session-id {id}"),
+        "--model claude-sonnet-4-5",
+        "--setting-sources user --strict-mcp-config",
+        "--permission-mode acceptEdits --allowedTools Bash Glob Grep Read Task --add-dir /a/0001/inbox",
+        "--add-dir /a/0001/outbox",
+        "--max-budget-usd 1.500000",
+    ] {
+        assert!(line.contains(part), "{part}\n{line}");
+    }
+    assert!(!line.contains("--json-schema") && !line.contains("--resume"));
+    assert_eq!(plain.stderr, Stderr::Apart);
+    assert!(plain.env.contains(&("TMPDIR".to_owned(), "/tmp/f".to_owned())));
+    for name in
+        ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"]
+    {
+        assert!(plain.passes(name), "{name}");
+    }
+    let resumed = started(&|turn| turn.session = Session::Resume("old"));
+    assert!(resumed.argv.join(" ").contains("--resume old") && !resumed.argv.contains(&id));
+    let reader = started(&|turn| {
+        (turn.hand, turn.outbox) = (Hand::Reads, Path::new("/a (b)/outbox"));
+    });
+    let line = reader.argv.join(" ");
+    assert!(line.contains("--permission-mode dontAsk"), "{line}");
+    assert!(reader.argv.contains(&"Edit(//a ?b?/outbox/**)".to_owned()), "{line}");
+    let schema = serde_json::json!({ "type": "object" });
+    let asked =
+        start(Kind::Claude, &Turn { schema: Some(&schema), ..turn(&[], &id, Hand::Writes) });
+    assert!(asked.argv.contains(&schema.to_string()));
+}
