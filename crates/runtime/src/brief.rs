@@ -60,6 +60,13 @@ pub(crate) enum Leaves {
     Answer,
 }
 
+/// Where an agent reads and writes, and how it hands over its result.
+pub(crate) struct Places {
+    pub inbox: String,
+    pub outbox: String,
+    pub leaves: Leaves,
+}
+
 /// The brief of a call.
 pub(crate) fn brief(
     run: &Run,
@@ -68,7 +75,7 @@ pub(crate) fn brief(
     inbox: &[Reading],
     code: &CodeBrief<'_>,
     hearing: Hearing,
-    leaves: Leaves,
+    places: &Places,
 ) -> String {
     let unit = run.unit(call.unit());
     let mut text = match hearing {
@@ -96,7 +103,11 @@ pub(crate) fn brief(
         "What you may read",
         &match names.as_slice() {
             [] => "Nothing but this brief.".to_owned(),
-            names => format!("In the folder `$FORGE_INBOX`:\n\n- `{}`", names.join("`\n- `")),
+            names => format!(
+                "In the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
+                places.inbox,
+                names.join("`\n- `")
+            ),
         },
     );
     if !unit.findings.is_empty() {
@@ -114,24 +125,24 @@ pub(crate) fn brief(
         let title = "Why the attempt before this one did not count";
         section(&mut text, title, &quoted(&fault.what));
     }
-    section(&mut text, "What you must leave", &must_leave(run, call, role, leaves));
+    section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
 }
 
 /// What an agent is told whose work is done and whose result cannot be used.
-pub(crate) fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, leaves: Leaves) -> String {
+pub(crate) fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, places: &Places) -> String {
     let mut text = format!(
         "Your work on `{call}` has ended, but what you left cannot be used:\n\n{}\n\n\
          Mend exactly that, and nothing else: the work itself is not to be done again. \
          This is the only chance; what is still wrong afterwards counts as no result.\n",
         quoted(flaw)
     );
-    section(&mut text, "What you must leave", &must_leave(run, call, role, leaves));
+    section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
 }
 
 /// Artifacts and the result, in words.
-fn must_leave(run: &Run, call: &CallId, role: &Role, leaves: Leaves) -> String {
+fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String {
     let stage = run.stage(call.unit());
     let writes = match call {
         CallId::Attempt(_) => &stage.writes,
@@ -141,13 +152,13 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, leaves: Leaves) -> String {
         }
     };
     let mut leave = String::new();
-    if leaves == Leaves::File || !writes.is_empty() {
-        leave.push_str("In the folder `$FORGE_OUTBOX`:\n");
+    if places.leaves == Leaves::File || !writes.is_empty() {
+        let _ = writeln!(leave, "In the folder `{}` (`$FORGE_OUTBOX`):", places.outbox);
     }
     for name in writes {
         let _ = write!(leave, "\n- `{}`", artifact_name(name, &call.unit().scope));
     }
-    match leaves {
+    match places.leaves {
         Leaves::File => leave.push_str(
             "\n- `result.json`, at most 1 MiB, written last; a key that is not named here is refused.",
         ),

@@ -142,7 +142,7 @@ pub(crate) fn left(
     must: &[Key],
 ) -> Result<Result<Left, Outcome>, Trouble> {
     let Plan { shop, run, call, .. } = *plan;
-    let folder = plan.folder();
+    let folder = plan.boxes();
     let [last, before] = answers;
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");

@@ -3,13 +3,15 @@
 use std::{
     ffi::OsString,
     fmt::Write as _,
+    fs::DirBuilder,
     io,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
 use forge_agents::{
     AttemptFolder, Earlier, Kind, Limits, Listen, REPAIR_TURN, RESUME_TURN, Redactor, SCRIPTED,
-    Session, Spec, Stderr, Stdout, TURN_VARIABLE, session_id, start,
+    Session, Spec, Stderr, Stdout, TURN_VARIABLE, result as contract, session_id, start,
 };
 use forge_core::{
     Run,
@@ -19,12 +21,11 @@ use forge_core::{
     reading::{self, Reading, Source},
 };
 use forge_workspace::Repository;
-use serde_json::Value;
 
 use crate::{
     Trouble,
     blobs::{BlobId, Blobs},
-    brief::{CHANGE, CodeBrief, Hearing, Leaves, brief, repair},
+    brief::{CHANGE, CodeBrief, Hearing, Leaves, Places, brief, repair},
     catalog::Role,
     files::replace,
     gates::span,
@@ -209,8 +210,8 @@ impl Shop<'_> {
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
         let agent = self.player(role);
         let kind = agent.kind();
-        let folder = self.call_folder(run, call);
         let under_way = &run.calls()[call];
+        let boxes = self.boxes(under_way.ordinal);
         let ordinal = under_way.ordinal.to_string();
         let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
         let interrupted = run.session(call).filter(|_| agent.can_resume());
@@ -225,7 +226,10 @@ impl Shop<'_> {
             }
         };
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
-        let schema: Option<Value> = None;
+        let schema = match kind.has_native_schema() {
+            true => Some(contract::schema(&call.to_string(), &must(self, run, call, role)?)),
+            false => None,
+        };
         let start = start(
             kind,
             &forge_agents::Turn {
@@ -239,8 +243,8 @@ impl Shop<'_> {
                     Hand::Writes => forge_agents::Hand::Writes,
                     Hand::Reads => forge_agents::Hand::Reads,
                 },
-                inbox: &folder.inbox(),
-                outbox: &folder.outbox(),
+                inbox: &boxes.inbox(),
+                outbox: &boxes.outbox(),
                 tmp: None,
                 schema: schema.as_ref(),
                 cap_micros,
@@ -258,20 +262,36 @@ impl Shop<'_> {
             stdout: start.stdout,
             stderr: start.stderr,
             secrets: agent.pass.clone(),
-            listen: Some(Listen {
+            listen: cap_micros.map(|cap_micros| Listen {
                 kind,
-                cap_micros: cap_micros.unwrap_or_default(),
+                cap_micros,
                 earlier: Earlier::default(),
             }),
-            boxes: (folder.path != path).then(|| folder.path.clone()),
+            boxes: Some(boxes.path),
             ..spec(call.to_string(), argv, dir.to_owned(), self.limits())
         };
         Ok((spec, env))
     }
 
-    /// The folder of a call itself, with its inbox and its outbox.
-    fn call_folder(&self, run: &Run, call: &CallId) -> AttemptFolder {
-        AttemptFolder::at(self.home.attempt(self.id, run.calls()[call].ordinal))
+    /// The inbox and the outbox of an agent's call. They lie beside the checkouts: agents refuse to
+    /// write below a folder `.git`, in which the call itself has its folder.
+    pub(crate) fn boxes(&self, ordinal: u32) -> AttemptFolder {
+        AttemptFolder::at(self.checkouts.join("boxes").join(format!("{ordinal:04}")))
+    }
+
+    /// Makes an empty inbox and an empty outbox, whatever lay there before the call began.
+    fn make_boxes(&self, boxes: &AttemptFolder) -> Result<(), Trouble> {
+        let make = || -> io::Result<()> {
+            match std::fs::remove_dir_all(&boxes.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+            let mut folders = DirBuilder::new();
+            folders.recursive(true).mode(0o700);
+            folders.create(boxes.inbox())?;
+            folders.create(boxes.outbox())
+        };
+        make().map_err(|error| Trouble::file(&boxes.path, &error))
     }
 
     /// How much one call may take.
@@ -354,14 +374,18 @@ impl Shop<'_> {
         let agent = self.player(&role);
         let leaves = if agent.kind().has_native_schema() { Leaves::Answer } else { Leaves::File };
         let role = self.role(run, &role)?;
+        let boxes = self.boxes(run.calls()[call].ordinal);
+        let places = Places { inbox: text(boxes.inbox())?, outbox: text(boxes.outbox())?, leaves };
+        if *turn == Turn::First {
+            self.make_boxes(&boxes)?;
+        }
         let text = match turn {
-            Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, leaves),
+            Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
             Turn::First | Turn::Anew => {
-                let own = self.call_folder(run, call);
-                let readings = self.fill_inbox(run, call, &own)?;
+                let readings = self.fill_inbox(run, call, &boxes)?;
                 let change = match call {
                     CallId::Attempt(_) => None,
-                    CallId::Judgement(_) => self.change(run, call, &own)?,
+                    CallId::Judgement(_) => self.change(run, call, &boxes)?,
                 };
                 let instructions = match &run.law().start.instructions {
                     Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
@@ -379,7 +403,7 @@ impl Shop<'_> {
                     Some(_) => Hearing::Again,
                     None => Hearing::First,
                 };
-                brief(run, call, &role, &readings, &code, hearing, leaves)
+                brief(run, call, &role, &readings, &code, hearing, &places)
             }
         };
         let path = folder.path.join(BRIEF);

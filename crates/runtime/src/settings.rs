@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Trouble;
 
-pub use frozen::{Agent, Frozen, FrozenAgent, RoleAgent, Verify, VerifyFrom};
+pub use frozen::{Agent, Frozen, FrozenAgent, RoleAgent, Sessions, Verify, VerifyFrom};
 pub use key::Key;
 use player::Tables;
 pub use player::{AgentLike, AgentTable, RoleTable, SecretsTable};

@@ -28,8 +28,8 @@ use crate::{
     programs::in_path,
     project,
     settings::{
-        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, SCRIPTED, Settings, SourceFile,
-        Sources, Verify, VerifyFrom,
+        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, SCRIPTED, Sessions, Settings,
+        SourceFile, Sources, Verify, VerifyFrom,
     },
     text::read_text,
 };
@@ -120,8 +120,11 @@ impl Doors {
             Ok(Blob(blob.as_str().to_owned()))
         };
         let roles: Vec<&str> = found.flow.roles().into_iter().collect();
-        let scenario = scenario.map(|text| put(text.as_bytes())).transpose()?;
-        let mut frozen = settings.freeze_cast(&roles, scenario.as_ref());
+        let script = match scenario {
+            Some((text, sessions)) => Some((put(text.as_bytes())?, sessions)),
+            None => None,
+        };
+        let mut frozen = settings.freeze_cast(&roles, script.as_ref());
         if let Some(base) = &base {
             self.fill_in(&mut frozen, &settings, base)?;
         }
@@ -312,7 +315,7 @@ impl Doors {
         request: &Request,
         settings: &mut Settings,
         found: &Found,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Option<(String, Sessions)>, Trouble> {
         let roles = found.flow.roles();
         if roles.is_empty() {
             return Ok(None);
@@ -364,7 +367,7 @@ impl Doors {
         request: &Request,
         settings: &Settings,
         roles: &[&str],
-    ) -> Result<String, Trouble> {
+    ) -> Result<(String, Sessions), Trouble> {
         let set = settings.scripted.scenario.as_ref();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
@@ -393,7 +396,7 @@ impl Doors {
             let what = format!("{}: nobody plays the role `{role}`", path.display());
             return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }
-        Ok(text)
+        Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
 }
 

@@ -144,6 +144,13 @@ impl Plan<'_> {
         AttemptFolder::at(self.shop.home.attempt(self.shop.id, self.ordinal))
     }
 
+    /// The folder with the inbox and the outbox of the call.
+    pub(crate) fn boxes(&self) -> AttemptFolder {
+        let boxes = self.shop.boxes(self.ordinal);
+        // Commands have theirs in the folder of the call, as agents of an older Forge had.
+        if boxes.outbox().is_dir() { boxes } else { self.folder() }
+    }
+
     /// Where the other steps lie.
     fn steps(&self) -> PathBuf {
         steps_of(&self.folder().path)

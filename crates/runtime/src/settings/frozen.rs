@@ -168,7 +168,7 @@ impl Default for Verify {
 impl Settings {
     /// What is frozen for one run in which these roles are played by whom the settings name. The
     /// scenario is for the scripted agent, if it plays.
-    pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&Blob>) -> Frozen {
+    pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&(Blob, Sessions)>) -> Frozen {
         let agent = self.agent.clone().filter(|_| !roles.is_empty());
         let mut frozen = self.freeze(agent.map_or(Agent::Nobody, |name| Agent::Named { name }));
         for role in roles {
@@ -179,14 +179,15 @@ impl Settings {
         }
         for name in roles.iter().filter_map(|role| self.agent_for(role)) {
             let table = self.agents.get(name).expect("an agent that is named is there");
+            let script = scenario.filter(|_| table.like == AgentLike::Scripted);
             let agent = FrozenAgent {
                 name: name.to_owned(),
                 like: table.like,
                 command: table.command.clone().unwrap_or_default(),
                 model: table.model.clone(),
                 pass: table.pass.clone(),
-                scenario: scenario.filter(|_| table.like == AgentLike::Scripted).cloned(),
-                sessions: Sessions::Unknown,
+                scenario: script.map(|(scenario, _)| scenario.clone()),
+                sessions: script.map(|(_, sessions)| *sessions).unwrap_or_default(),
             };
             frozen.agents.insert(name.to_owned(), agent);
         }

@@ -3,7 +3,7 @@
 use forge_core::event::Blob;
 
 use super::*;
-use crate::settings::{Agent, FILE, SourceFile, Sources};
+use crate::settings::{Agent, FILE, Sessions, SourceFile, Sources};
 
 #[expect(clippy::unnecessary_wraps, reason = "a layer may be missing, and here it never is")]
 fn file(name: &str, text: &str) -> Option<SourceFile> {
@@ -327,8 +327,10 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
     ))
     .unwrap();
     let scenario = Blob("b".to_owned());
-    let frozen =
-        settings.freeze_cast(&["writer", "reviewer", "tester", "planner"], Some(&scenario));
+    let frozen = settings.freeze_cast(
+        &["writer", "reviewer", "tester", "planner"],
+        Some(&(scenario.clone(), Sessions::Kept)),
+    );
     assert_eq!(frozen.agent, Agent::Named { name: "claude".to_owned() });
     assert_eq!(frozen.agents.keys().collect::<Vec<_>>(), ["claude", "mine", "scripted"]);
     assert_eq!(frozen.roles.keys().collect::<Vec<_>>(), ["reviewer", "tester", "writer"]);
