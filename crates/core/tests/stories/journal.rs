@@ -417,6 +417,10 @@ fn the_two_examples_hold_every_kind_of_fact() {
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
 }
 
+fn settled(call: CallId) -> Event {
+    Event::CallSettled { call, spent: Spent::UNKNOWN, used: None, took_ms: 0 }
+}
+
 #[test]
 fn every_fact_can_be_written_and_read_back() {
     let unit: UnitId = "build.T1/make".parse().unwrap();
@@ -454,7 +458,6 @@ fn every_fact_can_be_written_and_read_back() {
         judged(Ruling::Verdict(revise(2))),
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
         judged(Ruling::Unverified { what: "x".into() }),
-        judged(Ruling::Limited { until: 7, what: String::new() }),
         judged(Ruling::Limited { until: 7, what: "x".into() }),
         judged(Ruling::Blocked { class: BlockerClass::NoAccess, what: "x".into() }),
         judged(Ruling::Lost),
@@ -508,12 +511,7 @@ fn every_fact_can_be_written_and_read_back() {
         Event::GateWaived { unit: unit.clone(), gate: "g".into(), why: Waiver::NothingToRedo },
         Event::Answered { question, answer: Answer::Retry, words: String::new(), by },
         Event::UnitFailed { unit, kind: FailureKind::Blocked, reason: "x".into() },
-        Event::CallSettled {
-            call: CallId::Judgement(judgement),
-            spent: Spent::UNKNOWN,
-            used: None,
-            took_ms: 0,
-        },
+        settled(CallId::Judgement(judgement)),
         Event::RunEnded { end: End::Blocked },
         Event::RunEnded { end: End::Abandoned },
     ]);

@@ -58,6 +58,7 @@ impl Watch {
         self.last_at = record.at;
         let mut phase = before.clone();
         for fact in &record.facts {
+            self.session(fact, run);
             self.fact(&mut phase, fact, run);
         }
         let ledger = run.ledger();
@@ -127,55 +128,24 @@ impl Watch {
                 assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
                 self.begins_anew(&attempt.unit);
                 if let Some(call) = call {
-                    let id = CallId::Attempt(attempt.clone());
-                    self.goes_on(&id, run);
-                    self.started(id, call.ordinal, call.reserved);
+                    self.started(CallId::Attempt(attempt.clone()), call.ordinal, call.reserved);
                 }
             }
             Event::JudgementStarted { judgement, call } => {
                 assert_eq!(*phase, Phase::Going, "{judgement} started in a run that is held");
                 let is_new = self.judgements.insert(judgement.clone());
                 assert!(is_new, "{judgement} has a name of before");
-                let id = CallId::Judgement(judgement.clone());
-                self.goes_on(&id, run);
-                self.started(id, call.ordinal, call.reserved);
+                self.started(CallId::Judgement(judgement.clone()), call.ordinal, call.reserved);
                 lands_in_order(judgement, run);
             }
-            Event::AttemptEnded { attempt, receipt: Some(receipt), outcome } => {
-                let call = CallId::Attempt(attempt.clone());
-                match outcome {
-                    Outcome::Limited { .. }
-                    | Outcome::Deferred { .. }
-                    | Outcome::Lost
-                    | Outcome::Interrupted => self.leaves(&call, receipt),
-                    _ => self.leaves_nothing(&attempt.unit),
-                }
-                self.settled(&call, &receipt.spent);
+            Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
+                self.settled(&CallId::Attempt(attempt.clone()), &receipt.spent);
             }
             Event::Judged { judgement, receipt, ruling } => {
-                let call = CallId::Judgement(judgement.clone());
-                match ruling {
-                    Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
-                        self.leaves(&call, receipt);
-                    }
-                    _ => self.leaves_nothing(&judgement.attempt.unit),
-                }
-                self.settled(&call, &receipt.spent);
+                self.settled(&CallId::Judgement(judgement.clone()), &receipt.spent);
                 self.ruled(judgement, ruling);
             }
-            Event::UnitReopened { unit, .. } => {
-                self.left.remove(unit);
-                self.must_go_on.clear();
-            }
-            Event::ItemsListed { .. } => self.must_go_on.clear(),
-            Event::RunRewound { .. } => {
-                self.left.clear();
-                self.must_go_on.clear();
-                self.sessions.values_mut().for_each(|session| *session = None);
-            }
             Event::Edited { attempt, .. } => {
-                self.left.remove(&attempt.unit);
-                self.must_go_on.clear();
                 assert!(!self.landed.contains(&attempt.unit), "{attempt} changes what has landed");
                 let last = self.attempts.insert(attempt.unit.clone(), attempt.number);
                 assert!(last.unwrap_or(0) < attempt.number, "{attempt} has a number of before");
@@ -183,7 +153,6 @@ impl Watch {
             }
             Event::Answered { question, answer, .. } => {
                 self.answers.insert(*question, answer.clone());
-                self.must_go_on.clear();
             }
             Event::GatePassed { unit, gate, by } => {
                 may_pass(run, unit, gate, *by);
@@ -208,6 +177,48 @@ impl Watch {
             Event::Landed { unit, commit, head, .. } => {
                 assert!(self.landed.insert(unit.clone()), "{unit} landed twice");
                 self.head = Some(head.as_ref().unwrap_or(commit).clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// A call that was set back goes on in its session, and no other does.
+    fn session(&mut self, fact: &Event, run: &Run) {
+        match fact {
+            Event::AttemptStarted { attempt, call: Some(_) } => {
+                self.goes_on(&CallId::Attempt(attempt.clone()), run);
+            }
+            Event::JudgementStarted { judgement, .. } => {
+                self.goes_on(&CallId::Judgement(judgement.clone()), run);
+            }
+            Event::AttemptEnded { attempt, receipt: Some(receipt), outcome } => match outcome {
+                Outcome::Limited { .. }
+                | Outcome::Deferred { .. }
+                | Outcome::Lost
+                | Outcome::Interrupted => {
+                    self.leaves(&CallId::Attempt(attempt.clone()), receipt);
+                }
+                _ => self.leaves_nothing(&attempt.unit),
+            },
+            Event::Judged { judgement, receipt, ruling } => match ruling {
+                Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
+                    self.leaves(&CallId::Judgement(judgement.clone()), receipt);
+                }
+                _ => self.leaves_nothing(&judgement.attempt.unit),
+            },
+            Event::UnitReopened { unit, .. } => {
+                self.left.remove(unit);
+                self.must_go_on.clear();
+            }
+            Event::Edited { attempt, .. } => {
+                self.left.remove(&attempt.unit);
+                self.must_go_on.clear();
+            }
+            Event::ItemsListed { .. } | Event::Answered { .. } => self.must_go_on.clear(),
+            Event::RunRewound { .. } => {
+                self.left.clear();
+                self.must_go_on.clear();
+                self.sessions.values_mut().for_each(|session| *session = None);
             }
             _ => {}
         }

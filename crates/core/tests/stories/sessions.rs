@@ -40,10 +40,6 @@ fn session(world: &World, call: &str) -> Option<String> {
     world.run.session(&call).map(str::to_owned)
 }
 
-fn some(session: &str) -> Option<String> {
-    Some(session.to_owned())
-}
-
 /// The work was begun in the session `s1`, and ended like this.
 fn after(outcome: Outcome) -> World {
     let mut world = World::small(ONE).leaves("work#1", in_session("s1")).begin();
@@ -55,11 +51,11 @@ fn after(outcome: Outcome) -> World {
 #[test]
 fn an_attempt_that_was_set_back_goes_on_in_its_session() {
     for outcome in [Outcome::Interrupted, Outcome::Lost, limited(0)] {
-        assert_eq!(session(&after(outcome), "work#2"), some("s1"));
+        assert_eq!(session(&after(outcome), "work#2"), Some("s1".into()));
     }
     let mut world = after(limited(900_000));
     world.input_at(900_000, &Input::Tick).unwrap();
-    assert_eq!(session(&world, "work#2"), some("s1"), "also when the limit is over");
+    assert_eq!(session(&world, "work#2"), Some("s1".into()), "also when the limit is over");
 }
 
 #[test]
@@ -68,7 +64,7 @@ fn a_stopped_run_goes_on_in_its_sessions_when_it_is_resumed() {
     world.stop();
     world.ends("work#1", Outcome::Interrupted);
     world.resume();
-    assert_eq!(session(&world, "work#2"), some("s1"));
+    assert_eq!(session(&world, "work#2"), Some("s1".into()));
 }
 
 #[test]
@@ -93,7 +89,7 @@ fn a_call_without_a_session_leaves_none() {
 fn the_latest_session_is_the_one_that_goes_on() {
     let mut world = after(Outcome::Interrupted).leaves("work#2", in_session("s2"));
     world.ends("work#2", Outcome::Lost);
-    assert_eq!(session(&world, "work#3"), some("s2"));
+    assert_eq!(session(&world, "work#3"), Some("s2".into()));
     world.ends("work#3", fault("no result"));
     assert_eq!(session(&world, "work#4"), None, "a session that failed is not used again");
 }
@@ -103,20 +99,24 @@ fn a_call_that_never_came_to_its_session_leaves_it_to_the_next() {
     let mut world = after(Outcome::Interrupted);
     world.ends("work#2", Outcome::Deferred { until: 60_000, what: "r2 works there".to_owned() });
     world.input_at(60_000, &Input::Tick).unwrap();
-    assert_eq!(session(&world, "work#3"), some("s1"), "it made way and touched nothing");
+    assert_eq!(session(&world, "work#3"), Some("s1".into()), "it made way and touched nothing");
     world.ends("work#3", Outcome::Interrupted);
-    assert_eq!(session(&world, "work#4"), some("s1"), "it never began");
+    assert_eq!(session(&world, "work#4"), Some("s1".into()), "it never began");
 }
 
 #[test]
 fn the_session_of_a_call_is_the_same_until_it_ends() {
     let mut world = after(Outcome::Interrupted);
     world.pause();
-    assert_eq!(session(&world, "work#2"), some("s1"));
+    assert_eq!(session(&world, "work#2"), Some("s1".into()));
     world.resume();
-    assert_eq!(session(&world, "work#2"), some("s1"));
+    assert_eq!(session(&world, "work#2"), Some("s1".into()));
     world.abandon();
-    assert_eq!(session(&world, "work#2"), some("s1"), "it is under way until it is reported");
+    assert_eq!(
+        session(&world, "work#2"),
+        Some("s1".into()),
+        "it is under way until it is reported"
+    );
     world.end("work#2");
     assert_eq!(world.run.session(&"work#2".parse().unwrap()), None);
 }
@@ -129,7 +129,7 @@ fn a_review_that_was_set_back_goes_on_in_its_session() {
         world.end("work#1");
         assert_eq!(session(&world, "work#1/critic#1"), None, "not in that of the work");
         world.rules("work#1/critic#1", ruling);
-        assert_eq!(session(&world, "work#1/critic#2"), some("r1"));
+        assert_eq!(session(&world, "work#1/critic#2"), Some("r1".into()));
     }
 }
 
@@ -173,7 +173,7 @@ fn work_after_a_person_had_words_begins_anew() {
         world.say(1, Answer::Retry, words);
         session(&world, "work#6")
     };
-    assert_eq!(set_back(""), some("s1"), "it is the same work");
+    assert_eq!(set_back(""), Some("s1".into()), "it is the same work");
     assert_eq!(set_back("leave the tests alone"), None, "it is other work");
 }
 
@@ -192,7 +192,7 @@ fn a_review_that_is_retried_goes_on_unless_there_are_words() {
         world.say(1, Answer::Retry, words);
         session(&world, "work#1/critic#6")
     };
-    assert_eq!(set_back(""), some("r1"));
+    assert_eq!(set_back(""), Some("r1".into()));
     assert_eq!(set_back("look at the tests"), None);
 }
 
@@ -263,12 +263,12 @@ agent = "e"
         .begin();
     world.end("split#1");
     world.ends("build.A/make#1", Outcome::Interrupted);
-    assert_eq!(session(&world, "build.A/make#2"), some("s1"));
+    assert_eq!(session(&world, "build.A/make#2"), Some("s1".into()));
     world.ends("build.B/make#1", limited(60_000));
     world.end("slow#1");
     let mut other = world.rewound("end").unwrap();
     assert_eq!(session(&other, "build.A/make#2"), None, "it is begun anew in the new run");
     other.input_at(60_000, &Input::Tick).unwrap();
     assert_eq!(session(&other, "build.B/make#2"), None, "and so is what only waited");
-    assert_eq!(session(&world, "build.A/make#2"), some("s1"), "the other run keeps its own");
+    assert_eq!(session(&world, "build.A/make#2"), Some("s1".into()), "the other run keeps its own");
 }
