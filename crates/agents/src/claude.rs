@@ -40,6 +40,9 @@ const ALLOWED: &[&str] = &["Bash", "Glob", "Grep", "Read", "Task"];
 const RETRIES_MAX: &str = "3";
 /// What it writes instead of a model's name into messages that no model wrote.
 const NO_MODEL: &str = "<synthetic>";
+/// How most lines of a model begin, and those with what tools gave it.
+const ASSISTANT: &str = r#"{"type":"assistant","#;
+const TOOLS_ANSWER: &str = r#"{"type":"user","#;
 /// Messages whose usage was counted: their other lines repeat it.
 const MESSAGES_REMEMBERED_MAX: usize = 32;
 /// About so many bytes of text are one token.
@@ -160,28 +163,37 @@ impl Stream {
 
     pub(crate) fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
         let before = signals.len();
-        if let Ok(head) = serde_json::from_str::<Head<'_>>(line) {
-            match head.kind.as_str() {
-                "assistant" => {
-                    if let Ok(assistant) = serde_json::from_str(line) {
-                        self.assistant(&assistant, signals);
-                    }
-                }
-                "system" | "rate_limit_event" => {
-                    if let Ok(value) = serde_json::from_str(line) {
-                        signals.extend(self.event(head.kind.as_str(), &value));
-                    }
-                }
-                "result" => {
-                    if let Ok(result) = serde_json::from_str(line) {
-                        signals.push(Signal::Ended(Box::new(self.ended(result))));
-                    }
-                }
-                _ => {}
-            }
+        // Most lines are of these two kinds and say so first. What tools print is never looked into.
+        if line.starts_with(ASSISTANT) {
+            self.understand_kind("assistant", line, signals);
+        } else if !line.starts_with(TOOLS_ANSWER)
+            && let Ok(head) = serde_json::from_str::<Head<'_>>(line)
+        {
+            self.understand_kind(head.kind.as_str(), line, signals);
         }
         if signals.len() == before {
             signals.push(Signal::Unknown);
+        }
+    }
+
+    fn understand_kind(&mut self, kind: &str, line: &str, signals: &mut Vec<Signal>) {
+        match kind {
+            "assistant" => {
+                if let Ok(assistant) = serde_json::from_str(line) {
+                    self.assistant(&assistant, signals);
+                }
+            }
+            "system" | "rate_limit_event" => {
+                if let Ok(value) = serde_json::from_str(line) {
+                    signals.extend(self.event(kind, &value));
+                }
+            }
+            "result" => {
+                if let Ok(result) = serde_json::from_str(line) {
+                    signals.push(Signal::Ended(Box::new(self.ended(result))));
+                }
+            }
+            _ => {}
         }
     }
 
