@@ -205,11 +205,14 @@ impl Stream {
             return;
         }
         (self.error, self.limit) = (None, None);
-        let is_main = line.parent_tool_use_id.as_ref().is_none_or(Value::is_null);
+        let speaker = match &line.parent_tool_use_id {
+            None | Some(Value::Null) => Speaker::Agent,
+            Some(_) => Speaker::Helper,
+        };
         let mut bytes = 0;
         for block in &message.content.0 {
             bytes += block.bytes();
-            signals.extend(said(block, is_main));
+            signals.extend(said(block, speaker));
         }
         let mut tokens = match &message.usage {
             Some(usage) if self.is_new(message.id.as_ref()) => usage.tokens(),
@@ -299,9 +302,17 @@ impl Stream {
     }
 }
 
-fn said(block: &Block<'_>, is_main: bool) -> Option<Signal> {
+/// Who speaks in a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    Agent,
+    /// An agent of the agent. What it says is for the agent, not for people.
+    Helper,
+}
+
+fn said(block: &Block<'_>, speaker: Speaker) -> Option<Signal> {
     match block.kind.as_ref().map(line::Text::as_str)? {
-        "text" if is_main => {
+        "text" if speaker == Speaker::Agent => {
             let text = block.text.as_ref()?.as_str();
             Some(Signal::Said { text: cut(text, TEXT_CHARACTERS_MAX) })
         }

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::folder::How;
 use crate::kind::Kind;
 use crate::lines::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
+use crate::program::WHAT_CHARACTERS_MAX;
 use crate::signal::{
     End, Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog, Word, add,
 };
@@ -25,8 +26,6 @@ use crate::{claude, program};
 const DENIED_MAX: usize = 50;
 /// The most models that one stream is believed to use. The rest is one more.
 const MODELS_MAX: usize = 50;
-/// The most characters of the errors' last words in an end.
-const WORDS_CHARACTERS_MAX: usize = 2_000;
 
 /// What the session had used before this process, for programs that report totals.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -233,7 +232,7 @@ impl Heard {
         };
         let mut what = how.to_owned();
         if !errors.is_empty() {
-            let skip = errors.chars().count().saturating_sub(WORDS_CHARACTERS_MAX);
+            let skip = errors.chars().count().saturating_sub(WHAT_CHARACTERS_MAX);
             what = format!("{what}\n{}", errors.chars().skip(skip).collect::<String>());
         }
         if self.skipped > 0 {

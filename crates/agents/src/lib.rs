@@ -1,7 +1,9 @@
 //! The hands of Forge: runs one session of one agent program under a keeper, and tells how it ended.
 //!
 //! Start with [`folder`] (what lies in an attempt folder), then [`standing`] (what the folder says
-//! about its attempt), then [`keeper`] (the process which writes most of it).
+//! about its attempt), then [`keeper`] (the process which writes most of it). Which programs there
+//! are and how a turn of one is started is [`kind`]; what its stream says is [`heard`], in the few
+//! words of [`signal`]. A vendor's words are in the vendor's file alone.
 //!
 //! ```text
 //! driver ── start_keeper ──▶ forge __keep DIR ── spawn ──▶ forge __launch ── exec ──▶ the agent

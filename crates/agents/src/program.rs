@@ -19,7 +19,9 @@ use crate::signal::{Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Word};
 /// The most characters of a text in a signal.
 pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;
 /// The most characters of what a tool is used for.
-pub(crate) const ABOUT_CHARACTERS_MAX: usize = 200;
+const ABOUT_CHARACTERS_MAX: usize = 200;
+/// The most characters of what went wrong.
+pub(crate) const WHAT_CHARACTERS_MAX: usize = 2_000;
 
 pub(crate) fn start(turn: &Turn<'_>) -> Start {
     let mut env = Vec::new();
@@ -121,7 +123,7 @@ impl Stream {
             Line::Spent(spent) => Signal::Spent(self.spent(spent)),
             Line::Limited(limited) => Signal::Limit(limit(limited)),
             Line::Ended { ok, what } => Signal::Ended(Box::new(Ended {
-                word: word(ok.unwrap_or(true), what),
+                word: word(ok, what),
                 uses: None,
                 answer: None,
                 session: None,
@@ -173,12 +175,16 @@ fn limit(limited: Limited) -> Limit {
     Limit { class, until_ms: limited.until_ms, delay_ms: limited.delay_ms, what }
 }
 
-fn word(ok: bool, what: Option<String>) -> Word {
-    if ok {
-        return Word::Well;
+/// Who does not say how it ended has ended well: its exit code is looked at, too.
+fn word(ok: Option<bool>, what: Option<String>) -> Word {
+    match ok {
+        None | Some(true) => Word::Well,
+        Some(false) => {
+            let what = what.map(|what| cut(&what, WHAT_CHARACTERS_MAX));
+            let what = what.unwrap_or_else(|| "it says that it failed".to_owned());
+            Word::Badly(Limit { class: ErrorClass::Unknown, until_ms: None, delay_ms: None, what })
+        }
     }
-    let what = what.map_or_else(|| "it says that it failed".to_owned(), |what| cut(&what, 2_000));
-    Word::Badly(Limit { class: ErrorClass::Unknown, until_ms: None, delay_ms: None, what })
 }
 
 /// The beginning of a text.

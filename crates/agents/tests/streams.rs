@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Kind, Listener, Price, Session,
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Key, Kind, Listener, Price, Session,
     Signal, Stderr, Tokens, Turn, Use, Watchdog, hear, session_id, start,
 };
 use serde_json::Value;
@@ -55,6 +55,8 @@ const CLAUDE: &[(&str, i32, &str)] = &[
     ("repair-second", 0, "done"),
     ("resume-budget-tools", 1, "over budget: Reached maximum budget ($0.01)"),
     ("resume-unknown", 1, "session gone"),
+    ("review", 0, "done"),
+    ("review-resumed", 0, "done"),
     ("schema-always-invalid", 1, "failed Unknown: "),
     ("schema-defs", 0, "done"),
     ("schema-invalid-then-good", 0, "done"),
@@ -389,9 +391,16 @@ fn what_an_agent_says_does_and_asks_is_told() {
 
 #[test]
 fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
-    let answer = heard("schema-defs").answer.unwrap();
-    let bytes = serde_json::to_vec(&answer).unwrap();
-    assert!(AgentResult::parse(&bytes, "build.T2/implement#3", &[]).is_err(), "{answer}");
+    let call = "build.T2/implement#3";
+    let parsed = |name: &str, call: &str| {
+        let answer = heard(name).answer.unwrap();
+        AgentResult::parse(&serde_json::to_vec(&answer).unwrap(), call, &[Key::Verdict])
+    };
+    for name in ["review", "review-resumed"] {
+        assert_eq!(parsed(name, call).unwrap().summary, "did");
+        assert!(parsed(name, "build.T2/implement#4").is_err(), "it is of another attempt");
+    }
+    assert!(parsed("schema-defs", call).is_err(), "it has another form");
     assert_eq!(heard("schema-never-answered").answer, None);
     assert_eq!(heard("trivial").answer, None);
 }

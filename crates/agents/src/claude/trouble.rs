@@ -5,11 +5,9 @@
 use serde_json::Value;
 
 use super::line::ResultLine;
-use crate::program::cut;
+use crate::program::{WHAT_CHARACTERS_MAX, cut};
 use crate::signal::{ErrorClass, Limit};
 
-/// The most characters of what it says about its trouble.
-const WHAT_CHARACTERS_MAX: usize = 2_000;
 /// Seconds since 1970 between these are believed to be a time: 2001 and 2286.
 const SECONDS: std::ops::Range<u64> = 1_000_000_000..10_000_000_000;
 

@@ -154,3 +154,35 @@ fn an_attempt_of_an_older_forge_is_still_understood() {
     assert_eq!((spec.stderr, &spec.boxes, &spec.listen), (Stderr::Together, &None, &None));
     assert_eq!(serde_json::to_string(&spec).unwrap(), old, "and says nothing new");
 }
+
+/// A process's memory that is of no file: pages of a program that was just built count as private,
+/// until they are on the disk.
+fn private_kib(pid: i32) -> u64 {
+    let memory = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let private = memory.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+    private.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_keeper_that_has_listened_to_a_long_stream_is_still_small() {
+    let world = World::new();
+    let recorded =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts/claude/write-bash.jsonl");
+    // Much of it, and lines that are longer than anybody wants to hear.
+    let script = format!(
+        "for i in $(seq 200); do cat {recorded} {recorded} {recorded}; done; \
+         head -c 900000 /dev/zero | tr '\\0' x; echo; head -c 9000000 /dev/zero | tr '\\0' x; echo; \
+         echo all-said; exec sleep 600"
+    );
+    let cap_micros = u64::MAX;
+    let listen = Listen { kind: Kind::Claude, cap_micros, earlier: Earlier::default() };
+    let spec = Spec { stderr: Stderr::Apart, listen: Some(listen), ..world.shell(&script) };
+    let folder = world.folder("attempt", &spec);
+    let mut keeper = world.start(&folder);
+    until_transcript_has(&folder, "all-said");
+    let private = private_kib(alive(&folder).pid().unwrap());
+    alive(&folder).stop(Stop::AtOnce).unwrap();
+    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    println!("private: {private} KiB");
+    assert!(private < 3 * 1024, "{private} KiB");
+}
