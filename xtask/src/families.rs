@@ -50,10 +50,11 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Runs cargo with the sizes for every change.
-pub(crate) fn ci(args: &[&str]) -> ExitCode {
-    let variables: Vec<(&str, &str)> =
-        FAMILIES.iter().flat_map(|family| family.ci.iter().copied()).collect();
+/// Runs cargo with the sizes for every change, and with more variables.
+pub(crate) fn ci(args: &[&str], more: &[(&'static str, String)]) -> ExitCode {
+    let sizes = FAMILIES.iter().flat_map(|family| family.ci.iter().copied());
+    let more = more.iter().map(|(name, value)| (*name, value.as_str()));
+    let variables: Vec<(&str, &str)> = sizes.chain(more).collect();
     cargo_with(args, &variables)
 }
 

@@ -1,6 +1,6 @@
 //! What a person does with this repository: `cargo xtask <task>`.
 //!
-//! - `test`: the tools it needs, formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
+//! - `test`: the tools and agent programs it needs, formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
 //! - `test --full FAMILY`: one large family of tests in its full size.
 //! - `chance`: millions of steps of the engine against seeded chance.
 //! - `mutants`: deliberate defects of the engine; one that survives fails it.
@@ -8,6 +8,7 @@
 //! - `tidy`: arrows between crates, module comments, sizes, purity of the core.
 //! - `schemas`: writes the published schemas anew.
 
+mod agents;
 mod bench;
 mod families;
 mod mutants;
@@ -41,6 +42,15 @@ fn main() -> ExitCode {
 
 /// Everything that must hold before a change lands.
 fn test() -> ExitCode {
+    say("== agents");
+    let agents = match agents::bring() {
+        Ok(agents) => agents,
+        Err(what) => {
+            say(&format!("{what}\n== agents: failed"));
+            return ExitCode::FAILURE;
+        }
+    };
+    agents.warn();
     let steps: &[(&str, &dyn Fn() -> ExitCode)] = &[
         ("tools", &tools),
         ("formatting", &|| cargo(&["fmt", "--all", "--check"])),
@@ -48,7 +58,7 @@ fn test() -> ExitCode {
         ("clippy", &|| {
             cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
         }),
-        ("tests", &|| families::ci(&["test", "--workspace"])),
+        ("tests", &|| families::ci(&["test", "--workspace"], &agents.variables)),
         ("mutants", &|| mutants::run(mutants::Size::Sample)),
     ];
     for (name, step) in steps {
@@ -58,6 +68,7 @@ fn test() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
+    agents.warn();
     say("== all good");
     ExitCode::SUCCESS
 }
