@@ -2,6 +2,7 @@
 //!
 //! - `test`: the tools and agent programs it needs, formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
 //! - `test --full FAMILY`: one large family of tests in its full size.
+//! - `agents`: only brings the agent programs that tests drive, and says where they are.
 //! - `chance`: millions of steps of the engine against seeded chance.
 //! - `mutants`: deliberate defects of the engine; one that survives fails it.
 //! - `bench`: the figures that we hold ourselves to, each beside what it is compared with.
@@ -20,7 +21,8 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-const HELP: &str = "cargo xtask test [--full FAMILY] | chance | mutants | bench | tidy | schemas";
+const HELP: &str =
+    "cargo xtask test [--full FAMILY] | agents | chance | mutants | bench | tidy | schemas";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     match args.as_slice() {
         ["test"] => test(),
         ["test", "--full", family] => families::full(family),
+        ["agents"] => agents(),
         ["chance"] => families::full("chance"),
         ["mutants"] => mutants::run(mutants::Size::All),
         ["bench"] => bench::run(),
@@ -71,6 +74,23 @@ fn test() -> ExitCode {
     agents.warn();
     say("== all good");
     ExitCode::SUCCESS
+}
+
+/// Brings the agent programs, and says where they are.
+fn agents() -> ExitCode {
+    match agents::bring() {
+        Ok(agents) => {
+            agents.warn();
+            for (name, place) in &agents.variables {
+                say(&format!("{name}={place}"));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            say(&what);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// What the steps need besides cargo: brought here if that is possible.
