@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Connections at once. One more is closed at once.
-const CONNECTIONS_MAX: usize = 512;
+const CONNECTIONS_MAX: usize = 256;
 
 /// Requests without a key that are remembered.
 const STRAYS_MAX: usize = 200;

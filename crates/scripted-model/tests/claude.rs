@@ -101,6 +101,26 @@ fn it_really_writes_edits_and_runs() {
 }
 
 #[test]
+fn the_script_finds_the_boxes_and_the_attempt_that_the_agent_was_told_of() {
+    let boxes = tempfile::tempdir().unwrap();
+    let (inbox, outbox) = (boxes.path().join("inbox"), boxes.path().join("outbox"));
+    for folder in [&inbox, &outbox] {
+        fs::create_dir(folder).unwrap();
+    }
+    let (inbox, outbox) = (inbox.display().to_string(), outbox.display().to_string());
+    let steps = [
+        Step::call(Call::write("${outbox}/plan.md", "for ${attempt}, from ${inbox}\n")),
+        Step::say("Done."),
+    ];
+    let told = "forge    1\nattempt  \"build.T2/implement#3\"\n";
+    let arguments = ["--add-dir", &inbox, "--add-dir", &outbox, "--append-system-prompt", told];
+    let Some(turn) = turn(steps, &arguments, Credential::ApiKey) else { return };
+    assert_eq!(turn.code, Some(0));
+    let plan = fs::read_to_string(boxes.path().join("outbox/plan.md")).unwrap();
+    assert_eq!(plan, format!("for build.T2/implement#3, from {inbox}\n"));
+}
+
+#[test]
 fn a_structured_answer_reaches_the_result() {
     let schema = json!({"type": "object", "properties": {"verdict": {"enum": ["pass", "revise"]}},
         "required": ["verdict"]});
