@@ -47,7 +47,7 @@ pub use keeper::keep;
 pub use kind::{Hand, Kind, Session, Start, Turn, session_id, start};
 pub use launch::launch;
 pub use outbox::{ArtifactFlaw, collect};
-pub use redact::{Redactor, known_secrets};
+pub use redact::{Redactor, known_secrets, secrets_in_file};
 pub use result::{AgentResult, Key, ResultFlaw, read_result};
 pub use signal::{End, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog};
 pub use standing::{Standing, give_up, look};

@@ -1,6 +1,7 @@
-//! Takes secrets out of a stream of bytes.
+//! Takes secrets out of a stream of bytes, and says where they are in a text.
 //!
-//! Start with [`Redactor`]; `known` says how known values may look, `shapes` what tokens look like.
+//! Start with [`Redactor`] and [`Finder`]; `known` says how known values may look, `shapes` what
+//! tokens look like, `told` what is known by its name, and `lead` puts them together.
 //!
 //! ```text
 //! pending:  . . | settled, can go out | may be the beginning of a secret
@@ -10,21 +11,26 @@
 //! `[redacted]`. Covers may overlap, and scanning goes on inside of them, so that a secret which
 //! begins inside another one is covered to its own end.
 //!
-//! Not here: encrypted, compressed or otherwise disguised secrets. This is a net, not a wall.
+//! Not here: encrypted, compressed or otherwise disguised secrets, and base64 that is broken into
+//! lines. This is a net, not a wall.
 //!
 //! Invariant: what comes out does not depend on how the input was cut into pieces.
 //! Invariant: what is held back is shorter than the longest known form, or `HOLD_BYTES_MAX` and a prefix.
 //! Invariant: text without secrets comes out as it went in.
 
+mod base64;
 mod known;
+mod lead;
 mod shapes;
+mod told;
 
-pub use known::known_secrets;
+pub use known::{known_secrets, secrets_in_file};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use known::forms;
-use shapes::{Charset, Decision, KEY_BLOCK_BEGIN, KEY_BLOCK_END, Place, SHAPES, is_key_block};
+use lead::{Lead, Led};
+use shapes::{Charset, KEY_BLOCK, KEY_BLOCK_END, Place};
 
 /// What is left where a secret was.
 pub const REDACTED: &[u8] = b"[redacted]";
@@ -35,37 +41,42 @@ const KEY_BLOCK_BYTES_MAX: usize = 16 * 1024;
 /// Bytes kept before `at`, to see whether a word begins there.
 const HISTORY_BYTES: usize = 2;
 
-/// Takes known values and everything shaped like a token out of a stream.
+/// Takes known values and everything that looks like a secret out of a stream.
 pub struct Redactor {
-    /// Finds known forms, and the beginnings of shapes, in one pass.
+    /// Finds known forms, and the beginnings of whatever else, in one pass.
     finder: AhoCorasick,
     /// All patterns of the finder, in order, to tell whether a tail may become one.
     sorted: Vec<Vec<u8>>,
-    /// The known forms, longest first.
-    known: Vec<Vec<u8>>,
+    /// For each pattern, what it may be the beginning of.
+    leads: Vec<Vec<Lead>>,
     longest: usize,
     /// History, then what has not gone out yet.
     pending: Vec<u8>,
     at: usize,
-    /// Everything before this index is covered by a known form.
-    known_until: usize,
-    cover: Cover,
+    /// Those that were passed are gone.
+    covers: Vec<Cover>,
     edge: Edge,
+    /// Covers that were passed, if somebody wants to know.
+    passed: Option<Vec<Cover>>,
 }
 
-/// A cover that is not of a known form.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cover {
-    Nothing,
-    /// Up to `until`, and on as long as the characters are of this set.
-    Run {
-        set: Charset,
-        until: usize,
-    },
-    /// Up to `until` at most, or to the end marker of a private key.
-    Block {
-        until: usize,
-    },
+/// A stretch that is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cover {
+    from: usize,
+    until: usize,
+    grows: Grows,
+    family: &'static str,
+}
+
+/// Whether a cover may still become longer or shorter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Grows {
+    No,
+    /// It goes on as long as the characters are of this set.
+    Run(Charset),
+    /// It goes on to the end marker of a private key, if that comes before its end.
+    Block,
 }
 
 /// What went out last.
@@ -89,17 +100,70 @@ enum Looked {
     Undecided,
 }
 
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it looks like, with its article: `a GitHub token`.
+    pub family: &'static str,
+    /// The line in which it begins, counted from 1.
+    pub line: usize,
+    /// The line in which it ends.
+    pub last_line: usize,
+}
+
+/// Says where the secrets of a text are.
+pub struct Finder(Redactor);
+
+/// Where the secrets of a text are. For many texts, a [`Finder`] is made once.
+pub fn find(text: &[u8], known: impl IntoIterator<Item = Vec<u8>>) -> Vec<Found> {
+    Finder::new(known).find(text)
+}
+
+impl Finder {
+    /// Finds what [`Redactor::new`] of the same values takes out.
+    pub fn new(known: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self(Redactor::new(known))
+    }
+
+    /// Where the secrets of a text are, in their order.
+    pub fn find(&mut self, text: &[u8]) -> Vec<Found> {
+        let redactor = &mut self.0;
+        redactor.passed = Some(Vec::new());
+        redactor.pending.extend_from_slice(text);
+        redactor.scan(Input::Over, &mut Vec::with_capacity(text.len()));
+        let mut covers = redactor.passed.take().unwrap_or_default();
+        covers.append(&mut redactor.covers);
+        redactor.begin();
+        covers.sort_by_key(|cover| cover.from);
+        let (mut at, mut line) = (0, 1);
+        let lines_in = |from: usize, until: usize| {
+            let text = text.get(from..until.min(text.len())).unwrap_or_default();
+            text.iter().filter(|&&byte| byte == b'\n').count()
+        };
+        let mut found = Vec::new();
+        for cover in covers {
+            let from = cover.from - HISTORY_BYTES;
+            line += lines_in(at, from);
+            at = from;
+            let last_line = line + lines_in(from, cover.until - HISTORY_BYTES - 1);
+            found.push(Found { family: cover.family, line, last_line });
+        }
+        found.dedup();
+        found
+    }
+}
+
 impl Redactor {
     /// Knows these values in all their forms, and all shapes. Values under 8 bytes are ignored.
     pub fn new(known: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let mut known: Vec<Vec<u8>> = known.into_iter().flat_map(|value| forms(&value)).collect();
-        known.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        known.dedup();
-        let mut sorted: Vec<Vec<u8>> = known.clone();
-        sorted.extend(SHAPES.iter().map(|shape| shape.prefix.to_vec()));
-        sorted.extend([KEY_BLOCK_BEGIN.to_vec(), KEY_BLOCK_END.to_vec()]);
-        sorted.sort();
-        sorted.dedup();
+        let known = known.into_iter().flat_map(|value| forms(&value));
+        let mut patterns: Vec<(Vec<u8>, Lead)> = known
+            .map(|form| (form.len(), form))
+            .map(|(len, form)| (form, Lead::Known(len)))
+            .collect();
+        patterns.extend(lead::fixed());
+        patterns.sort_by(|one, other| one.0.cmp(&other.0));
+        let (sorted, leads) = leads_by_pattern(patterns);
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             // The full automaton would be a little faster and several megabytes larger.
@@ -107,17 +171,9 @@ impl Redactor {
             .build(&sorted)
             .expect("a bounded number of bounded patterns fits into an automaton");
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
-        Self {
-            finder,
-            sorted,
-            known,
-            longest,
-            pending: vec![b'\n'; HISTORY_BYTES],
-            at: HISTORY_BYTES,
-            known_until: 0,
-            cover: Cover::Nothing,
-            edge: Edge::Text,
-        }
+        let (pending, at) = (vec![b'\n'; HISTORY_BYTES], HISTORY_BYTES);
+        let (covers, edge, passed) = (Vec::new(), Edge::Text, None);
+        Self { finder, sorted, leads, longest, pending, at, covers, edge, passed }
     }
 
     /// Takes in a piece of the stream, and appends to `out` what is settled by it.
@@ -130,20 +186,25 @@ impl Redactor {
     /// The stream is over: settles the rest. The redactor then begins anew.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.scan(Input::Over, out);
+        self.begin();
+    }
+
+    fn begin(&mut self) {
         self.pending = vec![b'\n'; HISTORY_BYTES];
-        (self.at, self.known_until) = (HISTORY_BYTES, 0);
-        (self.cover, self.edge) = (Cover::Nothing, Edge::Text);
+        self.at = HISTORY_BYTES;
+        self.covers.clear();
+        self.edge = Edge::Text;
     }
 
     fn scan(&mut self, input: Input, out: &mut Vec<u8>) {
-        self.extend_run();
+        self.extend_runs();
         let safe = self.safe(input);
         let mut from = self.at;
         while from < safe {
             let hit = self.finder.find(aho_corasick::Input::new(&self.pending).range(from..));
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
             self.release(hit.start(), out);
-            match self.look(hit.start(), hit.end(), input) {
+            match self.look(hit.start(), hit.pattern().as_usize(), input) {
                 Looked::Done => from = hit.start() + 1,
                 Looked::Undecided => return,
             }
@@ -167,90 +228,76 @@ impl Redactor {
     }
 
     /// Decides what a hit means, and covers what it must.
-    fn look(&mut self, start: usize, end: usize, input: Input) -> Looked {
-        let found = &self.pending[start..end];
-        let rest = &self.pending[start..];
-        // A known form may be shorter than the prefix of a shape which it begins.
-        let known =
-            self.known.iter().find(|known| known.len() <= found.len() && found.starts_with(known));
-        if let Some(known) = known {
-            self.known_until = self.known_until.max(start + known.len());
-        }
-        if rest.starts_with(KEY_BLOCK_END)
-            && matches!(self.cover, Cover::Block { until } if start < until)
-        {
-            let until = start + KEY_BLOCK_END.len();
-            self.cover = Cover::Run { set: Charset::Marker, until };
-            self.extend_run();
-            return Looked::Done;
-        }
-        if rest.starts_with(KEY_BLOCK_BEGIN) {
-            return self.look_at_block(start, input);
-        }
-        for shape in SHAPES.iter().filter(|shape| rest.starts_with(shape.prefix)) {
-            if self.is_inside_run(start, shape.set) || !self.fits(shape.place, start) {
+    fn look(&mut self, start: usize, pattern: usize, input: Input) -> Looked {
+        let mut looked = Looked::Done;
+        // The longest beginning says most exactly what it is.
+        for number in (0..self.leads[pattern].len()).rev() {
+            let lead = self.leads[pattern][number];
+            let is_covered = lead.set().is_some_and(|set| self.is_inside_run(start, set));
+            if is_covered || !self.fits(lead.place(), start) {
                 continue;
             }
-            let run = shape.set.run(&rest[shape.prefix.len()..], HOLD_BYTES_MAX);
-            let is_over = input == Input::Over || shape.prefix.len() + run.len() < rest.len();
-            match shape.decide(run, is_over || run.len() == HOLD_BYTES_MAX) {
-                Decision::Secret => {
-                    let until = start + shape.prefix.len() + run.len();
-                    self.cover_run(shape.set, until);
-                    return Looked::Done;
+            match lead.follow(&self.pending[start..], input == Input::Over) {
+                Led::Secret { from, until, set, family } => {
+                    let grows = set.map_or(Grows::No, Grows::Run);
+                    let (from, until) = (start + from, start + until);
+                    self.cover(Cover { from, until, grows, family });
                 }
-                Decision::Text if run.len() == HOLD_BYTES_MAX => {
-                    self.cover_run(shape.set, start + shape.prefix.len() + run.len());
-                    return Looked::Done;
+                Led::Block if self.is_inside_block(start) => {}
+                Led::Block => {
+                    let (until, grows) = (start + KEY_BLOCK_BYTES_MAX, Grows::Block);
+                    self.cover(Cover { from: start, until, grows, family: KEY_BLOCK });
                 }
-                Decision::Text => {}
-                Decision::Open => return Looked::Undecided,
+                Led::EndOfBlock => self.end_block(start),
+                Led::Text => {}
+                Led::Open => looked = Looked::Undecided,
             }
         }
-        Looked::Done
+        looked
     }
 
-    fn look_at_block(&mut self, start: usize, input: Input) -> Looked {
-        if self.is_covered_by_block(start) {
-            return Looked::Done;
-        }
-        let header = &self.pending[start + KEY_BLOCK_BEGIN.len()..];
-        match is_key_block(header, input == Input::Over) {
-            Decision::Secret => {
-                self.cover = Cover::Block { until: start + KEY_BLOCK_BYTES_MAX };
-                Looked::Done
+    fn is_inside_block(&self, start: usize) -> bool {
+        let is_it = |cover: &Cover| cover.grows == Grows::Block && start < cover.until;
+        self.covers.iter().any(is_it)
+    }
+
+    fn end_block(&mut self, start: usize) {
+        for cover in &mut self.covers {
+            if cover.grows == Grows::Block && start < cover.until {
+                cover.until = start + KEY_BLOCK_END.len();
+                cover.grows = Grows::Run(Charset::Marker);
             }
-            Decision::Text => Looked::Done,
-            Decision::Open => Looked::Undecided,
         }
+        self.extend_runs();
     }
 
-    fn is_covered_by_block(&self, start: usize) -> bool {
-        match self.cover {
-            Cover::Block { until } => start < until,
-            Cover::Run { .. } | Cover::Nothing => false,
-        }
-    }
-
-    /// Whether a run from here could not reach further than the run that already covers it.
+    /// Whether a run from here could not reach further than what already covers it.
     fn is_inside_run(&self, start: usize, set: Charset) -> bool {
-        match self.cover {
-            Cover::Run { set: covering, until } => start < until && set <= covering,
-            Cover::Block { until } => start < until,
-            Cover::Nothing => false,
-        }
+        self.covers.iter().any(|cover| match cover.grows {
+            Grows::No => false,
+            Grows::Run(covering) => cover.from <= start && start < cover.until && set <= covering,
+            Grows::Block => start < cover.until,
+        })
     }
 
-    fn cover_run(&mut self, set: Charset, until: usize) {
-        self.cover = Cover::Run { set, until };
-        self.extend_run();
+    fn cover(&mut self, cover: Cover) {
+        let is_known = |known: &Cover| {
+            (known.from, known.grows, known.family) == (cover.from, cover.grows, cover.family)
+                && known.until >= cover.until
+        };
+        if !self.covers.iter().any(is_known) {
+            self.covers.push(cover);
+            self.extend_runs();
+        }
     }
 
     /// A run goes on as far as its characters do. Only a run at its very end may grow.
-    fn extend_run(&mut self) {
-        if let Cover::Run { set, until } = &mut self.cover {
-            let rest = self.pending.get(*until..).unwrap_or_default();
-            *until += set.run(rest, usize::MAX).len();
+    fn extend_runs(&mut self) {
+        for cover in &mut self.covers {
+            if let Grows::Run(set) = cover.grows {
+                let rest = self.pending.get(cover.until..).unwrap_or_default();
+                cover.until += set.run(rest, usize::MAX).len();
+            }
         }
     }
 
@@ -270,23 +317,33 @@ impl Redactor {
 
     /// Lets everything before `to` go out, or drops it where it is covered.
     fn release(&mut self, to: usize, out: &mut Vec<u8>) {
-        let cover = match self.cover {
-            Cover::Nothing => 0,
-            Cover::Run { until, .. } | Cover::Block { until } => until,
-        };
-        let covered = cover.max(self.known_until).min(to);
-        if covered > self.at {
-            if self.edge == Edge::Text {
-                out.extend_from_slice(REDACTED);
-                self.edge = Edge::Mark;
+        while self.at < to {
+            let at = self.at;
+            let here = self.covers.iter().filter(|cover| cover.from <= at && at < cover.until);
+            if let Some(until) = here.map(|cover| cover.until).max() {
+                if self.edge == Edge::Text {
+                    out.extend_from_slice(REDACTED);
+                    self.edge = Edge::Mark;
+                }
+                self.at = until.min(to);
+                continue;
             }
-            self.at = covered;
-        }
-        if to > self.at {
-            out.extend_from_slice(&self.pending[self.at..to]);
+            let later = self.covers.iter().map(|cover| cover.from).filter(|&from| from > at);
+            let until = later.min().unwrap_or(to).min(to);
+            out.extend_from_slice(&self.pending[at..until]);
             self.edge = Edge::Text;
-            self.at = to;
+            self.at = until;
         }
+        self.pass();
+    }
+
+    /// Lets go of covers that ended before what is left: they can never grow again.
+    fn pass(&mut self) {
+        let at = self.at;
+        if let Some(passed) = &mut self.passed {
+            passed.extend(self.covers.iter().filter(|cover| cover.until < at));
+        }
+        self.covers.retain(|cover| cover.until >= at);
     }
 
     /// Drops what has gone out, but for the history.
@@ -294,16 +351,33 @@ impl Redactor {
         let gone = self.at - HISTORY_BYTES;
         self.pending.drain(..gone);
         self.at = HISTORY_BYTES;
-        self.known_until = self.known_until.saturating_sub(gone);
-        match &mut self.cover {
-            Cover::Nothing => {}
-            // A run that ended before what is left can never grow again.
-            Cover::Run { until, .. } | Cover::Block { until } if *until < self.at + gone => {
-                self.cover = Cover::Nothing;
-            }
-            Cover::Run { until, .. } | Cover::Block { until } => *until -= gone,
+        for cover in &mut self.covers {
+            cover.from = cover.from.saturating_sub(gone);
+            cover.until -= gone;
         }
     }
+}
+
+/// The patterns without doubles, and the leads of each. Only the longest pattern is found at a
+/// place, so it has the leads of all patterns that it begins with.
+fn leads_by_pattern(patterns: Vec<(Vec<u8>, Lead)>) -> (Vec<Vec<u8>>, Vec<Vec<Lead>>) {
+    let mut sorted: Vec<Vec<u8>> = Vec::new();
+    let mut leads: Vec<Vec<Lead>> = Vec::new();
+    // The patterns that the current one begins with; in order they come right before it.
+    let mut beginnings: Vec<usize> = Vec::new();
+    for (pattern, lead) in patterns {
+        if sorted.last() == Some(&pattern) {
+            leads.last_mut().expect("each pattern has leads").push(lead);
+            continue;
+        }
+        while beginnings.pop_if(|n| !pattern.starts_with(&sorted[*n])).is_some() {}
+        let mut all = beginnings.last().map_or_else(Vec::new, |n| leads[*n].clone());
+        all.push(lead);
+        beginnings.push(sorted.len());
+        sorted.push(pattern);
+        leads.push(all);
+    }
+    (sorted, leads)
 }
 
 #[cfg(test)]

@@ -6,6 +6,11 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use super::{
+    base64::{STANDARD, URL_SAFE, encoded},
+    told::{Told, address},
+};
+
 /// Shorter values are too likely to be ordinary words.
 const SECRET_BYTES_MIN: usize = 8;
 /// Longer forms are cut into pieces.
@@ -31,6 +36,56 @@ pub fn known_secrets(
     .map(|(_, value)| value.into_vec())
     .filter(|value| value.len() >= SECRET_BYTES_MIN)
     .collect()
+}
+
+/// The secret values in a file of settings, such as `.env`: of each line `NAME=VALUE`, with or
+/// without `export` and quotes. A value counts if its name tells; or if it is neither a word, a
+/// number, a path nor an address without a password. Values under 8 bytes never count.
+pub fn secrets_in_file(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        let line = line.trim_ascii();
+        let line = line.strip_prefix(b"export ").unwrap_or(line).trim_ascii_start();
+        let Some(sign) = line.iter().position(|&byte| byte == b'=') else { continue };
+        let name = String::from_utf8_lossy(line[..sign].trim_ascii()).into_owned();
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        let value = unquoted(line[sign + 1..].trim_ascii());
+        if !is_name || value.len() < SECRET_BYTES_MIN {
+            continue;
+        }
+        let password = password_in(value);
+        if is_telling(&name) || password.is_some() || !is_plain(value) {
+            found.push(value.to_vec());
+        }
+        found.extend(password.filter(|password| password.len() >= SECRET_BYTES_MIN));
+    }
+    found
+}
+
+fn unquoted(value: &[u8]) -> &[u8] {
+    match value {
+        [first @ (b'"' | b'\''), inside @ .., last] if first == last => inside,
+        _ => value,
+    }
+}
+
+/// The password of an address.
+fn password_in(value: &[u8]) -> Option<Vec<u8>> {
+    let start = value.windows(3).position(|three| three == b"://")? + 3;
+    match address(&value[start..], true) {
+        Told::Secret { from, until } => Some(value[start + from..start + until].to_vec()),
+        Told::Text | Told::Open => None,
+    }
+}
+
+/// A word, a number, a path, or an address: nothing that is secret by itself.
+fn is_plain(value: &[u8]) -> bool {
+    let is_word = value.iter().all(|byte| byte.is_ascii_alphabetic() || b" _-,".contains(byte));
+    let is_number = value.iter().all(|byte| byte.is_ascii_digit() || b".:-".contains(byte));
+    let is_address = value.windows(3).any(|three| three == b"://");
+    let is_path = [&b"/"[..], b"./", b"../", b"~/"].iter().any(|start| value.starts_with(start));
+    is_word || is_number || is_address || is_path
 }
 
 fn is_telling(name: &str) -> bool {
@@ -59,6 +114,10 @@ pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
             whole.push(form.inside);
         }
     }
+    whole.extend([hex(value, b"0123456789abcdef"), hex(value, b"0123456789ABCDEF")]);
+    for digits in [b"0123456789abcdef", b"0123456789ABCDEF"] {
+        whole.push(in_address(value, digits));
+    }
     let mut forms: Vec<Vec<u8>> = whole.iter().flat_map(|form| pieces(form)).collect();
     forms.sort();
     forms.dedup();
@@ -70,6 +129,25 @@ fn escaped(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
+fn hex(value: &[u8], digits: &[u8; 16]) -> Vec<u8> {
+    let two = |byte: &u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
+    value.iter().flat_map(two).collect()
+}
+
+/// As it stands in an address: `%` and two digits for all but letters, digits and a few signs.
+fn in_address(value: &[u8], digits: &[u8; 16]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(value.len());
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(byte);
+        } else {
+            text.push(b'%');
+            text.extend(hex(&[byte], digits));
+        }
+    }
+    text
+}
+
 /// Cuts into pieces of about the same length, so that none is too short.
 fn pieces(form: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let count = form.len().div_ceil(PIECE_BYTES_MAX).max(1);
@@ -78,50 +156,9 @@ fn pieces(form: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         .map(<[u8]>::to_vec)
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/// A value in base64.
-struct Encoded {
-    /// Without the characters at both ends in which the neighbours have a part.
-    inside: Vec<u8>,
-    /// The character after it, if the value is the last thing encoded and does not end evenly.
-    last: Option<u8>,
-}
-
-/// The base64 of `value` behind `shift` unknown bytes.
-fn encoded(value: &[u8], shift: usize, alphabet: &[u8; 64]) -> Encoded {
-    let mut bytes = vec![0; shift];
-    bytes.extend_from_slice(value);
-    let whole = bytes.len() * 8 / 6;
-    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        text.extend([18, 12, 6, 0].map(|down| alphabet[(bits >> down & 63) as usize]));
-    }
-    let last = if bytes.len().is_multiple_of(3) { None } else { Some(text[whole]) };
-    Encoded { inside: text[(shift * 8).div_ceil(6)..whole].to_vec(), last }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_found_at_every_alignment() {
-        // printf 'xx%sy' 'hunter2-hunter2' | base64, with 0, 1 and 2 bytes before it.
-        let value = b"hunter2-hunter2";
-        for (shift, line) in
-            ["aHVudGVyMi1odW50ZXIyeQ==", "eGh1bnRlcjItaHVudGVyMnk=", "eHhodW50ZXIyLWh1bnRlcjJ5"]
-                .iter()
-                .enumerate()
-        {
-            let form = String::from_utf8(encoded(value, shift, STANDARD).inside).unwrap();
-            assert!(line.contains(&form), "{form} is not in {line}");
-            assert!(form.len() >= 18);
-        }
-    }
 
     #[test]
     fn names_tell_what_is_secret_and_an_author_is_not() {
@@ -136,6 +173,19 @@ mod tests {
         let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let found = known_secrets(env.into_iter(), &["NAMED".to_owned()]);
         assert_eq!(found, [&b"aaaaaaaaaa"[..], b"bbbbbbbbbb", b"dddddddddd"]);
+    }
+
+    #[test]
+    fn a_file_of_settings_has_secrets_where_names_or_values_tell() {
+        let text = b"# comment=with-a-sign-in-it-1
+export API_KEY='plainwords'
+OTHER=\"x9-2kf-77-aa\"\nMODE=development\nPORTS=8080:8081\nPLACE=/var/lib/thing-1
+URL=https://example.org/a1b2c3d4
+DB=postgres://app:s3cr3t-s3cr3t@db/app\nPASSWORD=short\nnot a line\n A B=cccccccccc1\n";
+        let found = secrets_in_file(text);
+        let found: Vec<&str> = found.iter().map(|value| str::from_utf8(value).unwrap()).collect();
+        let url = "postgres://app:s3cr3t-s3cr3t@db/app";
+        assert_eq!(found, ["plainwords", "x9-2kf-77-aa", url, "s3cr3t-s3cr3t"]);
     }
 
     #[test]

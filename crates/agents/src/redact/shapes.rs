@@ -1,9 +1,12 @@
 //! What tokens look like when nobody told us their values.
 //!
 //! To add one: a row in [`SHAPES`]. A prefix that also occurs in ordinary words wants
-//! [`Place::WordStart`]; a set that is too wide takes ordinary text with it.
+//! [`Place::WordStart`]; a set that is too wide takes ordinary text with it. What is known by a
+//! name beside it (`password=`) is in `told`.
 //!
 //! Invariant: a decision, once made on a part of a run, stays the same for all longer parts.
+
+use Charset::{Alphanumeric, Dotted, Upper, Wide, Word};
 
 /// Characters which tokens are made of. A later set holds all characters of the earlier ones, but
 /// for `Marker`, which only ever ends a block and inside of which no token begins.
@@ -15,17 +18,23 @@ pub(super) enum Charset {
     Word,
     /// And `.`.
     Dotted,
+    /// And what else base64 has: `+`, `/` and `=`.
+    Wide,
+    /// And whatever a password may have, but for quotes, brackets and what ends a value.
+    Value,
     Marker,
 }
 
 impl Charset {
-    fn has(self, byte: u8) -> bool {
+    pub(super) fn has(self, byte: u8) -> bool {
         match self {
             Self::Marker => byte.is_ascii_uppercase() || byte == b' ' || byte == b'-',
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Alphanumeric => byte.is_ascii_alphanumeric(),
             Self::Word => byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-',
             Self::Dotted => Self::Word.has(byte) || byte == b'.',
+            Self::Wide => Self::Dotted.has(byte) || b"+/=".contains(&byte),
+            Self::Value => Self::Wide.has(byte) || b"!#%*:?@^~".contains(&byte),
         }
     }
 
@@ -52,14 +61,26 @@ enum Has {
     /// A digit, as chance has it and names of things have not.
     Digit,
     TwoDots,
+    /// Exactly as many characters as it must have at least, all of them hexadecimal digits.
+    Hex,
+}
+
+/// How much of a token is covered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Covers {
+    All,
+    /// What comes after the prefix, which says what it is.
+    Run,
 }
 
 /// A kind of token: a prefix, and then at least so many characters of a set.
 #[derive(Debug)]
 pub(super) struct Shape {
+    pub(super) family: &'static str,
     pub(super) prefix: &'static [u8],
     pub(super) set: Charset,
     pub(super) place: Place,
+    pub(super) covers: Covers,
     characters_min: usize,
     has: Has,
 }
@@ -73,44 +94,88 @@ pub(super) enum Decision {
     Open,
 }
 
-const fn shape(prefix: &'static str, set: Charset, characters_min: usize) -> Shape {
-    let (place, has) = (Place::Anywhere, Has::Anything);
-    Shape { prefix: prefix.as_bytes(), set, place, characters_min, has }
+const fn shape(family: &'static str, prefix: &'static str, set: Charset, min: usize) -> Shape {
+    let (place, has, covers) = (Place::Anywhere, Has::Anything, Covers::All);
+    Shape { family, prefix: prefix.as_bytes(), set, place, covers, characters_min: min, has }
 }
 
-/// Every kind of token we know, longer prefixes before the shorter ones they begin with.
+const fn at_start(shape: Shape, has: Has) -> Shape {
+    Shape { place: Place::WordStart, has, ..shape }
+}
+
+const fn behind(shape: Shape) -> Shape {
+    Shape { covers: Covers::Run, ..shape }
+}
+
+/// Every kind of token we know by its beginning.
 pub(super) const SHAPES: &[Shape] = &[
-    shape("sk-ant-", Charset::Word, 16),
-    shape("sk-proj-", Charset::Word, 16),
-    Shape { place: Place::WordStart, has: Has::Digit, ..shape("sk-", Charset::Word, 20) },
-    shape("ghp_", Charset::Alphanumeric, 30),
-    shape("gho_", Charset::Alphanumeric, 30),
-    shape("ghu_", Charset::Alphanumeric, 30),
-    shape("ghs_", Charset::Alphanumeric, 30),
-    shape("github_pat_", Charset::Word, 22),
-    shape("glpat-", Charset::Word, 20),
-    shape("AKIA", Charset::Upper, 16),
-    shape("ASIA", Charset::Upper, 16),
-    shape("AIza", Charset::Word, 35),
-    shape("xoxb-", Charset::Word, 10),
-    shape("xoxp-", Charset::Word, 10),
-    shape("xoxa-", Charset::Word, 10),
-    shape("npm_", Charset::Alphanumeric, 30),
-    shape("pypi-", Charset::Word, 50),
-    shape("hf_", Charset::Alphanumeric, 30),
-    // A JSON web token: two encoded objects and a signature.
-    Shape { place: Place::WordStart, has: Has::TwoDots, ..shape("eyJ", Charset::Dotted, 20) },
+    shape("an Anthropic key", "sk-ant-", Word, 16),
+    shape("an OpenAI key", "sk-proj-", Word, 16),
+    shape("an OpenAI key", "sk-svcacct-", Word, 16),
+    shape("an OpenAI key", "sk-admin-", Word, 16),
+    at_start(shape("an OpenAI key", "sk-", Word, 20), Has::Digit),
+    shape("a GitHub token", "ghp_", Alphanumeric, 30),
+    shape("a GitHub token", "gho_", Alphanumeric, 30),
+    shape("a GitHub token", "ghu_", Alphanumeric, 30),
+    shape("a GitHub token", "ghs_", Alphanumeric, 30),
+    shape("a GitHub token", "ghr_", Alphanumeric, 30),
+    shape("a GitHub token", "github_pat_", Word, 22),
+    shape("a GitLab token", "glpat-", Word, 20),
+    shape("a GitLab token", "gldt-", Word, 20),
+    shape("a GitLab token", "glrt-", Word, 20),
+    shape("an AWS access key", "AKIA", Upper, 16),
+    shape("an AWS access key", "ASIA", Upper, 16),
+    shape("a Google key", "AIza", Word, 35),
+    shape("a Google client secret", "GOCSPX-", Word, 20),
+    at_start(shape("a Google access token", "ya29.", Word, 20), Has::Digit),
+    shape("a Slack token", "xoxb-", Word, 10),
+    shape("a Slack token", "xoxp-", Word, 10),
+    shape("a Slack token", "xoxa-", Word, 10),
+    shape("a Slack token", "xoxr-", Word, 10),
+    shape("a Slack token", "xoxs-", Word, 10),
+    shape("a Slack token", "xapp-", Word, 20),
+    behind(shape("a Slack webhook", "hooks.slack.com/services/", Wide, 20)),
+    shape("a Stripe key", "sk_live_", Alphanumeric, 16),
+    shape("a Stripe key", "rk_live_", Alphanumeric, 16),
+    shape("a Stripe key", "sk_test_", Alphanumeric, 16),
+    shape("a Stripe key", "rk_test_", Alphanumeric, 16),
+    shape("a Stripe key", "whsec_", Wide, 24),
+    shape("an npm token", "npm_", Alphanumeric, 30),
+    shape("a PyPI token", "pypi-", Word, 50),
+    shape("a Hugging Face token", "hf_", Alphanumeric, 30),
+    at_start(shape("a SendGrid key", "SG.", Dotted, 40), Has::Digit),
+    at_start(shape("a Twilio key", "SK", Alphanumeric, 32), Has::Hex),
+    shape("a DigitalOcean token", "dop_v1_", Alphanumeric, 40),
+    shape("a DigitalOcean token", "doo_v1_", Alphanumeric, 40),
+    at_start(shape("a Databricks token", "dapi", Alphanumeric, 32), Has::Hex),
+    at_start(shape("a Cloudflare key", "v1.0-", Word, 100), Has::Digit),
+    shape("a Heroku key", "HRKU-", Word, 30),
+    shape("a Docker token", "dckr_pat_", Word, 20),
+    at_start(shape("a Vault token", "hvs.", Word, 24), Has::Digit),
+    shape("a Shopify token", "shpat_", Alphanumeric, 30),
+    behind(shape("an Azure key", "AccountKey=", Wide, 40)),
+    behind(shape("an Azure key", "SharedAccessKey=", Wide, 40)),
+    // Two encoded objects and a signature.
+    at_start(shape("a JSON web token", "eyJ", Dotted, 20), Has::TwoDots),
 ];
 
 impl Shape {
     /// Whether a run after the prefix makes a secret. `is_over` says that it goes on no further.
     pub(super) fn decide(&self, run: &[u8], is_over: bool) -> Decision {
+        let is_long = run.len() >= self.characters_min;
         let has = match self.has {
             Has::Anything => true,
             Has::Digit => run.iter().any(u8::is_ascii_digit),
             Has::TwoDots => run.split(|&byte| byte == b'.').count() > 2,
+            Has::Hex => {
+                let is_hex = run.iter().all(u8::is_ascii_hexdigit);
+                if !is_hex || run.len() > self.characters_min {
+                    return Decision::Text;
+                }
+                is_over
+            }
         };
-        match (run.len() >= self.characters_min && has, is_over) {
+        match (is_long && has, is_over) {
             (true, _) => Decision::Secret,
             (false, true) => Decision::Text,
             (false, false) => Decision::Open,
@@ -118,6 +183,8 @@ impl Shape {
     }
 }
 
+/// The family of blocks of private keys.
+pub(super) const KEY_BLOCK: &str = "a private key";
 /// Begins a block that may be a private key.
 pub(super) const KEY_BLOCK_BEGIN: &[u8] = b"-----BEGIN ";
 /// Ends such a block.
@@ -128,7 +195,7 @@ const BLOCK_KIND_BYTES_MAX: usize = 64;
 /// Whether what follows [`KEY_BLOCK_BEGIN`] makes it a private key.
 pub(super) fn is_key_block(header: &[u8], is_over: bool) -> Decision {
     let kind = &header[..header.len().min(BLOCK_KIND_BYTES_MAX)];
-    let end = kind.iter().position(|&byte| !(Charset::Upper.has(byte) || byte == b' '));
+    let end = kind.iter().position(|&byte| !(Upper.has(byte) || byte == b' '));
     match end {
         Some(end) if kind[end..].starts_with(b"-") => {
             let is_private = kind[..end].windows(11).any(|words| words == b"PRIVATE KEY");
