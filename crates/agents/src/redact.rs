@@ -138,7 +138,7 @@ impl Finder {
         let (mut at, mut line) = (0, 1);
         let lines_in = |from: usize, until: usize| {
             let text = text.get(from..until.min(text.len())).unwrap_or_default();
-            text.iter().filter(|&&byte| byte == b'\n').count()
+            text.split(|&byte| byte == b'\n').count() - 1
         };
         let mut found = Vec::new();
         for cover in covers {

@@ -43,6 +43,7 @@ mod programs;
 pub mod project;
 pub mod projection;
 mod refs;
+mod secrets;
 pub mod settings;
 mod show;
 pub mod start;

@@ -10,7 +10,7 @@ use forge_core::{
     rewind::rewind,
     run::Phase,
 };
-use forge_workspace::{Commit, Made, Order, Repository, perform};
+use forge_workspace::{Commit, Made, Order, Repository, perform_guarded};
 
 use crate::{
     Trouble,
@@ -19,6 +19,7 @@ use crate::{
     home::{new_run_id, now},
     journal::{RunLock, Store},
     place::{bench_of, commit_of, scope_of},
+    secrets::guard,
 };
 
 /// An artifact of a run that a person may change.
@@ -143,9 +144,12 @@ impl Doors {
             when_ms: now(),
             pin: pin.clone(),
         });
-        let Made::Committed(made) = perform(&order)? else {
-            unreachable!("the bench was asked to commit")
-        };
+        let made = perform_guarded(&order, &mut guard(|_| false))?;
+        if let Made::Refused(refused) = made {
+            let place = self.checkout(id, unit)?.display().to_string();
+            return Err(Trouble::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
+        }
+        let Made::Committed(made) = made else { unreachable!("the bench was asked to commit") };
         if made.commit == from {
             self.home.repository.unpin(&pin)?;
             return Err(Trouble::usage(

@@ -10,6 +10,7 @@ use forge_agents::{AgentResult, Ending, How};
 use forge_core::{
     Report,
     event::{Outcome, Receipt},
+    failure::FaultClass,
     id::CallId,
     verdict::BlockerClass,
     view::short_commit,
@@ -22,6 +23,7 @@ use crate::{
     intake,
     place::{Hand, Place, commit_of, is_shared},
     prepare::{Doing, doing},
+    secrets::redacted,
     settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
     turns::{Turned, turns},
@@ -191,6 +193,9 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
     };
     // A checkout that is not whole has nothing in it that a person could have worked on.
     let Ok(made) = plan.try_bench("left", Duty::WhileWanted, order)? else { return Ok(()) };
+    if let Made::Refused(refused) = made {
+        return Err(plan.fault(FaultClass::NoWorkspace, refused.flaws.join("\n")));
+    }
     let Made::Committed(left) = made else {
         unreachable!("the bench commits what it is asked to commit")
     };
@@ -257,7 +262,11 @@ fn committed(
             pin: shop.pin(plan.ordinal),
         }))
     };
-    let Made::Committed(committed) = plan.bench("commit", Duty::ToTheEnd, order)? else {
+    let made = plan.bench("commit", Duty::ToTheEnd, order)?;
+    if let Made::Refused(refused) = made {
+        return Err(plan.fault(FaultClass::NoWorkspace, refused.flaws.join("\n")));
+    }
+    let Made::Committed(committed) = made else {
         unreachable!("the bench commits what it is asked to commit")
     };
     Ok(committed)

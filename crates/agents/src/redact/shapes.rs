@@ -74,7 +74,7 @@ pub(super) enum Covers {
 }
 
 /// A kind of token: a prefix, and then at least so many characters of a set.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) family: &'static str,
     pub(super) prefix: &'static [u8],
