@@ -30,6 +30,10 @@ pub(crate) use trouble::class_of_errors;
 pub(crate) const COMMAND: &str = "claude";
 pub(crate) const VERSION_ARGS: &[&str] = &["--version"];
 pub(crate) const PROVIDER: &str = "anthropic";
+/// The version of which all this was observed.
+pub(crate) const TESTED: &str = "2.1.325";
+pub(crate) const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
+pub(crate) const LOG_IN: &str = "run `claude` and say /login there, or set ANTHROPIC_API_KEY";
 
 /// The tools that it has. Not those that work behind our back: later, elsewhere or on the network.
 const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";

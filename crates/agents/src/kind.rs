@@ -76,6 +76,46 @@ impl Kind {
         }
     }
 
+    /// Whether the program itself says what it cost. A scenario does, if it wants to.
+    pub const fn reports_cost(self) -> bool {
+        match self {
+            Self::Scripted | Self::Claude => true,
+            Self::Program => false,
+        }
+    }
+
+    /// Whether the program itself stops at a cap.
+    pub const fn has_own_cap(self) -> bool {
+        match self {
+            Self::Claude => true,
+            Self::Scripted | Self::Program => false,
+        }
+    }
+
+    /// The version of the program with which this Forge was tested.
+    pub const fn tested_version(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some(claude::TESTED),
+            Self::Scripted | Self::Program => None,
+        }
+    }
+
+    /// The command that installs the program, or a newer one.
+    pub const fn how_to_install(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some(claude::INSTALL),
+            Self::Scripted | Self::Program => None,
+        }
+    }
+
+    /// What to do to be let in by its provider.
+    pub const fn how_to_log_in(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some(claude::LOG_IN),
+            Self::Scripted | Self::Program => None,
+        }
+    }
+
     /// What is run if the settings name no command.
     pub const fn default_command(self) -> Option<&'static str> {
         match self {

@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod agents;
 mod answer;
 mod config;
 mod demo;
@@ -51,6 +52,7 @@ enum Cmd {
     Edit(edit::Edit),
     Rewind(rewind::Rewind),
     Flow(flow::Flow),
+    Agents(agents::Agents),
     Config(config::Config),
     Doctor(doctor::Doctor),
 }
@@ -79,6 +81,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Stop(command) => command.main(),
         Cmd::Abandon(command) => command.main(),
         Cmd::Flow(command) => command.main(),
+        Cmd::Agents(command) => command.main(),
         Cmd::Config(command) => command.main(),
         Cmd::Doctor(command) => command.main(),
     };

@@ -185,14 +185,19 @@ impl Calls {
                 None => longest = longest.min(LOOK_EVERY),
             }
         }
-        let longest = Timespec {
-            tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(longest.subsec_nanos()),
-        };
-        match poll(&mut files, Some(&longest)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        wait_for(&mut files, longest)
+    }
+}
+
+/// Waits until one of the files is readable, or the time is over.
+pub(crate) fn wait_for(files: &mut [PollFd<'_>], longest: Duration) -> io::Result<()> {
+    let longest = Timespec {
+        tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(longest.subsec_nanos()),
+    };
+    match poll(files, Some(&longest)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -293,7 +298,7 @@ fn voided(folder: &AttemptFolder) -> io::Result<Voided> {
 }
 
 /// A handle on our own child, which cannot be anybody else before we have waited for it.
-fn watch(child: &Child) -> io::Result<OwnedFd> {
+pub(crate) fn watch(child: &Child) -> io::Result<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.expect("a child has a pid");
     Ok(pidfd_open(pid, PidfdFlags::empty())?)

@@ -12,7 +12,10 @@
 
 use std::{
     io::Read as _,
-    os::{fd::AsFd as _, unix::net::UnixStream},
+    os::{
+        fd::{AsFd as _, BorrowedFd},
+        unix::net::UnixStream,
+    },
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -130,6 +133,11 @@ impl Signals {
 }
 
 impl Signals {
+    /// Poll these for reading to hear of it.
+    pub(crate) fn files(&self) -> [BorrowedFd<'_>; 2] {
+        [self.interrupts.as_fd(), self.hang_ups.as_fd()]
+    }
+
     /// Whether somebody wants us to end.
     pub(crate) fn want_an_end(&mut self) -> bool {
         heard(&mut self.interrupts) > 0 || heard(&mut self.hang_ups) > 0
@@ -344,8 +352,7 @@ impl Driver {
                 return Ok(LetGo::Stopped(standing));
             }
             self.show_now_and_then();
-            let files = [signals.interrupts.as_fd(), signals.hang_ups.as_fd()];
-            self.calls.wait(&files, self.longest_wait()).map_err(|error| {
+            self.calls.wait(&signals.files(), self.longest_wait()).map_err(|error| {
                 Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
             })?;
             if heard(&mut signals.hang_ups) > 0 {

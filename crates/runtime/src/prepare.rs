@@ -318,14 +318,7 @@ impl Shop<'_> {
         start: &forge_agents::Start,
         agent: &FrozenAgent,
     ) -> Result<Vec<(OsString, OsString)>, Trouble> {
-        let passes = |name: &OsString| {
-            let name = name.to_string_lossy();
-            start.passes(&name) || agent.pass.iter().any(|passed| *passed == name)
-        };
-        let mut env: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| passes(name)).collect();
-        env.push(("TERM".into(), "dumb".into()));
-        env.extend(start.env.iter().map(|(name, value)| (name.into(), value.into())));
+        let mut env = passed_on(start, &agent.pass);
         if self.checkouts.is_dir() {
             let path = self.checkouts.join("gitconfig");
             let text = agent_git_config(&self.home.repository);
@@ -506,6 +499,19 @@ fn text(path: PathBuf) -> Result<String, Trouble> {
         let what = format!("{} is not UTF-8", path.to_string_lossy());
         Trouble::surroundings(what, "move the repository to a path that is")
     })
+}
+
+/// Of the user's environment only what an agent needs, and what is set for it.
+pub(crate) fn passed_on(start: &forge_agents::Start, pass: &[String]) -> Vec<(OsString, OsString)> {
+    let passes = |name: &OsString| {
+        let name = name.to_string_lossy();
+        start.passes(&name) || pass.iter().any(|passed| *passed == name)
+    };
+    let mut env: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| passes(name)).collect();
+    env.push(("TERM".into(), "dumb".into()));
+    env.extend(start.env.iter().map(|(name, value)| (name.into(), value.into())));
+    env
 }
 
 /// What commands of the project get: all that the user has, but what says which repository is

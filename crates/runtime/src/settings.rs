@@ -38,6 +38,7 @@ use crate::Trouble;
 
 pub use frozen::{Agent, Frozen, FrozenAgent, RoleAgent, Sessions, Verify, VerifyFrom};
 pub use key::Key;
+pub(crate) use player::RESERVED;
 use player::Tables;
 pub use player::{AgentLike, AgentTable, RoleTable, SecretsTable};
 pub use schema::schema;

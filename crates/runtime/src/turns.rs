@@ -37,9 +37,9 @@ use crate::{
 };
 
 /// The step in which a session begins anew.
-const ANEW: &str = "anew";
+pub(crate) const ANEW: &str = "anew";
 /// The step in which a result is mended.
-const REPAIR: &str = "repair";
+pub(crate) const REPAIR: &str = "repair";
 
 /// How long a call waits whose provider did not say how long: this much, doubled each time.
 const BACK_OFF_MS: u64 = 30_000;
@@ -217,14 +217,7 @@ impl Tally {
 
     fn receipt(self) -> Receipt {
         let models: Vec<ModelUse> = self.uses.iter().map(model_use).collect();
-        let price = self.uses.iter().map(|one| one.cost).reduce(Price::plus);
-        let mut tokens = Tokens::default();
-        for model in &models {
-            tokens += model.tokens;
-        }
-        // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
-        let cost = price.map_or(Cost::Known(Money(0)), cost);
-        let mut receipt = Receipt::of(Spent { cost, tokens });
+        let mut receipt = Receipt::of(spent(&self.uses));
         receipt.took_ms = self.took_ms;
         receipt.session = self.session;
         receipt.used = Some(Used { agent: self.agent.name.clone(), models });
@@ -233,6 +226,17 @@ impl Tally {
         }
         receipt
     }
+}
+
+/// What was used of all models together.
+pub(crate) fn spent(uses: &[Use]) -> Spent {
+    let price = uses.iter().map(|one| one.cost).reduce(Price::plus);
+    let mut tokens = Tokens::default();
+    for one in uses {
+        tokens += model_use(one).tokens;
+    }
+    // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
+    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens }
 }
 
 fn model_use(one: &Use) -> ModelUse {
@@ -314,7 +318,7 @@ fn until(run: &Run, call: &CallId, until_ms: Option<u64>, delay_ms: Option<u64>)
 }
 
 /// The tail of what a program wrote to its standard error.
-fn errors(folder: &AttemptFolder) -> String {
+pub(crate) fn errors(folder: &AttemptFolder) -> String {
     intake::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
 }
 

@@ -135,7 +135,7 @@ impl Run {
 }
 
 /// Asks the person at the terminal, if there is one.
-fn ask_commands(commands: &[String]) -> Allowed {
+pub(crate) fn ask_commands(commands: &[String]) -> Allowed {
     match config::ask(commands) {
         config::Consent::Given => Allowed::FromNowOn,
         config::Consent::Refused | config::Consent::NobodyToAsk => Allowed::No,

@@ -26,7 +26,7 @@ use super::{
 use crate::{Trouble, near::nearest};
 
 /// Agents that a later Forge will know.
-const RESERVED: &[&str] = &["codex", "gemini", "opencode"];
+pub(crate) const RESERVED: &[&str] = &["codex", "gemini", "opencode"];
 
 /// What an agent is treated as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -277,16 +277,18 @@ impl Settings {
     /// something of the person's environment: each as one line that a person can read.
     pub(super) fn agents_of_repository(&self, roles: &[&str]) -> Vec<String> {
         let named: BTreeSet<&str> = roles.iter().filter_map(|role| self.agent_for(role)).collect();
-        let line = |name: &str| {
-            let table = TableName::of(TableKind::Agents, name)?;
-            let is_theirs =
-                [AgentKey::Like, AgentKey::Command, AgentKey::Pass].into_iter().any(|key| {
-                    let winner = self.sheet.winner(Key::OfAgent(table, key));
-                    winner.is_some_and(|said| said.layer.is_the_repositorys(self.local_is))
-                });
-            is_theirs.then(|| shown(name, &self.agents[name]))
-        };
-        named.into_iter().filter_map(line).collect()
+        named.into_iter().filter_map(|name| self.agent_of_repository(name)).collect()
+    }
+
+    /// The same for one agent, whether or not it plays. Nothing, if it is the person's own.
+    pub(crate) fn agent_of_repository(&self, name: &str) -> Option<String> {
+        let table = TableName::of(TableKind::Agents, name)?;
+        let is_theirs =
+            [AgentKey::Like, AgentKey::Command, AgentKey::Pass].into_iter().any(|key| {
+                let winner = self.sheet.winner(Key::OfAgent(table, key));
+                winner.is_some_and(|said| said.layer.is_the_repositorys(self.local_is))
+            });
+        is_theirs.then(|| shown(name, &self.agents[name]))
     }
 }
 

@@ -1,0 +1,207 @@
+//! `forge agents`: which agents there are, and whether one answers.
+
+use std::{env, fmt::Write as _, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use forge_runtime::{
+    Trouble,
+    probe::{Plan, ProbeState, Probed},
+    roster::{AgentKind, AgentRow, Roster},
+    start::Allowed,
+};
+
+use super::{run::ask_commands, say_json};
+use crate::screen;
+
+/// List the agents that you have here, or see whether one answers
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Agents {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Make one tiny real call, and say what is wrong if there is no answer
+    Check(Check),
+}
+
+#[derive(Args)]
+struct Check {
+    /// The agent
+    name: String,
+    /// The model; the one of the settings if none is named
+    #[arg(long)]
+    model: Option<String>,
+    /// Allow what this repository set up for the agent, from now on
+    #[arg(long)]
+    allow: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// So much of a command line is shown before it is run.
+const ANNOUNCED_CHARACTERS: usize = 150;
+/// The width of names.
+const NAME_WIDTH: usize = 10;
+/// The least room between two columns.
+const INDENT: usize = NAME_WIDTH + 2;
+/// The exit code of surroundings in which nothing can be done.
+const WRONG: u8 = 2;
+/// The exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+impl Agents {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let here = env::current_dir().map_err(|error| {
+            let what = format!("the current folder is gone: {error}");
+            Trouble::surroundings(what, "go into your project")
+        })?;
+        let roster = Roster::of(&here)?;
+        match self.what {
+            Some(What::Check(check)) => check.main(&roster),
+            None => {
+                let rows = roster.rows();
+                if self.json {
+                    say_json(&rows);
+                } else {
+                    screen::say(&list(&rows, screen::width()));
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
+impl Check {
+    fn main(self, roster: &Roster) -> Result<ExitCode, Trouble> {
+        let mut allowed = |commands: &[String]| {
+            // Whoever calls it with this has said it by name.
+            if self.allow { Allowed::FromNowOn } else { ask_commands(commands) }
+        };
+        let mut tell = |plan: &Plan| screen::warn(&screen::harmless(&announced(plan)));
+        let probed = roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut tell)?;
+        if self.json {
+            say_json(&probed);
+        } else {
+            screen::say(&answer(&probed, screen::width()));
+        }
+        Ok(ExitCode::from(match probed.state {
+            ProbeState::Ready => 0,
+            ProbeState::Interrupted => INTERRUPTED,
+            ProbeState::NotFound
+            | ProbeState::TooOld
+            | ProbeState::NotLoggedIn
+            | ProbeState::NotAllowed
+            | ProbeState::NoModel
+            | ProbeState::NoNetwork
+            | ProbeState::Limited
+            | ProbeState::ProviderTrouble
+            | ProbeState::Refused
+            | ProbeState::NoResult
+            | ProbeState::TooSlow
+            | ProbeState::TooDear
+            | ProbeState::Broken => WRONG,
+        }))
+    }
+}
+
+/// What is about to be run, and that it may cost something.
+fn announced(plan: &Plan) -> String {
+    let cost = match plan.cap {
+        Some(cap) => format!("which may cost a little, and never more than {cap}"),
+        None => "which costs nothing".to_owned(),
+    };
+    let words = screen::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
+    let words = screen::wrap(&words, 2, screen::width());
+    format!("one tiny call to {}, {cost}:\n  {words}", plan.agent)
+}
+
+fn list(rows: &[AgentRow], width: usize) -> String {
+    let mut text = String::new();
+    for (position, row) in rows.iter().enumerate() {
+        if position > 0 {
+            text.push('\n');
+        }
+        let head = format!(
+            "{:<NAME_WIDTH$}  {}",
+            row.name,
+            screen::wrap(&what_it_is(row), INDENT, width - INDENT)
+        );
+        text.push_str(&head);
+        let mut say = |mark: &str, words: &str| {
+            let words = format!("{mark}{words}");
+            let _ =
+                write!(text, "\n{:INDENT$}{}", "", screen::wrap(&words, INDENT, width - INDENT));
+        };
+        let plays = plays(row);
+        if !plays.is_empty() {
+            say("plays ", &plays);
+        }
+        if let Some(model) = &row.model {
+            say("model ", model);
+        }
+        let can: Vec<&str> = row.can.iter().map(|ability| ability.words()).collect();
+        if !can.is_empty() {
+            say("", &can.join(", "));
+        }
+        if let Some(wrong) = &row.wrong {
+            say("WRONG: ", wrong);
+        }
+        if let Some(next) = &row.next {
+            say("next: ", next);
+        }
+    }
+    text
+}
+
+/// The program, its version, and where it is.
+fn what_it_is(row: &AgentRow) -> String {
+    let version = row.version.as_deref().unwrap_or("version unknown");
+    let path = row.path.as_deref().unwrap_or("not found");
+    match row.kind {
+        AgentKind::Scripted => format!("part of Forge {version}; plays from a scenario"),
+        AgentKind::Claude => match &row.path {
+            Some(path) => format!("Claude Code {version}, {path}"),
+            None => "Claude Code, not found".to_owned(),
+        },
+        AgentKind::Program => format!("a program, {path}"),
+        AgentKind::Unsupported => format!("found, {path}"),
+    }
+}
+
+fn plays(row: &AgentRow) -> String {
+    let roles = row.roles.join(", ");
+    match (row.is_default, roles.as_str()) {
+        (true, "") => "all roles about which nobody said otherwise".to_owned(),
+        (true, roles) => format!("{roles}, and all roles about which nobody said otherwise"),
+        (false, roles) => roles.to_owned(),
+    }
+}
+
+fn answer(probed: &Probed, width: usize) -> String {
+    let version = probed.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut text = format!("{}{version} {}", probed.agent, probed.state.word());
+    if probed.state == ProbeState::Ready {
+        let seconds = probed.took_ms.div_ceil(100);
+        let mut facts = vec![format!("{}.{} s", seconds / 10, seconds % 10), probed.cost()];
+        facts.extend(probed.model.as_ref().map(|model| format!("model {model}")));
+        let _ = write!(text, " ({})", facts.join(", "));
+        return text;
+    }
+    for line in probed.what.iter().flat_map(|what| what.lines()) {
+        let _ = write!(text, "\n  {}", screen::wrap(line, 2, width));
+    }
+    if let Some(next) = &probed.next {
+        let _ = write!(text, "\n  next: {}", screen::wrap(next, 8, width));
+    }
+    if let Some(transcript) = &probed.transcript {
+        let _ = write!(text, "\n  what it printed: {transcript}");
+    }
+    text
+}
