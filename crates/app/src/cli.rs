@@ -13,7 +13,9 @@ mod log;
 mod rewind;
 mod run;
 mod show;
+mod stats;
 mod status;
+mod watch;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
@@ -45,12 +47,14 @@ enum Cmd {
     Status(status::Status),
     Show(show::Show),
     Log(log::Log),
+    Watch(watch::Watch),
     Answer(answer::Answer),
     Pause(hold::Pause),
     Stop(hold::Stop),
     Abandon(hold::Abandon),
     Edit(edit::Edit),
     Rewind(rewind::Rewind),
+    Stats(stats::Stats),
     Flow(flow::Flow),
     Agents(agents::Agents),
     Config(config::Config),
@@ -75,6 +79,8 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Run(command) => command.main(),
         Cmd::Resume(command) => command.main(),
         Cmd::Status(command) => command.main(),
+        Cmd::Watch(command) => command.main(),
+        Cmd::Stats(command) => command.main(),
         Cmd::Log(command) => command.main(),
         Cmd::Answer(command) => command.main(),
         Cmd::Pause(command) => command.main(),

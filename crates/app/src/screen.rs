@@ -37,6 +37,10 @@ pub(crate) fn say_bytes(bytes: &[u8]) {
     if io::stdout().is_terminal() {
         return say(String::from_utf8_lossy(bytes).trim_end());
     }
+    say_exactly(bytes);
+}
+
+fn say_exactly(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => {}
@@ -46,6 +50,18 @@ pub(crate) fn say_bytes(bytes: &[u8]) {
             std::process::exit(2);
         }
     }
+}
+
+/// Writes a piece of something that goes on, as it is for programs and harmless on a terminal.
+pub(crate) fn say_piece(bytes: &[u8]) {
+    let harmless_text;
+    let bytes = if io::stdout().is_terminal() {
+        harmless_text = harmless(&String::from_utf8_lossy(bytes));
+        harmless_text.as_bytes()
+    } else {
+        bytes
+    };
+    say_exactly(bytes);
 }
 
 /// Writes text that goes by while a run is driven. A run does not depend on who listens.
@@ -89,6 +105,41 @@ pub(crate) fn trouble(trouble: &Trouble) {
 fn colours(stream: &impl io::IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A bar of at most this width for a part of a whole: blocks in one colour, or plain signs where there
+/// are no colours. Whatever is more than nothing has a bar.
+pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
+    let cells = u128::from(part) * width as u128;
+    let cells = usize::try_from(cells.div_ceil(u128::from(whole.max(1)))).unwrap_or(width);
+    let cells = cells.min(width);
+    if cells == 0 {
+        return String::new();
+    }
+    if colours(&io::stdout()) {
+        format!("\x1b[36m{}\x1b[0m", "█".repeat(cells))
+    } else {
+        "#".repeat(cells)
+    }
+}
+
+/// A large number in a few letters: `950`, `1.2k`, `34M`.
+pub(crate) fn short_number(number: u64) -> String {
+    let mut unit = 1_000;
+    for letter in ["k", "M", "G"] {
+        if number < unit {
+            break;
+        }
+        let tenths = number / (unit / 10);
+        if tenths < 100 {
+            return format!("{}.{}{letter}", tenths / 10, tenths % 10);
+        }
+        if tenths < 10_000 || letter == "G" {
+            return format!("{}{letter}", tenths / 10);
+        }
+        unit *= 1_000;
+    }
+    number.to_string()
 }
 
 /// How wide the screen is.

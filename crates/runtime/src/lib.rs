@@ -48,12 +48,14 @@ pub mod roster;
 mod secrets;
 pub mod settings;
 mod show;
+pub mod spending;
 pub mod start;
 mod steps;
 mod text;
 mod trouble;
 pub mod trust;
 mod turns;
+pub mod watch;
 mod work;
 
 pub use trouble::{Kind, Trouble};

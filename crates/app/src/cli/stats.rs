@@ -1,0 +1,195 @@
+//! `forge stats`: what was used up, as tables with small bars.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use clap::{Args, ValueEnum};
+use forge_core::view::{Axis, StatsRow, StatsView};
+use forge_runtime::{
+    Trouble,
+    spending::{SpendingView, Which},
+};
+
+use super::{doors, say_json};
+use crate::screen;
+
+/// Show what was spent: by day and model, or as you say
+#[derive(Args)]
+pub(crate) struct Stats {
+    /// The run; all runs if none is named
+    run: Option<String>,
+    /// By what it is added up
+    #[arg(long, value_enum)]
+    by: Option<By>,
+    /// Only the last N days, today included
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    days: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    Run,
+    Stage,
+    Role,
+    Model,
+    Agent,
+    Day,
+}
+
+impl By {
+    const fn axis(self) -> Axis {
+        match self {
+            Self::Run => Axis::Run,
+            Self::Stage => Axis::Stage,
+            Self::Role => Axis::Role,
+            Self::Model => Axis::Model,
+            Self::Agent => Axis::Agent,
+            Self::Day => Axis::Day,
+        }
+    }
+}
+
+/// Lines of the overview that are days or models: with the rest they fit on a screen of 24.
+const OVERVIEW_LINES: usize = 14;
+/// Lines of the overview that are models.
+const MODELS_MAX: usize = 5;
+/// The width of all columns between the name and the bar, with the spaces before each.
+const COLUMNS: usize = 7 + 8 + 8 + 8 + 11;
+/// The width of the longest bar.
+const BAR_WIDTH: usize = 16;
+/// The least width of a name.
+const KEY_WIDTH_MIN: usize = 10;
+
+impl Stats {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let doors = doors()?;
+        let which = Which { run: self.run, days: self.days };
+        let axes = match self.by {
+            Some(by) => vec![by.axis()],
+            None => vec![Axis::Day, Axis::Model],
+        };
+        let view = doors.spending(&which, &axes)?;
+        for run in &view.unreadable {
+            let warning = format!("warning: {} is not counted: {}", run.run, run.why);
+            screen::warn(&screen::harmless(&warning));
+        }
+        if self.json {
+            say_json(&view);
+        } else {
+            let length = match self.by {
+                Some(_) => Length::All,
+                None => Length::OneScreen,
+            };
+            // Names are made harmless where they are shown: bars have colours.
+            screen::say_as_it_is(&shown(&view, length, screen::width()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How much is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    OneScreen,
+    All,
+}
+
+fn shown(view: &SpendingView, length: Length, width: usize) -> String {
+    let total = &view.total;
+    let since = view.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
+    if total.calls == 0 {
+        return format!(
+            "nothing was spent{since} yet; start a run with `forge run \"what you want\"`"
+        );
+    }
+    let tokens = &total.tokens;
+    let short = screen::short_number;
+    let sum = format!(
+        "{}{since}, {}, {} tokens in, {} out, {} from caches, {} into caches",
+        total.amount().in_words(),
+        screen::count(total.calls, "call"),
+        short(tokens.input),
+        short(tokens.output),
+        short(tokens.cache_read),
+        short(tokens.cache_write),
+    );
+    let mut text = screen::wrap(&sum, 0, width);
+    let models = view.tables.iter().find(|table| table.by == Axis::Model);
+    let models = models.map_or(0, |models| models.rows.len().min(MODELS_MAX));
+    for table in &view.tables {
+        let most = match (length, table.by) {
+            (Length::All, _) => usize::MAX,
+            (Length::OneScreen, Axis::Day) => OVERVIEW_LINES - models,
+            (
+                Length::OneScreen,
+                Axis::Run | Axis::Stage | Axis::Role | Axis::Model | Axis::Agent,
+            ) => MODELS_MAX,
+        };
+        let _ = write!(text, "\n\n{}", table_of(table, most, width));
+    }
+    if total.estimated.0 > 0 {
+        let what =
+            format!("~ is estimated from tokens, by the list prices of {}", view.prices_as_of);
+        let _ = write!(text, "\n\n{}", screen::wrap(&what, 0, width));
+    }
+    text
+}
+
+/// A table with a bar in each line: by money, or by tokens where nobody knows of any money.
+fn table_of(table: &StatsView, most: usize, width: usize) -> String {
+    let money = |row: &StatsRow| row.known.0.saturating_add(row.estimated.0);
+    let has_money = table.rows.iter().any(|row| money(row) > 0);
+    let weight = |row: &StatsRow| if has_money { money(row) } else { row.tokens.total() };
+    let heaviest = table.rows.iter().map(weight).max().unwrap_or(0);
+    let left_out = table.rows.len().saturating_sub(most);
+    // Days are in their order, and the last ones are of interest; of all else the first ones.
+    let rows = match table.by {
+        Axis::Day => &table.rows[left_out..],
+        Axis::Run | Axis::Stage | Axis::Role | Axis::Model | Axis::Agent => {
+            &table.rows[..table.rows.len() - left_out]
+        }
+    };
+    let names: Vec<String> = rows.iter().map(|row| screen::harmless(&row.key)).collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
+    let key = longest.clamp(KEY_WIDTH_MIN, room);
+    let title = axis_word(table.by).to_uppercase();
+    let mut text = format!(
+        "{title:<key$} {:>6} {:>7} {:>7} {:>7} {:>10}",
+        "CALLS", "IN", "OUT", "CACHE", "COST"
+    );
+    for (row, name) in rows.iter().zip(names) {
+        let short = screen::short_number;
+        let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
+        let line = format!(
+            "{:<key$} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
+            screen::cut_middle(&name, key),
+            row.calls,
+            short(row.tokens.input),
+            short(row.tokens.output),
+            short(cache),
+            row.amount().in_short(),
+            screen::bar(weight(row), heaviest, BAR_WIDTH),
+        );
+        let _ = write!(text, "\n{}", line.trim_end());
+    }
+    if left_out > 0 {
+        let what = axis_word(table.by);
+        let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
+        let _ = write!(text, "\nand {} more (--by {what})", screen::count(left_out, what));
+    }
+    text
+}
+
+const fn axis_word(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Run => "run",
+        Axis::Stage => "stage",
+        Axis::Role => "role",
+        Axis::Model => "model",
+        Axis::Agent => "agent",
+        Axis::Day => "day",
+    }
+}
