@@ -51,8 +51,10 @@ impl By {
     }
 }
 
-/// Lines of the overview that are days or models: with the rest they fit on a screen of 24.
-const OVERVIEW_LINES: usize = 14;
+/// Lines of the overview: with the next prompt they fill a screen of 24.
+const OVERVIEW_LINES: usize = 23;
+/// Days of the overview.
+const DAYS_MAX: usize = 14;
 /// Lines of the overview that are models.
 const MODELS_MAX: usize = 5;
 /// The width of all columns between the name and the bar, with the spaces before each.
@@ -116,12 +118,21 @@ fn shown(view: &SpendingView, length: Length, width: usize) -> String {
         short(tokens.cache_write),
     );
     let mut text = screen::wrap(&sum, 0, width);
+    let estimate = (total.estimated.0 > 0).then(|| {
+        let what =
+            format!("~ is estimated from tokens, by the list prices of {}", view.prices_as_of);
+        format!("\n\n{}", screen::wrap(&what, 0, width))
+    });
+    let estimate = estimate.unwrap_or_default();
     let models = view.tables.iter().find(|table| table.by == Axis::Model);
-    let models = models.map_or(0, |models| models.rows.len().min(MODELS_MAX));
+    let models = models.map_or(0, |models| models.rows.len().min(MODELS_MAX + 1));
+    // Two titles, each after an empty line, and a line that says what was left out.
+    let others = text.lines().count() + estimate.matches('\n').count() + 5 + models;
+    let days = OVERVIEW_LINES.saturating_sub(others).clamp(1, DAYS_MAX);
     for table in &view.tables {
         let most = match (length, table.by) {
             (Length::All, _) => usize::MAX,
-            (Length::OneScreen, Axis::Day) => OVERVIEW_LINES - models,
+            (Length::OneScreen, Axis::Day) => days,
             (
                 Length::OneScreen,
                 Axis::Run | Axis::Stage | Axis::Role | Axis::Model | Axis::Agent,
@@ -129,11 +140,7 @@ fn shown(view: &SpendingView, length: Length, width: usize) -> String {
         };
         let _ = write!(text, "\n\n{}", table_of(table, most, width));
     }
-    if total.estimated.0 > 0 {
-        let what =
-            format!("~ is estimated from tokens, by the list prices of {}", view.prices_as_of);
-        let _ = write!(text, "\n\n{}", screen::wrap(&what, 0, width));
-    }
+    text.push_str(&estimate);
     text
 }
 
