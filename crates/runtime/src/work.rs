@@ -23,7 +23,6 @@ use crate::{
     intake,
     place::{Hand, Place, commit_of, is_shared},
     prepare::{Doing, doing},
-    secrets::redacted,
     settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
     turns::{Turned, turns},
