@@ -1,6 +1,7 @@
 //! Facts and reasons as sentences, for people who read a log.
 
 use crate::{
+    Time,
     event::{
         Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling, SentBack,
         Waiver, Why,
@@ -56,7 +57,7 @@ pub fn sentence(event: &Event) -> String {
                     format!("{attempt} ended without a result{cost}: {}", last_line(what))
                 }
                 Outcome::Limited { until, what } => {
-                    format!("{attempt} has to wait until {}{cost}", limit(*until, what))
+                    format!("{attempt} has to wait until {}", limit(*until, &cost, what))
                 }
                 Outcome::Deferred { what, .. } => {
                     format!("{attempt} waits: {}", line(what))
@@ -91,7 +92,7 @@ pub fn sentence(event: &Event) -> String {
                     format!("{judgement} cannot go on{cost}: {}", line(what))
                 }
                 Ruling::Limited { until, what } => {
-                    format!("{judgement} has to wait until {}{cost}", limit(*until, what))
+                    format!("{judgement} has to wait until {}", limit(*until, &cost, what))
                 }
                 Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
@@ -251,10 +252,10 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
 }
 
 /// When a limit is over, and which one it is.
-fn limit(until: crate::Time, what: &str) -> String {
+fn limit(until: Time, cost: &str, what: &str) -> String {
     match line(what).as_str() {
-        "" => moment(until),
-        what => format!("{}: {what}", moment(until)),
+        "" => format!("{}{cost}", moment(until)),
+        what => format!("{}{cost}: {what}", moment(until)),
     }
 }
 

@@ -382,7 +382,7 @@ fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
     assert_eq!((ledger.n_unknown, ledger.unknown_at_most), (1, Money(1_000_000)));
     let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact)).collect();
     for line in [
-        "make#1 has to wait (about $0.0500) until 1970-01-01 00:01 UTC: the provider's rate limit",
+        "make#1 has to wait until 1970-01-01 00:01 UTC (about $0.0500): the provider's rate limit",
         "make#2 cannot go on ($0.0200): not logged in",
         "make#3 left a secret in its change ($0.0200), so nothing was committed: a token in a.rs",
         "make#5/critic#2 cannot go on ($0.0200): it will not",
