@@ -38,7 +38,7 @@ pub(crate) struct Run {
     /// What the scripted agent plays from
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Who plays the roles about which the settings say nothing else (see `forge agents`)
+    /// Who plays the roles, see `forge agents`
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
     /// Print a JSON object for each record and for the end

@@ -236,7 +236,7 @@ result = { verdict = "revise", summary = "not yet", findings = [{ severity = "ma
     let brief = world.brief(&run, "write#2");
     has(&brief, &["F1", "no reasons", "nobody will believe it", "> A draft", "`review.md`"]);
     assert_eq!(
-        fs::read_to_string(world.attempt(&run, "write#2").join("inbox/review.md")).unwrap(),
+        fs::read_to_string(world.boxes(&run, "write#2").join("inbox/review.md")).unwrap(),
         "REVISE\n"
     );
 }

@@ -200,7 +200,7 @@ fn a_run_that_waits_for_a_limit_says_so_and_can_be_stopped() {
     running.until_says("has to wait until");
     let run = world.latest();
     until("the run to be limited", || (world.view(&run)["standing"] == "limited").then_some(()));
-    has(&world.ok(&["status", &run]), &["limited until ", "the agent's limit"]);
+    has(&world.ok(&["status", &run]), &["limited until ", "the usage limit is reached"]);
     world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);
 }

@@ -309,6 +309,12 @@ impl World {
         self.find_attempt(run, call).unwrap_or_else(|| panic!("no folder is for {call}"))
     }
 
+    /// The inbox and the outbox of an agent's call.
+    pub(crate) fn boxes(&self, run: &str, call: &str) -> PathBuf {
+        let folder = self.attempt(run, call);
+        self.checkouts(run).join("boxes").join(folder.file_name().unwrap())
+    }
+
     /// The folder of a call, once its agent or command is about to begin.
     pub(crate) fn find_attempt(&self, run: &str, call: &str) -> Option<PathBuf> {
         let folders = fs::read_dir(self.place().join("attempts").join(run)).ok()?.flatten();
@@ -357,6 +363,10 @@ impl World {
                 let name = if n == 0 { "<run>".to_owned() } else { format!("<run {n}>") };
                 text = text.replace(run.as_str(), &name);
             }
+        }
+        let of_repositories = fs::read_dir(self.beside(".local/state/forge")).into_iter().flatten();
+        for of_one in of_repositories.flatten() {
+            text = text.replace(of_one.path().to_str().unwrap(), "<state>");
         }
         text = text.replace(self.repo.to_str().unwrap(), "<repo>");
         without_times(&without_commits(&text))
