@@ -6,8 +6,12 @@ use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, StatsView}
 use forge_runtime::{
     catalog::FlowRow,
     doctor::{Finding, Salvaged},
+    probe::Probed,
     projection::StateFile,
+    roster::AgentRow,
     settings::{Explained, SettingRow},
+    spending::SpendingView,
+    watch::Seen,
 };
 
 use crate::{root, say};
@@ -27,6 +31,10 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("stats.schema.json", schemars::schema_for!(StatsView)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
+    schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));
+    schemas.push(("agents.schema.json", schemars::schema_for!(Vec<AgentRow>)));
+    schemas.push(("agents-check.schema.json", schemars::schema_for!(Probed)));
+    schemas.push(("watch.schema.json", schemars::schema_for!(Seen)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
     };

@@ -5,12 +5,14 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//! by whom. `agents`: who is there, and who answers. `stats`: what was spent. `watch`: one agent's stream. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
 mod world;
 
+#[path = "doors/agents.rs"]
+mod agents;
 #[path = "doors/code.rs"]
 mod code;
 #[path = "doors/goes.rs"]
@@ -31,5 +33,9 @@ mod reviewed;
 mod settings;
 #[path = "doors/shapes.rs"]
 mod shapes;
+#[path = "doors/stats.rs"]
+mod stats;
 #[path = "doors/together.rs"]
 mod together;
+#[path = "doors/watch.rs"]
+mod watch;

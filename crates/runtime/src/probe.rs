@@ -21,7 +21,7 @@ use std::{
 use forge_agents::{
     AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Hand, Heard, Kind, Limit, Limits,
     Listen, SCRIPTED, Session, Spec, Standing, Stop, Turn, Watchdog, give_up, hear, look,
-    read_result, session_id, start, start_keeper,
+    read_result, result as contract, session_id, start, start_keeper,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
@@ -30,7 +30,6 @@ use forge_core::{
 use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::{
     Trouble,
@@ -340,7 +339,7 @@ impl Probe<'_> {
         {
             *program = text(path);
         }
-        let schema = self.kind().has_native_schema().then(schema);
+        let schema = self.kind().has_native_schema().then(|| contract::schema(CALL, &[]));
         let session = session_id(&[&text(&place.path)]);
         let start = start(
             self.kind(),
@@ -580,21 +579,6 @@ fn brief(kind: Kind) -> String {
          Leave exactly this result, and end:\n\n\
          {{\"forge\": 1, \"attempt\": \"{CALL}\", \"status\": \"done\", \"summary\": \"ready\"}}\n\n{how}\n"
     )
-}
-
-/// What its answer must look like.
-fn schema() -> Value {
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["forge", "attempt", "status", "summary"],
-        "properties": {
-            "forge": {"const": 1},
-            "attempt": {"const": CALL},
-            "status": {"const": "done"},
-            "summary": {"type": "string"}
-        }
-    })
 }
 
 fn own_program() -> Result<PathBuf, Trouble> {

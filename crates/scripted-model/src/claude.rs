@@ -59,6 +59,11 @@ impl Claude {
         Self { program }
     }
 
+    /// Where it is.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// A turn that reads its prompt from stdin and prints its stream. `place` is a folder of the test's own, in
     /// which `home`, `tmp` and `work` are made; it works in the last one.
     pub fn turn(&self, key: &Key, place: &Path, credential: Credential) -> Command {

@@ -47,6 +47,8 @@ impl Watch {
             Shown::Seen(seen) if self.json => {
                 screen::say_as_it_is(&serde_json::to_string(&seen).expect("it can be written"));
             }
+            // Every call has one, and people need not be told.
+            Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
             Shown::Seen(seen) => say(&seen, screen::width()),
         };
         match doors.watch(&run, &self.unit, form, &mut tell)? {
@@ -97,7 +99,7 @@ fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
         Seen::Call { at, call, agent, model, is_over } => {
             let who = agent.as_ref().map(|agent| format!(", played by {agent}"));
             let model = model.as_ref().map(|model| format!(" with {model}"));
-            let over = if *is_over { "; it is over, and this is what it was" } else { "" };
+            let over = if *is_over { " (it is over)" } else { "" };
             let text = format!(
                 "{call} started{}{}{over}",
                 who.unwrap_or_default(),
@@ -120,7 +122,7 @@ fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
         }
         Seen::Printed { at, text } => (*at, '|', text.clone(), Weight::Full),
         Seen::Spent { at, spent } => {
-            (*at, '$', format!("{} so far", spent_in_words(spent)), Weight::Less)
+            (*at, '-', format!("{} so far", spent_in_words(spent)), Weight::Less)
         }
         Seen::TurnEnded { turn, how, spent } => {
             let spent = if *spent == Spent::NOTHING {

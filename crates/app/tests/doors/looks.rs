@@ -20,9 +20,9 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-const COMMANDS: [&str; 16] = [
-    "demo", "init", "run", "resume", "status", "show", "log", "answer", "pause", "stop", "edit",
-    "rewind", "abandon", "flow", "config", "doctor",
+const COMMANDS: [&str; 19] = [
+    "demo", "init", "run", "resume", "status", "show", "log", "watch", "answer", "pause", "stop",
+    "edit", "rewind", "abandon", "stats", "flow", "agents", "config", "doctor",
 ];
 
 #[test]
@@ -49,6 +49,7 @@ fn the_help_of_every_command() {
             world.ok(&["flow", command, "--help"])
         );
     }
+    insta::assert_snapshot!("help-agents-check", world.ok(&["agents", "check", "--help"]));
     for command in ["list", "explain", "set", "unset", "schema", "approve"] {
         insta::assert_snapshot!(
             format!("help-config-{command}"),

@@ -28,6 +28,8 @@ enum Fit {
     Whole,
     End,
     Part,
+    /// All parts are there in their order, with others between them.
+    Scattered,
 }
 
 /// Finds it among the units of a run, or, if a number is named, among the calls that were started.
@@ -97,7 +99,9 @@ fn fit(name: &[&str], wanted: &[&str]) -> Option<Fit> {
     }
     let last = name.len() - wanted.len();
     if !(0..=last).any(|from| same(&name[from..from + wanted.len()])) {
-        return None;
+        let mut rest = name.iter();
+        let in_order = wanted.iter().all(|wanted| rest.any(|part| fits(part, wanted)));
+        return in_order.then_some(Fit::Scattered);
     }
     Some(match (last, same(&name[last..])) {
         (0, _) => Fit::Whole,
@@ -164,5 +168,8 @@ mod tests {
         assert_eq!(found(&calls, "review#1"), ["a#1/review#1", "a#2/review#1"]);
         assert_eq!(found(&calls, "a/review#1"), ["a#1/review#1", "a#2/review#1"]);
         assert_eq!(found(&calls, "a#2/review"), ["a#2/review#1"]);
+        let calls = ["b.T1/a#1/review#1", "b.T2/a#1/review#1", "b.T2/a#1"];
+        assert_eq!(found(&calls, "T2/review#1"), ["b.T2/a#1/review#1"]);
+        assert!(found(&calls, "review#1/T2").is_empty());
     }
 }

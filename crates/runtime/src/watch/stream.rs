@@ -147,7 +147,7 @@ impl Stream {
                     let mut seen = reading.take(&piece[..read], self.source);
                     let at = reading.tail.at();
                     let so_far = so_far(&self.uses, reading);
-                    if is_worth_telling(self.told, so_far) {
+                    if at.is_some() && is_worth_telling(self.told, so_far) {
                         self.told = so_far;
                         seen.push(Seen::Spent { at, spent: so_far });
                     }
