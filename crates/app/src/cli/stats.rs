@@ -17,8 +17,8 @@ use crate::screen;
 pub(crate) struct Stats {
     /// The run; all runs if none is named
     run: Option<String>,
-    /// By what it is added up
-    #[arg(long, value_enum)]
+    /// Add it up by run, stage, role, model, agent or day
+    #[arg(long, value_enum, hide_possible_values = true)]
     by: Option<By>,
     /// Only the last N days, today included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -21,8 +21,7 @@ use crate::screen;
 pub(crate) struct Watch {
     /// The run
     run: String,
-    /// The unit, such as build.T2/implement, or a part of its name; also one
-    /// attempt (implement#2) or review (implement#2/review#1)
+    /// A unit, an attempt or a review, or a part of its name: T2, review#1
     unit: String,
     /// Print the transcript as it is
     #[arg(long)]
