@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,8 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::claim::Identity;
 use crate::folder::AttemptFolder;
-use crate::{ATTEMPT_DIR_VARIABLE, KEEP, processes};
+use crate::redact::packed;
+use crate::{ATTEMPT_DIR_VARIABLE, KEEP, SECRETS_VARIABLE, processes};
 
 /// A keeper that is alive, found through its claim.
 #[derive(Debug)]
@@ -75,9 +76,21 @@ pub fn start_keeper(
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
 ) -> io::Result<Child> {
+    start_knowing_keeper(program, folder, env, &[])
+}
+
+/// The same, and tells it which values are secret, besides those of its environment. They go through
+/// a pipe, because they are in no file and the agent must not have them.
+pub fn start_knowing_keeper(
+    program: &Path,
+    folder: &AttemptFolder,
+    env: &[(OsString, OsString)],
+    secrets: &[Vec<u8>],
+) -> io::Result<Child> {
     let path = std::path::absolute(&folder.path)?;
     let log = OpenOptions::new().append(true).create(true).open(folder.keeper_log())?;
-    Command::new(program)
+    let mut command = Command::new(program);
+    command
         .arg(KEEP)
         .arg(&path)
         .env_clear()
@@ -85,6 +98,13 @@ pub fn start_keeper(
         .env(ATTEMPT_DIR_VARIABLE, &path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
+        .stderr(log);
+    if secrets.is_empty() {
+        return command.spawn();
+    }
+    let mut child = command.env(SECRETS_VARIABLE, "stdin").stdin(Stdio::piped()).spawn()?;
+    let mut pipe = child.stdin.take().expect("its input is a pipe");
+    // A keeper that dies before it has read them is found dead.
+    let _ = pipe.write_all(&packed(secrets));
+    Ok(child)
 }

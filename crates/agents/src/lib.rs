@@ -41,7 +41,7 @@ pub mod sweep;
 
 pub use claim::{CLAIM_LOST_EXIT, Identity};
 pub use folder::{AttemptFolder, Ending, How, Limits, Listen, Spec, Stderr, Stdout};
-pub use follow::{Keeper, Stop, start_keeper};
+pub use follow::{Keeper, Stop, start_keeper, start_knowing_keeper};
 pub use heard::{Earlier, Heard, Listener, hear};
 pub use keeper::keep;
 pub use kind::{Hand, Kind, Session, Start, Turn, session_id, start};
@@ -55,6 +55,8 @@ pub use sweep::{Swept, inside_attempt, sweep};
 
 /// Argument 1 of the keeper's own command line.
 pub const KEEP: &str = "__keep";
+/// Says to a keeper where it reads which values are secret. Nobody below it has it.
+pub(crate) const SECRETS_VARIABLE: &str = "FORGE_SECRETS";
 /// Argument 1 of the launcher's own command line.
 pub const LAUNCH: &str = "__launch";
 /// Argument 1 of the scripted agent's own command line.

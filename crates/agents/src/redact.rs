@@ -19,12 +19,15 @@
 //! Invariant: text without secrets comes out as it went in.
 
 mod base64;
+mod clean;
 mod known;
 mod lead;
 mod shapes;
 mod told;
 
+pub(crate) use clean::clean_file;
 pub use known::{known_secrets, secrets_in_file};
+pub(crate) use known::{packed, unpacked};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -56,6 +59,8 @@ pub struct Redactor {
     /// Those that were passed are gone.
     covers: Vec<Cover>,
     edge: Edge,
+    /// How often something was taken out.
+    marks: u64,
     /// Covers that were passed, if somebody wants to know.
     passed: Option<Vec<Cover>>,
 }
@@ -172,8 +177,8 @@ impl Redactor {
             .expect("a bounded number of bounded patterns fits into an automaton");
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
         let (pending, at) = (vec![b'\n'; HISTORY_BYTES], HISTORY_BYTES);
-        let (covers, edge, passed) = (Vec::new(), Edge::Text, None);
-        Self { finder, sorted, leads, longest, pending, at, covers, edge, passed }
+        let (covers, edge, marks, passed) = (Vec::new(), Edge::Text, 0, None);
+        Self { finder, sorted, leads, longest, pending, at, covers, edge, marks, passed }
     }
 
     /// Takes in a piece of the stream, and appends to `out` what is settled by it.
@@ -218,6 +223,9 @@ impl Redactor {
         if input == Input::Over {
             return len;
         }
+        // Whether a block ends with its line is seen at the beginning of the next one.
+        let is_cut = self.pending.ends_with(b"\n") && self.is_inside_block(len - 1);
+        let len = if is_cut { len - 1 } else { len };
         let first = len.saturating_sub(self.longest.saturating_sub(1)).max(self.at);
         (first..len).find(|&start| self.is_beginning(&self.pending[start..])).unwrap_or(len)
     }
@@ -291,12 +299,23 @@ impl Redactor {
         }
     }
 
-    /// A run goes on as far as its characters do. Only a run at its very end may grow.
+    /// A run goes on as far as its characters do; only a run at its very end may grow. A block ends
+    /// before the next line of a stream of JSON at the latest.
     fn extend_runs(&mut self) {
         for cover in &mut self.covers {
-            if let Grows::Run(set) = cover.grows {
-                let rest = self.pending.get(cover.until..).unwrap_or_default();
-                cover.until += set.run(rest, usize::MAX).len();
+            match cover.grows {
+                Grows::No => {}
+                Grows::Run(set) => {
+                    let rest = self.pending.get(cover.until..).unwrap_or_default();
+                    cover.until += set.run(rest, usize::MAX).len();
+                }
+                Grows::Block => {
+                    let from = cover.from.max(self.at);
+                    let end = self.pending.len().min(cover.until);
+                    let rest = self.pending.get(from..end).unwrap_or_default();
+                    let next = rest.windows(2).position(|two| two == b"\n{");
+                    cover.until = next.map_or(cover.until, |next| from + next);
+                }
             }
         }
     }
@@ -324,6 +343,7 @@ impl Redactor {
                 if self.edge == Edge::Text {
                     out.extend_from_slice(REDACTED);
                     self.edge = Edge::Mark;
+                    self.marks += 1;
                 }
                 self.at = until.min(to);
                 continue;

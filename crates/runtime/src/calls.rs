@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::{AttemptFolder, Keeper, Standing, give_up, look, start_keeper, sweep};
+use forge_agents::{AttemptFolder, Keeper, Standing, give_up, look, start_knowing_keeper, sweep};
 use forge_core::{
     Effect, Report, Run,
     event::{Call, Outcome},
@@ -235,7 +235,7 @@ fn start(
     let trouble = |error: io::Error| Trouble::file(shop.program, &error);
     shop.ours.prepared(step);
     let (folder, env) = shop.prepare(run, call, step)?;
-    let child = start_keeper(shop.program, &folder, &env).map_err(trouble)?;
+    let child = start_knowing_keeper(shop.program, &folder, &env, shop.secrets).map_err(trouble)?;
     let handle = watch(&child).map_err(trouble)?;
     let hand = Hand::Child(child, handle);
     Ok(Followed { folder, duty: step.duty, hand, starts, stopped: None })

@@ -29,6 +29,7 @@ use crate::{
     home::{Home, now},
     journal::{CommandId, Record, RunLock, Store, StoreError},
     projection::Projector,
+    secrets::without_secrets,
     settings::{Frozen, Settings},
 };
 
@@ -170,6 +171,7 @@ impl Doors {
     /// Sends a command to a run: to its driver, or into the journal if it has none.
     pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
         refuse_agents()?;
+        let command = &without_secrets(command.clone());
         match RunLock::take_briefly(&self.home.dir, id) {
             Ok(lock) => self.settle(id, lock, Some(command)).map(|()| Sent::Journaled),
             Err(StoreError::Held { .. }) => self.send_to_driver(id, command),

@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_agents::known_secrets;
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, decide,
     event::{self, Event},
@@ -41,6 +40,7 @@ use crate::{
     prepare::Shop,
     projection::Projector,
     refs,
+    secrets::{known, table},
     settings::{Agent, Frozen},
 };
 
@@ -210,7 +210,7 @@ impl Driver {
         let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
         let ours = Ours::found(home, id, &run);
         Ok(Self {
-            secrets: known_secrets(std::env::vars_os(), &[]),
+            secrets: known(&table(home.repository.top.as_deref(), &frozen)),
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
             blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,

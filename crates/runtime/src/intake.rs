@@ -454,7 +454,7 @@ fn clean_result(
     read_result(&outbox, call, must)?;
     let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
         .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
-    AgentResult::parse(&shop.redacted(&bytes), call, must)
+    AgentResult::parse(&shop.redacted_json(&bytes), call, must)
 }
 
 /// The last lines of a transcript, and how it ended. A last line for people is told together

@@ -19,7 +19,7 @@ use crate::{
     home::{new_run_id, now},
     journal::{RunLock, Store},
     place::{bench_of, commit_of, scope_of},
-    secrets::guard,
+    secrets::{guard, redacted, redacted_text, table},
 };
 
 /// An artifact of a run that a person may change.
@@ -92,7 +92,7 @@ impl Doors {
         why: &str,
     ) -> Result<Sent, Trouble> {
         refuse_agents()?;
-        let blob = self.blobs()?.put(content);
+        let blob = self.blobs()?.put(&redacted(content));
         let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
         let content = Blob(blob.as_str().to_owned());
         let edit = Edit::Artifact { name: name.to_owned(), content };
@@ -119,6 +119,7 @@ impl Doors {
     /// Takes what a person changed in the checkout of a unit for an attempt of its own.
     pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Trouble> {
         refuse_agents()?;
+        let why = &redacted_text(why);
         let (run, _) = self.fold(id)?;
         known_unit(&run, id, unit)?;
         if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
@@ -144,7 +145,8 @@ impl Doors {
             when_ms: now(),
             pin: pin.clone(),
         });
-        let made = perform_guarded(&order, &mut guard(|_| false))?;
+        let table = table(self.home.repository.top.as_deref(), &frozen);
+        let made = perform_guarded(&order, &mut guard(&table))?;
         if let Made::Refused(refused) = made {
             let place = self.checkout(id, unit)?.display().to_string();
             return Err(Trouble::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
@@ -158,7 +160,7 @@ impl Doors {
             ));
         }
         let edit = Edit::Code { commit: made.commit, tree: made.tree };
-        let (unit, why, by) = (unit.clone(), why.to_owned(), person());
+        let (unit, why, by) = (unit.clone(), why.clone(), person());
         let sent = self.send(id, &Command::Edit { unit, edit, why, by });
         if sent.is_err() {
             self.home.repository.unpin(&pin)?;

@@ -34,7 +34,8 @@ use crate::{
     journal::Store,
     ours::Ours,
     place::Hand,
-    settings::{Frozen, FrozenAgent},
+    secrets,
+    settings::{Frozen, FrozenAgent, SecretsTable},
     steps::{Step, What, bench_argv, write_order},
     turns::Turn,
 };
@@ -171,7 +172,8 @@ impl Shop<'_> {
                 command_environment(),
             ),
             (What::Bench(_), _) => {
-                let argv = bench_argv(&own, &AttemptFolder::at(path.clone()));
+                let argv =
+                    bench_argv(&own, &AttemptFolder::at(path.clone()), &self.secrets_table());
                 let limits = Limits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }
@@ -433,13 +435,19 @@ impl Shop<'_> {
         Ok(vec![self.own_program()?, SCRIPTED.to_owned(), text(self.blobs.path(&id))?, text(log)?])
     }
 
+    /// What is set about secrets, for a program that is told where their files lie.
+    fn secrets_table(&self) -> SecretsTable {
+        secrets::table(self.home.repository.top.as_deref(), self.frozen)
+    }
+
     /// Without the secrets that are known, and without what looks like one.
     pub(crate) fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut redactor = Redactor::new(self.secrets.iter().cloned());
-        let mut clean = Vec::with_capacity(bytes.len());
-        redactor.push(bytes, &mut clean);
-        redactor.finish(&mut clean);
-        clean
+        Redactor::new(self.secrets.iter().cloned()).clean(bytes)
+    }
+
+    /// The same for JSON, which stays JSON.
+    pub(crate) fn redacted_json(&self, bytes: &[u8]) -> Vec<u8> {
+        Redactor::new(self.secrets.iter().cloned()).clean_json(bytes)
     }
 
     /// A role, as it was frozen.

@@ -27,6 +27,7 @@ use crate::{
     journal::Store,
     programs::in_path,
     project,
+    secrets::redacted_text,
     settings::{
         AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, SCRIPTED, Sessions, Settings,
         SourceFile, Sources, Verify, VerifyFrom,
@@ -134,11 +135,13 @@ impl Doors {
             roles.insert(role.to_owned(), put(text.as_bytes())?);
         }
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
-        let id = new_run_id(&request.text);
+        // From here on nobody knows the secrets of a request any more, and no name is made of them.
+        let text_of_request = redacted_text(&request.text);
+        let id = new_run_id(&text_of_request);
         let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
         let lands = find(&found.flow.stages, &is_land).is_some();
         let start = Start {
-            request: request.text.clone(),
+            request: text_of_request,
             flow: request.flow.clone(),
             texts: found.texts.clone(),
             format: FORMAT,

@@ -32,6 +32,7 @@ use crate::{
     ours::planted,
     prepare::Shop,
     secrets::guard,
+    settings::SecretsTable,
     text::read_text,
     turns::Turn,
 };
@@ -381,8 +382,9 @@ fn order_file(folder: &AttemptFolder) -> PathBuf {
     folder.inbox().join("order.json")
 }
 
+/// Not in the outbox, which the keeper may change.
 fn made_file(folder: &AttemptFolder) -> PathBuf {
-    folder.outbox().join("made.json")
+    folder.path.join("made.json")
 }
 
 fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
@@ -396,9 +398,15 @@ pub(crate) fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<(
 }
 
 /// The command line of the program that does it.
-pub(crate) fn bench_argv(program: &str, folder: &AttemptFolder) -> Vec<String> {
+pub(crate) fn bench_argv(
+    program: &str,
+    folder: &AttemptFolder,
+    secrets: &SecretsTable,
+) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    vec![program.to_owned(), BENCH.to_owned(), text(order_file(folder)), text(made_file(folder))]
+    let secrets = serde_json::to_string(secrets).expect("settings can be written");
+    let files = [text(order_file(folder)), text(made_file(folder))];
+    [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
 }
 
 /// What the bench made, or why not: nothing, if it was interrupted.
@@ -406,7 +414,9 @@ fn made(folder: &AttemptFolder, ending: &Ending) -> Result<Result<Made, Option<S
     if ending.how == How::Interrupted {
         return Ok(Err(None));
     }
-    let path = made_file(folder);
+    // An older Forge left it in the outbox.
+    let path = [made_file(folder), folder.outbox().join("made.json")];
+    let path = path.iter().find(|path| path.exists()).unwrap_or(&path[0]).clone();
     let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
         return Ok(Err(Some(match command_end(folder, ending) {
             CommandEnd::Success | CommandEnd::Interrupted => {
@@ -423,12 +433,17 @@ fn made(folder: &AttemptFolder, ending: &Ending) -> Result<Result<Made, Option<S
 /// The program that works on checkouts: reads an order, does it, and writes what came of it.
 pub(crate) fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
     let perform = || -> io::Result<()> {
-        let [order, answer] = args else {
-            return Err(io::Error::other("it wants an order and a place for the answer"));
+        let (order, answer, secrets) = match args {
+            [order, answer] => (order, answer, SecretsTable::default()),
+            [order, answer, secrets] => {
+                (order, answer, serde_json::from_slice(secrets.as_encoded_bytes())?)
+            }
+            _ => return Err(io::Error::other("it wants an order and a place for the answer")),
         };
         let order: Order = serde_json::from_slice(&fs::read(order)?)?;
-        let made = forge_workspace::perform_guarded(&order, &mut guard(|_| false));
-        replace(Path::new(answer), &serde_json::to_vec(&made)?)
+        let made = forge_workspace::perform_guarded(&order, &mut guard(&secrets));
+        replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
+        fs::File::open(answer)?.sync_all()
     };
     match perform() {
         Ok(()) => std::process::ExitCode::SUCCESS,

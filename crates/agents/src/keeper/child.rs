@@ -18,7 +18,9 @@ use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
 use super::output::Source;
 use crate::folder::{AttemptFolder, Spec, Stderr, Stdout};
 use crate::processes::own_pid;
-use crate::{ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE};
+use crate::{
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE, SECRETS_VARIABLE,
+};
 
 /// Our own program, even if its file was replaced since we started.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -40,7 +42,7 @@ pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<Started, Stri
     command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
     let boxes = boxes(folder, spec);
     command.env(INBOX_VARIABLE, boxes.inbox()).env(OUTBOX_VARIABLE, boxes.outbox());
-    command.stdin(stdin(spec.stdin.as_deref())?);
+    command.env_remove(SECRETS_VARIABLE).stdin(stdin(spec.stdin.as_deref())?);
     let no_place = |error: io::Error| format!("cannot make a place for its output: {error}");
     let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;
     let errors = keep_apart(&mut command, spec.stderr).map_err(no_place)?;

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate};
 
 use super::log::Log;
 use crate::folder::{AttemptFolder, Ending};
+use crate::redact::{Redactor, clean_file};
 
 /// The room that is taken beforehand.
 const ENDING_BYTES_MAX: u64 = 16 * 1024;
@@ -114,28 +115,34 @@ fn make_way(folder: &AttemptFolder, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes every regular file in the outbox durable. What cannot be is told, and left as it is.
+/// Takes the secrets out of every regular file in the outbox, and makes it durable. What cannot be is
+/// told, and left as it is.
 pub(super) fn sync_outbox(outbox: &Path, log: &Log) {
     let mut left = OUTBOX_FILES_MAX;
+    let mut redactor = log.redactor();
     if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
         return log.complain("the outbox is no longer a folder");
     }
-    if let Err(error) = sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left) {
+    if let Err(error) = sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left, &mut redactor) {
         log.complain(&format!("cannot sync the outbox: {error}"));
     }
 }
 
-fn sync_below(directory: &Path, depth: u32, left: &mut u32) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
+fn sync_below(
+    directory: &Path,
+    depth: u32,
+    left: &mut u32,
+    redactor: &mut Redactor,
+) -> io::Result<()> {
+    let entries: Vec<fs::DirEntry> = fs::read_dir(directory)?.collect::<io::Result<_>>()?;
+    for entry in entries {
         // Says what the entry itself is: a symlink is neither of the two.
         let kind = entry.file_type()?;
         if kind.is_dir() && depth > 0 {
-            sync_below(&entry.path(), depth - 1, left)?;
+            sync_below(&entry.path(), depth - 1, left, redactor)?;
         } else if kind.is_file() && *left > 0 {
             *left -= 1;
-            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-            OpenOptions::new().read(true).custom_flags(flags).open(entry.path())?.sync_all()?;
+            clean_file(&entry.path(), redactor)?;
         }
     }
     Ok(())

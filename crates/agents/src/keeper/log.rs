@@ -6,18 +6,25 @@ use std::env;
 use std::io::{self, Write};
 use std::panic;
 
-use crate::redact::{Redactor, known_secrets};
+use crate::SECRETS_VARIABLE;
+use crate::redact::{Redactor, known_secrets, unpacked};
 
 /// The keeper's own voice. It knows what must not be said.
 #[derive(Clone)]
 pub struct Log {
     secrets: Vec<Vec<u8>>,
+    /// Those that we were told by whoever started us.
+    told: Vec<Vec<u8>>,
 }
 
 impl Log {
-    /// Knows the variables whose names tell that they are secret, and speaks for panics too.
+    /// Knows what it was told, and the variables whose names tell that they are secret, and speaks
+    /// for panics too.
     pub(super) fn begin() -> Self {
-        let log = Self { secrets: known_secrets(env::vars_os(), &[]) };
+        let is_told = env::var_os(SECRETS_VARIABLE).is_some();
+        let told = if is_told { unpacked(io::stdin().lock()) } else { Vec::new() };
+        let secrets = [known_secrets(env::vars_os(), &[]), told.clone()].concat();
+        let log = Self { secrets, told };
         log.speak_for_panics();
         log
     }
@@ -25,12 +32,12 @@ impl Log {
     /// Knows nothing, and leaves panics alone.
     #[cfg(test)]
     pub(super) fn silent() -> Self {
-        Self { secrets: Vec::new() }
+        Self { secrets: Vec::new(), told: Vec::new() }
     }
 
     /// From now on the values of these variables are secret as well.
     pub(super) fn learn(&mut self, named: &[String]) {
-        self.secrets = known_secrets(env::vars_os(), named);
+        self.secrets = [known_secrets(env::vars_os(), named), self.told.clone()].concat();
         self.speak_for_panics();
     }
 

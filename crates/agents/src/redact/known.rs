@@ -4,6 +4,7 @@
 //! little has to be held back; a longer value is known piece by piece.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 
 use super::{
@@ -17,6 +18,11 @@ const SECRET_BYTES_MIN: usize = 8;
 const PIECE_BYTES_MAX: usize = 512;
 /// Of a longer value only this much is known.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
+
+/// More values are not told to a keeper, in bytes.
+const PACKED_BYTES_MAX: usize = 1 << 20;
+/// The bytes of the length of a value.
+const LENGTH_BYTES: usize = 4;
 
 /// Parts of names which say that the value is secret.
 const TELLING_PARTS: &[&str] =
@@ -86,6 +92,35 @@ fn is_plain(value: &[u8]) -> bool {
     let is_address = value.windows(3).any(|three| three == b"://");
     let is_path = [&b"/"[..], b"./", b"../", b"~/"].iter().any(|start| value.starts_with(start));
     is_word || is_number || is_address || is_path
+}
+
+/// Values as bytes for a pipe. What does not fit is left out.
+pub(crate) fn packed(values: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        let Ok(len) = u32::try_from(value.len()) else { continue };
+        if bytes.len() + value.len() + LENGTH_BYTES <= PACKED_BYTES_MAX {
+            bytes.extend(len.to_le_bytes());
+            bytes.extend(value);
+        }
+    }
+    bytes
+}
+
+/// Values that came through a pipe, as far as they came.
+pub(crate) fn unpacked(from: impl Read) -> Vec<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // What was read before an error is still worth knowing.
+    let _ = from.take(PACKED_BYTES_MAX as u64).read_to_end(&mut bytes);
+    let mut rest = bytes.as_slice();
+    let mut values = Vec::new();
+    while let Some((len, after)) = rest.split_first_chunk::<LENGTH_BYTES>() {
+        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+        let Some((value, after)) = after.split_at_checked(len) else { break };
+        values.push(value.to_vec());
+        rest = after;
+    }
+    values
 }
 
 fn is_telling(name: &str) -> bool {
@@ -186,6 +221,16 @@ DB=postgres://app:s3cr3t-s3cr3t@db/app\nPASSWORD=short\nnot a line\n A B=ccccccc
         let found: Vec<&str> = found.iter().map(|value| str::from_utf8(value).unwrap()).collect();
         let url = "postgres://app:s3cr3t-s3cr3t@db/app";
         assert_eq!(found, ["plainwords", "x9-2kf-77-aa", url, "s3cr3t-s3cr3t"]);
+    }
+
+    #[test]
+    fn values_pass_through_a_pipe_as_they_are_and_as_many_as_fit() {
+        let values = [b"one two".to_vec(), vec![0, 255, 10], vec![b'x'; 100_000]];
+        let bytes = packed(&values);
+        assert_eq!(unpacked(bytes.as_slice()), values);
+        assert_eq!(unpacked(&bytes[..bytes.len() - 1]), values[..2], "as far as they came");
+        let many = vec![vec![b'y'; 300_000]; 5];
+        assert_eq!(unpacked(packed(&many).as_slice()).len(), 3);
     }
 
     #[test]

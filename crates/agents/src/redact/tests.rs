@@ -222,6 +222,14 @@ fn a_private_key_goes_from_begin_to_end_and_not_for_ever() {
 }
 
 #[test]
+fn a_key_without_an_end_takes_no_other_line_of_json_with_it() {
+    let text = "{\"a\":\"-----BEGIN PRIVATE KEY-----\\nMIIE\"}\n{\"type\":\"result\"}\n";
+    assert_eq!(redacted(&[], text), "{\"a\":\"[redacted]\n{\"type\":\"result\"}\n");
+    let lines = "-----BEGIN PRIVATE KEY-----\n\" +\n\"MIIE\n-----END PRIVATE KEY-----\n";
+    assert_eq!(redacted(&[], lines), "[redacted]\n");
+}
+
+#[test]
 fn a_token_longer_than_what_may_be_held_goes_as_a_whole() {
     let long = format!("a sk-ant-{} b", "x".repeat(100_000));
     assert_eq!(redacted(&[], &long), "a [redacted] b");
@@ -362,6 +370,8 @@ const PARTS: &[&str] = &[
     "dapi",
     "SK",
     "SG.",
+    "\n{",
+    "{",
 ];
 
 fn story(chance: &mut Chance) -> Vec<u8> {

@@ -17,7 +17,7 @@ ended() { # FOLDER CALL: as if something had been run there, and had succeeded
 }
 made() { # FOLDER CALL JSON: as if the bench had answered this
     ended "$1" "$2"
-    printf '{"Ok":%s}' "$3" > "$1/outbox/made.json"
+    printf '{"Ok":%s}' "$3" > "$1/made.json"
 }
 attempts=$(dirname "$FORGE_ATTEMPT_DIR")
 others() { # all folders that calls after this one may get
@@ -135,10 +135,10 @@ fn orders_and_answers_of_earlier_steps_cannot_be_rewritten() {
         r#"{HONEST}
 {evil}
 cd "$FORGE_ATTEMPT_DIR/steps/open"
-sed -i "s/$base/$evil/g" outbox/made.json inbox/order.json
+sed -i "s/$base/$evil/g" made.json inbox/order.json
 sed -i 's,"dir":"[^"]*","dir":"/nowhere",' inbox/order.json
 mkdir -p ../open-again-1/inbox ../open-again-1/outbox
-cp inbox/order.json ../open-again-1/inbox/; cp outbox/made.json ../open-again-1/outbox/
+cp inbox/order.json ../open-again-1/inbox/; cp made.json ../open-again-1/
 rm -f ending.json"#,
         evil = evil()
     );
