@@ -254,8 +254,11 @@ fn little_is_held_back_and_a_line_of_text_goes_out_at_once() {
 }
 
 /// Files of this repository in which something is meant to look like a secret.
-const LOOKS_LIKE_ONE: &[&str] =
-    &["crates/agents/src/redact/known.rs", "crates/agents/src/redact/tests.rs"];
+const LOOKS_LIKE_ONE: &[&str] = &[
+    "crates/agents/src/redact/clean.rs",
+    "crates/agents/src/redact/known.rs",
+    "crates/agents/src/redact/tests.rs",
+];
 
 #[test]
 fn the_text_of_this_repository_stays_but_for_what_is_meant_to_look_like_a_secret() {
