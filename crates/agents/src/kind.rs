@@ -194,6 +194,7 @@ pub(crate) const PASSED_TO_ALL: &[&str] = &[
     "SHELL",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
+    "TMPDIR",
     "TZ",
     "USER",
     "XDG_*",

@@ -228,9 +228,10 @@ impl Shop<'_> {
             }
         };
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
-        let schema = match kind.has_native_schema() {
-            true => Some(contract::schema(&call.to_string(), &must(self, run, call, role)?)),
-            false => None,
+        let schema = if kind.has_native_schema() {
+            Some(contract::schema(&call.to_string(), &must(self, run, call, role)?))
+        } else {
+            None
         };
         let start = start(
             kind,
@@ -279,21 +280,6 @@ impl Shop<'_> {
     /// write below a folder `.git`, in which the call itself has its folder.
     pub(crate) fn boxes(&self, ordinal: u32) -> AttemptFolder {
         AttemptFolder::at(self.checkouts.join("boxes").join(format!("{ordinal:04}")))
-    }
-
-    /// Makes an empty inbox and an empty outbox, whatever lay there before the call began.
-    fn make_boxes(&self, boxes: &AttemptFolder) -> Result<(), Trouble> {
-        let make = || -> io::Result<()> {
-            match std::fs::remove_dir_all(&boxes.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
-            let mut folders = DirBuilder::new();
-            folders.recursive(true).mode(0o700);
-            folders.create(boxes.inbox())?;
-            folders.create(boxes.outbox())
-        };
-        make().map_err(|error| Trouble::file(&boxes.path, &error))
     }
 
     /// How much one call may take.
@@ -372,7 +358,7 @@ impl Shop<'_> {
         let boxes = self.boxes(run.calls()[call].ordinal);
         let places = Places { inbox: text(boxes.inbox())?, outbox: text(boxes.outbox())?, leaves };
         if *turn == Turn::First {
-            self.make_boxes(&boxes)?;
+            make_boxes(&boxes)?;
         }
         let text = match turn {
             Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
@@ -459,6 +445,21 @@ impl Shop<'_> {
     pub(crate) fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
         read_blob(self.blobs, blob)
     }
+}
+
+/// Makes an empty inbox and an empty outbox, whatever lay there before the call began.
+fn make_boxes(boxes: &AttemptFolder) -> Result<(), Trouble> {
+    let make = || -> io::Result<()> {
+        match std::fs::remove_dir_all(&boxes.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut folders = DirBuilder::new();
+        folders.recursive(true).mode(0o700);
+        folders.create(boxes.inbox())?;
+        folders.create(boxes.outbox())
+    };
+    make().map_err(|error| Trouble::file(&boxes.path, &error))
 }
 
 /// Whether a disk has room for a step at all.

@@ -193,7 +193,7 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
     // A checkout that is not whole has nothing in it that a person could have worked on.
     let Ok(made) = plan.try_bench("left", Duty::WhileWanted, order)? else { return Ok(()) };
     if let Made::Refused(refused) = made {
-        return Err(plan.fault(FaultClass::NoWorkspace, refused.flaws.join("\n")));
+        return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let Made::Committed(left) = made else {
         unreachable!("the bench commits what it is asked to commit")
@@ -263,7 +263,7 @@ fn committed(
     };
     let made = plan.bench("commit", Duty::ToTheEnd, order)?;
     if let Made::Refused(refused) = made {
-        return Err(plan.fault(FaultClass::NoWorkspace, refused.flaws.join("\n")));
+        return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let Made::Committed(committed) = made else {
         unreachable!("the bench commits what it is asked to commit")
