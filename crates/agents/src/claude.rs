@@ -57,7 +57,6 @@ const BYTES_PER_TOKEN: u64 = 4;
 const PASSED: &[&str] = &[
     "ALL_PROXY",
     "ANTHROPIC_*",
-    "AWS_*",
     "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
     "CLAUDE_CODE_CLIENT_*",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
@@ -65,17 +64,20 @@ const PASSED: &[&str] = &[
     "CLAUDE_CODE_SKIP_*",
     "CLAUDE_CODE_USE_*",
     "CLAUDE_CONFIG_DIR",
-    "CLOUD_ML_REGION",
-    "GOOGLE_*",
     "HTTPS_PROXY",
     "HTTP_PROXY",
     "NODE_EXTRA_CA_CERTS",
     "NO_PROXY",
-    "VERTEX_*",
     "all_proxy",
     "http_proxy",
     "https_proxy",
     "no_proxy",
+];
+
+/// The keys of a cloud are for whoever gets in by that cloud.
+const PASSED_WITH: &[(&str, &[&str])] = &[
+    ("CLAUDE_CODE_USE_BEDROCK", &["AWS_*"]),
+    ("CLAUDE_CODE_USE_VERTEX", &["CLOUD_ML_REGION", "GOOGLE_*", "VERTEX_*"]),
 ];
 
 /// What keeps it from doing anything but the work.
@@ -124,7 +126,8 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
         env.push(("TMPDIR".to_owned(), tmp.to_string_lossy().into_owned()));
     }
     let pass = PASSED_TO_ALL.iter().chain(PASSED).copied().collect();
-    Start { argv, env, pass, stdout: Stdout::Pipe, stderr: Stderr::Apart }
+    let pass_with = PASSED_WITH;
+    Start { argv, env, pass, pass_with, stdout: Stdout::Pipe, stderr: Stderr::Apart }
 }
 
 const fn mode(hand: Hand) -> &'static str {

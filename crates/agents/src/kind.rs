@@ -169,14 +169,19 @@ pub struct Start {
     /// Names of variables to pass on from the user, where they are set. A `*` at the end of a name
     /// means every rest.
     pub pass: Vec<&'static str>,
+    /// More such names, each passed on only where the variable before it is set: who does not use a
+    /// cloud does not get its keys.
+    pub pass_with: &'static [(&'static str, &'static [&'static str])],
     pub stdout: Stdout,
     pub stderr: Stderr,
 }
 
 impl Start {
-    /// Whether a variable of the user is passed on.
-    pub fn passes(&self, name: &str) -> bool {
-        self.pass.iter().any(|known| match known.strip_suffix('*') {
+    /// Whether a variable of the user is passed on, in an environment in which these are set.
+    pub fn passes(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
+        let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));
+        let mut known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
+        known.any(|known| match known.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
             None => *known == name,
         })

@@ -32,6 +32,7 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
         argv: turn.command.to_vec(),
         env,
         pass: PASSED_TO_ALL.to_vec(),
+        pass_with: &[],
         stdout: Stdout::Pipe,
         stderr: Stderr::Together,
     }

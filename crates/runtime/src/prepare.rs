@@ -514,7 +514,8 @@ fn text(path: PathBuf) -> Result<String, Trouble> {
 pub(crate) fn passed_on(start: &forge_agents::Start, pass: &[String]) -> Vec<(OsString, OsString)> {
     let passes = |name: &OsString| {
         let name = name.to_string_lossy();
-        start.passes(&name) || pass.iter().any(|passed| *passed == name)
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        start.passes(&name, is_set) || pass.iter().any(|passed| *passed == name)
     };
     let mut env: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| passes(name)).collect();
