@@ -117,7 +117,7 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_counted() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let mut bytes = fs::read(world.database()).unwrap();
     let needle = b"question_asked";
-    let at = bytes.windows(needle.len()).position(|window| window == needle);
+    let at = bytes.windows(needle.len()).rposition(|window| window == needle);
     bytes[at.expect("both ask something")] ^= 1;
     fs::write(world.database(), bytes).unwrap();
     let said = world.forge(&["stats"]);
