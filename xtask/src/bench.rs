@@ -216,6 +216,12 @@ fn status(forge: &Path) -> Measured {
         median(11, || spend(Command::new(forge).arg("status").current_dir(folder.path()), 0))?;
     let compared = format!("at most 20 ms; two calls of git in it take {}", ms(git * 2));
     line(&format!("forge status with {RUNS} runs"), &ms(time), &compared);
+    for (what, more) in [("forge stats", None), ("forge stats --days 1", Some("--days=1"))] {
+        let mut command = Command::new(forge);
+        command.arg("stats").args(more).current_dir(folder.path());
+        let time = median(3, || spend(&mut command, 0))?;
+        line(&format!("{what} with {RUNS} runs"), &ms(time), "that of forge status");
+    }
     Ok(())
 }
 

@@ -402,7 +402,7 @@ impl Probe<'_> {
                     bad(ProbeState::NoResult, &flaw, next)
                 }
             },
-            End::Limited(limit) => self.limited(limit, again),
+            End::Limited(limit) => limited(limit, &again),
             End::Failed { class, what } => self.failed(*class, what, version, folder),
             End::Refused { what } => bad(ProbeState::Refused, what, self.another_model()),
             End::Overflowed { what } => bad(ProbeState::Broken, what, self.another_model()),
@@ -425,39 +425,6 @@ impl Probe<'_> {
             End::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
             End::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
         }
-    }
-
-    fn limited(
-        &self,
-        limit: &Limit,
-        again: String,
-    ) -> (ProbeState, Option<String>, Option<String>) {
-        let state = match limit.class {
-            ErrorClass::Network => ProbeState::NoNetwork,
-            ErrorClass::Server => ProbeState::ProviderTrouble,
-            ErrorClass::RateLimit
-            | ErrorClass::UsageWindow
-            | ErrorClass::Auth
-            | ErrorClass::Overflow
-            | ErrorClass::Refusal
-            | ErrorClass::Tooling
-            | ErrorClass::Permission
-            | ErrorClass::NoModel
-            | ErrorClass::NoSession
-            | ErrorClass::OutOfBudget
-            | ErrorClass::Stopped
-            | ErrorClass::Unknown => ProbeState::Limited,
-        };
-        let until = limit.until_ms.map(|until| format!(" until {}", moment(until)));
-        let what = format!("{}{}", limit.what.trim(), until.as_deref().unwrap_or_default());
-        let next = match (state, until) {
-            (ProbeState::NoNetwork, _) => {
-                format!("see whether you are online, and HTTPS_PROXY; then: {again}")
-            }
-            (_, Some(until)) => format!("wait{until}; a run waits by itself"),
-            (_, None) => format!("wait a little; then: {again}"),
-        };
-        (state, Some(what), Some(next))
     }
 
     fn failed(
@@ -521,6 +488,36 @@ impl Probe<'_> {
         let name = self.name;
         format!("forge agents check {name} --model MODEL, then set agents.{name}.model")
     }
+}
+
+/// What a limit means to who only wants to know.
+fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<String>) {
+    let state = match limit.class {
+        ErrorClass::Network => ProbeState::NoNetwork,
+        ErrorClass::Server => ProbeState::ProviderTrouble,
+        ErrorClass::RateLimit
+        | ErrorClass::UsageWindow
+        | ErrorClass::Auth
+        | ErrorClass::Overflow
+        | ErrorClass::Refusal
+        | ErrorClass::Tooling
+        | ErrorClass::Permission
+        | ErrorClass::NoModel
+        | ErrorClass::NoSession
+        | ErrorClass::OutOfBudget
+        | ErrorClass::Stopped
+        | ErrorClass::Unknown => ProbeState::Limited,
+    };
+    let until = limit.until_ms.map(|until| format!(" until {}", moment(until)));
+    let what = format!("{}{}", limit.what.trim(), until.as_deref().unwrap_or_default());
+    let next = match (state, until) {
+        (ProbeState::NoNetwork, _) => {
+            format!("see whether you are online, and HTTPS_PROXY; then: {again}")
+        }
+        (_, Some(until)) => format!("wait{until}; a run waits by itself"),
+        (_, None) => format!("wait a little; then: {again}"),
+    };
+    (state, Some(what), Some(next))
 }
 
 /// Runs it to its end. Who presses Ctrl-C ends it, and who does so again ends it at once.

@@ -291,9 +291,10 @@ impl Roster {
         match found {
             Some(path) => Program::At(path),
             None => Program::Nowhere {
-                why: match program.contains('/') {
-                    true => format!("{program} is no program that could be run"),
-                    false => format!("there is no program `{program}` in PATH"),
+                why: if program.contains('/') {
+                    format!("{program} is no program that could be run")
+                } else {
+                    format!("there is no program `{program}` in PATH")
                 },
                 next: kind.how_to_install().map_or_else(
                     || format!("install it, or mend agents.{name}.command"),

@@ -228,7 +228,9 @@ impl Doors {
     ) -> Result<Watched, Trouble> {
         let records = self.records(id, 1)?;
         let mut run = Run::new();
-        records.iter().for_each(|(_, record)| run.take(record));
+        for (_, record) in &records {
+            run.take(record);
+        }
         let target = find(id, &run, &calls(&records), name)?;
         let mut watch = Watch {
             doors: self,

@@ -151,7 +151,9 @@ fn list(rows: &[AgentRow], width: usize) -> String {
             say("", &can.join(", "));
         }
         if let Some(wrong) = &row.wrong {
-            say("WRONG: ", wrong);
+            // What nobody plays with harms nobody.
+            let mark = if plays.is_empty() { "not usable: " } else { "WRONG: " };
+            say(mark, wrong);
         }
         if let Some(next) = &row.next {
             say("next: ", next);

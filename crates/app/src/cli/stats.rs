@@ -200,3 +200,53 @@ const fn axis_word(axis: Axis) -> &'static str {
         Axis::Day => "day",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_core::money::{Money, Tokens};
+
+    use super::*;
+
+    fn rows(n: u64, key: impl Fn(u64) -> String) -> Vec<StatsRow> {
+        let row = |n: u64| StatsRow {
+            key: key(n),
+            calls: 12_345,
+            tokens: Tokens { input: 1 << (2 * n), output: 7_000, cache_read: 1, cache_write: 2 },
+            known: Money(n * 1_000_000),
+            estimated: Money(n * 900_000_000),
+            unknown_calls: 3,
+            took_ms: 1,
+        };
+        (1..=n).map(row).collect()
+    }
+
+    fn view() -> SpendingView {
+        let days = StatsView {
+            by: Axis::Day,
+            rows: rows(30, |n| format!("2026-10-{n:02}")),
+            total: StatsRow::default(),
+        };
+        let name = |n| format!("a-model-with-a-very-long-name-of-its-own-{n}\u{1b}[2J");
+        let models = StatsView { by: Axis::Model, rows: rows(9, name), total: StatsRow::default() };
+        let total = rows(30, |_| "total".to_owned()).pop().expect("there are many");
+        SpendingView {
+            since: Some("2026-10-01".to_owned()),
+            total,
+            tables: vec![days, models],
+            prices_as_of: "2026-01-01".to_owned(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_overview_fits_on_a_small_screen_whatever_there_is_to_tell() {
+        let text = shown(&view(), Length::OneScreen, 80);
+        assert!(text.lines().count() <= OVERVIEW_LINES, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("2026-10-30") && !text.contains("2026-10-01 "), "{text}");
+        assert!(text.contains("and 4 models more (--by model)"), "{text}");
+        assert!(!text.contains('\u{1b}'), "names steer nothing: {text}");
+        let text = shown(&view(), Length::All, 80);
+        assert!(text.contains("2026-10-01 ") && !text.contains(" more "), "{text}");
+    }
+}

@@ -83,7 +83,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
             "goes on after an interruption, native result form",
             "mine        a program",
             "plays reviewer",
-            "WRONG: there is no program `no-such-agent` in PATH",
+            "not usable: there is no program `no-such-agent` in PATH",
             "next: install it, or mend agents.gone.command",
             "scripted    part of Forge",
             "codex       found",
@@ -93,6 +93,11 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     assert!(!said.out.contains("gemini"), "what is not there is not listed: {said}");
     assert!(said.out.lines().all(|line| line.chars().count() <= 120), "{said}");
     assert!(!world.beside("codex-was-started").exists());
+    let settings = fs::read_to_string(world.repo.join("forge.local.toml")).unwrap();
+    world.write("forge.local.toml", settings.replace("agent = \"mine\"", "agent = \"gone\""));
+    let said = finish(&mut world.agents(&[]));
+    has(&said.out, &["WRONG: there is no program `no-such-agent` in PATH"]);
+    world.write("forge.local.toml", settings);
     let said = finish(&mut world.agents(&["--json"]));
     let claude = row(&said, "claude");
     assert_eq!((&claude["version"], &claude["is_default"]), (&json!("2.1.325"), &json!(true)));
@@ -142,10 +147,6 @@ fn a_program_that_is_old_silent_or_broken_is_named() {
 fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     let world = World::new();
     let evil = world.program("evil.sh", &format!("{READY}\ntouch $HOME/evil\necho 2.1.325\n"));
-    world.write(
-        "forge.toml",
-        format!("[agents.claude]\nlike = \"program\"\ncommand = [{evil:?}]\n"),
-    );
     world.write("forge.toml", format!("[agents.claude]\ncommand = [{evil:?}]\n"));
     let said = finish(&mut world.agents(&[]));
     assert_eq!(said.code, DONE, "{said}");

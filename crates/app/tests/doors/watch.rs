@@ -4,12 +4,13 @@ use std::{fs, process::Command};
 
 use forge_runtime::watch::Seen;
 use rustix::process::Signal;
-use serde_json::Value;
+use scripted_model::{Call, Script, Server, Step, claude::Claude};
+use serde_json::{Value, json};
 
 use crate::{
     goes::UNTIL_GO,
     reads::fits,
-    world::{CONTENT, DONE, FORGE, INTERRUPTED, WAITS, WRONG, World, finish, has},
+    world::{CONTENT, DONE, FORGE, INTERRUPTED, Running, WAITS, WRONG, World, finish, has, until},
 };
 
 /// A writer who says something and then waits, and a reviewer who says something.
@@ -28,7 +29,7 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     let world = World::new();
     world.scenario(&slow());
     let running = world.start(&["run", "do it", "--auto"]);
-    let run = crate::world::until("a run", || {
+    let run = until("a run", || {
         world.database().exists().then(|| world.ids().first().cloned()).flatten()
     });
     world.until_agents_started(&run, 1);
@@ -149,4 +150,42 @@ fn a_large_transcript_is_never_in_memory_as_a_whole() {
         let bytes: usize = said.out.trim().parse().unwrap();
         assert!(bytes > if more.is_empty() { 1_000 } else { 67_000_000 }, "{more} {said}");
     }
+}
+
+#[test]
+fn the_real_claude_is_seen_at_work() {
+    let Some(claude) = Claude::find("claude is watched at work") else { return };
+    let world = World::new();
+    world.roles(&["writer"]);
+    world.flow("one", "[[stage]]\nname = \"look\"\nagent = \"writer\"\n");
+    let program = claude.program();
+    world.write(
+        "forge.local.toml",
+        format!("[agents.claude]\ncommand = [{program:?}]\nmodel = \"claude-sonnet-4-5\"\n"),
+    );
+    let server = Server::start().unwrap();
+    let answer = json!({"forge": 1, "attempt": "look#1", "status": "done", "summary": "looked"});
+    let key = server.key(
+        "watch",
+        Script::of([
+            Step::call(Call::bash("cat README.md")).saying("I look around."),
+            Step::call(Call::answer(answer)).wait_for("watched"),
+        ]),
+    );
+    let mut run = world.command(&["run", "--flow", "one", "--agent", "claude", "look"]);
+    run.env("ANTHROPIC_BASE_URL", key.url()).env("ANTHROPIC_API_KEY", "sk-ant-made-up");
+    let running = Running::of(&mut run);
+    key.reached("watched");
+    let id = world.latest();
+    let mut watch = world.start(&["watch", &id, "look"]);
+    has(&watch.until_says("look#1 started"), &["played by claude with claude-sonnet-4-5"]);
+    has(&watch.until_says("is up"), &["is up with claude-sonnet-4-5, version 2.1.325"]);
+    watch.until_says("» I look around.");
+    has(&watch.until_says("cat README.md"), &["> Bash"]);
+    key.release("watched");
+    watch.until_says("it is done ($0.0");
+    watch.until_says("looked");
+    assert_eq!(watch.end().code, DONE);
+    assert_eq!(running.end().code, DONE);
+    key.finish();
 }

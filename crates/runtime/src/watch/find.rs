@@ -118,9 +118,10 @@ fn fits(part: &str, wanted: &str) -> bool {
 fn nobody(id: &str, name: &str, names: &[String]) -> Trouble {
     let near = nearest(name, names.iter().map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let what = match name.contains('#') {
-        true => format!("{id} has not begun `{name}`{near}"),
-        false => format!("{id} has no unit `{name}` that could be watched{near}"),
+    let what = if name.contains('#') {
+        format!("{id} has not begun `{name}`{near}")
+    } else {
+        format!("{id} has no unit `{name}` that could be watched{near}")
     };
     Trouble::usage(what, format!("forge status {id}"))
 }

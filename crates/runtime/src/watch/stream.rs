@@ -151,7 +151,9 @@ impl Stream {
                         self.told = so_far;
                         seen.push(Seen::Spent { at, spent: so_far });
                     }
-                    seen.into_iter().for_each(|one| tell(Shown::Seen(one)));
+                    for one in seen {
+                        tell(Shown::Seen(one));
+                    }
                 }
             }
         }
@@ -166,7 +168,9 @@ impl Stream {
         reading.lines.finish(|line| rest.push(line.to_vec()));
         for line in rest {
             let seen = reading.line(&line, self.source);
-            seen.into_iter().for_each(|one| tell(Shown::Seen(one)));
+            for one in seen {
+                tell(Shown::Seen(one));
+            }
         }
         let Reading { turn, folder, listener, .. } = reading;
         let heard = listener.finish(|_| {});
