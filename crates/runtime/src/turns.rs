@@ -156,13 +156,16 @@ pub(crate) fn heard_so_far(plan: &Plan<'_>) -> Receipt {
     let mut tally = Tally::of(shop.player(&role));
     let mut end = Known::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
-        if shop.ours.knows(&folder.path) {
-            tally.hear(&folder);
-            // What came after the last line that there is has a price, too.
-            if !matches!(look(&folder), Ok(Standing::Ended(_))) {
-                end = Known::No;
-            }
+        if !shop.ours.knows(&folder.path) {
+            continue;
         }
+        match look(&folder) {
+            Ok(Standing::Void | Standing::Unclaimed) => continue,
+            Ok(Standing::Ended(_)) => {}
+            // What came after the last line that there is has a price, too.
+            Ok(Standing::Alive(_) | Standing::Dead) | Err(_) => end = Known::No,
+        }
+        tally.hear(&folder);
     }
     let mut receipt = tally.receipt();
     if end == Known::No {
