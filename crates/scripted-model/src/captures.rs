@@ -23,24 +23,24 @@ pub struct Between {
 }
 
 impl Between {
-    /// The first text between these two.
+    /// The last text between these two.
     pub fn new(after: &str, before: &str) -> Self {
         Self { after: after.to_owned(), before: before.to_owned(), ends_with: String::new() }
     }
 
-    /// The first text between these two that ends so.
+    /// The last text between these two that ends so.
     pub fn that_ends_with(after: &str, before: &str, end: &str) -> Self {
         Self { ends_with: end.to_owned(), ..Self::new(after, before) }
     }
 
-    /// What the rule finds in one text.
+    /// What the rule finds in one text: the last one, because what was told twice was told anew.
     fn find<'a>(&self, text: &'a str) -> Option<&'a str> {
         let starts = text.match_indices(&self.after).map(|(at, after)| at + after.len());
         let found = starts.filter_map(|start| {
             let rest = &text[start..];
             rest.find(&self.before).map(|end| &rest[..end])
         });
-        found.into_iter().find(|found| !found.is_empty() && found.ends_with(&self.ends_with))
+        found.filter(|found| !found.is_empty() && found.ends_with(&self.ends_with)).last()
     }
 }
 
@@ -132,6 +132,8 @@ mod tests {
         let rules = BTreeMap::from([("task".to_owned(), Between::new("Task: ", "."))]);
         let told = ["Task: new.".to_owned(), "Task: old.".to_owned()];
         assert_eq!(filled("${task}", &rules, &told).unwrap(), "new");
+        let in_one = ["Task: old. Task: new. Task: ".to_owned()];
+        assert_eq!(filled("${task}", &rules, &in_one).unwrap(), "new");
         let missing = filled("a ${task}", &rules, &[]).unwrap_err();
         assert!(missing.contains("`${task}` is not in it"), "{missing}");
     }

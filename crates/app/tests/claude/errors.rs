@@ -1,0 +1,245 @@
+//! Everything that a provider can answer instead of an answer: what it is to the run, the sentence in the log, and
+//! what a person is told to do next.
+//!
+//! A limit of half a minute and more is looked at and not waited for.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use scripted_model::{Ending, Request, Script, Step, claude::Credential};
+use serde_json::Value;
+
+use crate::{
+    stage::{Stage, done, good, note},
+    world::{DONE, INTERRUPTED, WAITS, finish, has, until},
+};
+
+/// How a run stands after its first attempt met an error.
+struct Met {
+    outcome: Value,
+    view: Value,
+    log: String,
+    status: String,
+    requests: Vec<Request>,
+    /// When the attempt ended.
+    at: u64,
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+/// How the run stands once its first attempt has ended. After that it is stopped, if it does not wait for a person.
+fn met(stage: Stage, url: Option<&str>) -> Met {
+    let url = url.unwrap_or(stage.key.url());
+    let args = ["run", "--flow", "solo", "do it"];
+    let mut running = crate::world::Running::of(&mut stage.command_at(url, &args));
+    running.until_says("work#1 started");
+    let run = stage.world.latest();
+    let outcome = stage.until_ended(&run, 1)[0]["outcome"].clone();
+    let word = if outcome.get("limited").is_some() { "limited" } else { "waiting" };
+    let stands = || Some(stage.world.view(&run)).filter(|view| view["standing"] == word);
+    let view = until(word, stands);
+    let log = stage.world.story(&run).join("\n");
+    let status = stage.world.ok(&["status", &run]);
+    let line = stage.world.ok(&["log", &run, "--json"]);
+    let line = line.lines().find(|line| line.contains("attempt_ended")).unwrap().to_owned();
+    let at = serde_json::from_str::<Value>(&line).unwrap()["at"].as_u64().unwrap();
+    if word == "limited" {
+        stage.world.ok(&["stop", &run]);
+        assert_eq!(running.end().code, INTERRUPTED);
+    } else {
+        assert_eq!(running.end().code, WAITS);
+    }
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    Met { outcome, view, log, status, requests: stage.key.finish(), at }
+}
+
+/// The same, if every request is answered like this.
+fn met_by(step: Step) -> Option<Met> {
+    Some(met(Stage::solo(Script::of([step]))?, None))
+}
+
+impl Met {
+    /// A person has to do something: the question says what.
+    fn is_blocked(&self, class: &str, told: &[&str]) {
+        let what = format!("{:#}\n{}\n{}", self.outcome, self.log, self.status);
+        assert_eq!(self.outcome["blocked"]["class"], class, "{what}");
+        let question = self.view["asked"][0]["text"].as_str().unwrap();
+        has(question, told);
+        has(&self.log, &["work#1 cannot go on"]);
+        has(&self.status, &["retry", "give-up"]);
+        assert_eq!(self.view["units"][0]["attempt"], 1, "it was not tried again by itself");
+    }
+
+    /// It waits by itself: nobody is asked, and nothing was missed.
+    fn waits(&self, at_least_ms: u64, told: &[&str]) {
+        let what = format!("{:#}\n{}\n{}", self.outcome, self.log, self.status);
+        let until = self.outcome["limited"]["until"].as_u64().unwrap_or_else(|| panic!("{what}"));
+        assert!(until >= self.at + at_least_ms - 1000, "{until} {what}");
+        assert!(until <= self.at + at_least_ms + 5000, "{until} {what}");
+        has(&self.log, &["work#1 has to wait until"]);
+        has(&self.log, told);
+        has(&self.status, &["limited until "]);
+        has(&self.status, told);
+        assert_eq!(self.view["questions"], 0, "{what}");
+        assert_eq!(self.view["until"], until, "{what}");
+    }
+}
+
+#[test]
+fn a_wrong_key_is_asked_about_and_retry_after_a_login_goes_on() {
+    let script = Script::of([Step::status(401, "invalid x-api-key")]);
+    let Some(stage) = Stage::solo(script) else { return };
+    let said = stage.run(&[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["does not let the agent in", "Log in", "retry"]);
+    let run = stage.world.latest();
+    assert_eq!(stage.ended(&run)[0]["outcome"]["blocked"]["class"], "no_access");
+    stage.world.ok(&["answer", &run, "Q1", "retry"]);
+    let key = stage.key("logged-in", good());
+    let said = finish(&mut stage.command_at(key.url(), &["resume", &run]));
+    assert_eq!(said.code, DONE, "{said}");
+    let ended = stage.ended(&run);
+    assert_eq!(ended.len(), 2, "the person's retry is a new attempt");
+    assert_eq!(ended[1]["outcome"], "done");
+    assert_eq!(key.finish().len(), 2);
+    stage.key.finish();
+}
+
+#[test]
+fn who_is_not_logged_in_at_all_is_told_to_and_no_model_is_asked() {
+    let Some(stage) = Stage::of(good(), Credential::Missing) else { return };
+    let met = met(stage, None);
+    met.is_blocked("no_access", &["Not logged in", "Log in"]);
+    assert_eq!(met.requests.len(), 0);
+    assert_eq!(met.view["spent"], 0);
+    assert_eq!(met.view["unknown_costs"], 0, "who asked nobody owes nothing");
+}
+
+#[test]
+fn who_may_not_is_asked_about() {
+    let Some(met) = met_by(Step::status(403, "Your account may not use this.")) else { return };
+    met.is_blocked("no_access", &["may not use this"]);
+}
+
+#[test]
+fn a_model_that_does_not_exist_is_asked_about() {
+    let Some(met) = met_by(Step::status(404, "model: claude-sonnet-4-5")) else { return };
+    met.is_blocked("no_access", &["claude-sonnet-4-5", "mend its settings"]);
+}
+
+#[test]
+fn a_rate_limit_waits_at_least_as_long_as_the_provider_wants() {
+    // Claude Code waits and asks again itself before it gives up, so the provider's delay is short here.
+    let step = Step::status(429, "slow down").header("retry-after", "1");
+    let Some(met) = met_by(step) else { return };
+    met.waits(30_000, &["slow down"]);
+    assert_eq!(met.requests.len(), 4, "three times again by itself");
+}
+
+#[test]
+fn a_rate_limit_that_says_nothing_of_time_waits_half_a_minute_first() {
+    let Some(met) = met_by(Step::status(429, "slow down")) else { return };
+    met.waits(30_000, &["slow down"]);
+}
+
+#[test]
+fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person() {
+    let reset = now() / 1000 + 12;
+    let script = Script::of([Step::usage_window("five_hour", reset), note(), done()]).that_ends();
+    let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
+    let (running, run) = stage.start(&[]);
+    let first = stage.until_ended(&run, 1)[0].clone();
+    assert_eq!(first["outcome"]["limited"]["until"], reset * 1000, "{first}");
+    let view = stage.world.view(&run);
+    if now() < reset * 1000 {
+        assert_eq!(view["standing"], "limited");
+        assert_eq!(view["until"], reset * 1000);
+        has(&stage.world.ok(&["status", &run]), &["limited until ", "5-hour limit"]);
+    }
+    let said = running.end();
+    assert_eq!(said.code, DONE, "{said}");
+    let facts = stage.world.facts(&run);
+    assert!(!facts.iter().any(|fact| fact.get("question_asked").is_some()), "nobody is asked");
+    assert_eq!(stage.ended(&run)[1]["outcome"], "done");
+    let unit = &stage.world.view(&run)["units"][0];
+    assert_eq!(unit["state"], "accepted");
+    assert!(now() >= reset * 1000, "not before the reset");
+    let requests = stage.key.finish();
+    assert_eq!(requests.len(), 3, "the limit was asked for once");
+    assert_eq!(requests[0].session, requests[1].session, "it goes on in its session");
+}
+
+#[test]
+fn a_broken_server_is_waited_for() {
+    let Some(met) = met_by(Step::status(500, "Internal server error")) else { return };
+    met.waits(30_000, &["Internal server error"]);
+}
+
+#[test]
+fn an_overloaded_server_is_waited_for() {
+    let Some(met) = met_by(Step::status(529, "Overloaded")) else { return };
+    met.waits(30_000, &["Overloaded"]);
+}
+
+#[test]
+fn an_error_in_the_middle_of_an_answer_is_waited_out() {
+    let Some(met) = met_by(Step::say("Half of").ending(Ending::MidstreamError)) else { return };
+    met.waits(30_000, &["Overloaded"]);
+}
+
+#[test]
+fn an_answer_that_is_cut_off_is_waited_out() {
+    let Some(met) = met_by(Step::say("Half of").ending(Ending::Cut)) else { return };
+    met.waits(30_000, &["lost"]);
+}
+
+#[test]
+fn a_provider_that_is_not_there_is_waited_for() {
+    // A port on which nobody listens any more.
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
+    drop(socket);
+    let Some(stage) = Stage::solo(good()) else { return };
+    let met = met(stage, Some(&url));
+    met.waits(30_000, &["ECONNREFUSED"]);
+    assert_eq!(met.requests.len(), 0);
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_asked_about() {
+    let Some(met) = met_by(Step::overflow(250_000, 200_000)) else { return };
+    met.is_blocked("context_overflow", &["too long"]);
+}
+
+#[test]
+fn a_refusal_is_asked_about() {
+    let Some(met) = met_by(Step::default().ending(Ending::Refusal)) else { return };
+    met.is_blocked("model_refusal", &["cannot go on"]);
+    assert_ne!(met.view["spent"], 0, "a refusal has its price");
+}
+
+#[test]
+fn an_answer_that_is_longer_than_it_may_be_is_asked_about() {
+    let Some(met) = met_by(Step::say("On and on").ending(Ending::MaxTokens)) else { return };
+    met.is_blocked("context_overflow", &["cannot go on"]);
+}
+
+#[test]
+fn a_provider_that_falls_silent_is_left_by_ctrl_c_and_the_run_goes_on_later() {
+    let script = Script::of([Step::say("Wait").ending(Ending::Stall)]);
+    let Some(stage) = Stage::solo(script) else { return };
+    let (running, run) = stage.start(&[]);
+    stage.key.wait_for_requests(1);
+    running.signal(rustix::process::Signal::INT);
+    let said = running.end();
+    assert_eq!(said.code, INTERRUPTED, "{said}");
+    assert_eq!(stage.ended(&run)[0]["outcome"], "interrupted");
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    let key = stage.key("again", good());
+    let said = finish(&mut stage.command_at(key.url(), &["resume", &run]));
+    assert_eq!(said.code, DONE, "{said}");
+    key.finish();
+    stage.key.finish();
+}

@@ -1,0 +1,38 @@
+//! Claude Code is stopped at its cap inside an attempt, and the run goes on with more money.
+
+use scripted_model::{Call, Script, Step};
+
+use crate::{
+    stage::{ANSWER_MICROS, Stage, good, paid},
+    world::{DONE, PARKED, finish, has},
+};
+
+/// What the run may spend in these tests: two answers, and a part of the third.
+const BUDGET: &str = "0.01";
+const BUDGET_MICROS: u64 = 10_000;
+
+#[test]
+fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_more_money_goes_on() {
+    let Some(stage) = Stage::solo(Script::of([Step::call(Call::bash("true"))])) else { return };
+    let said = stage.run(&["--budget", BUDGET]);
+    let run = stage.world.latest();
+    assert_eq!(said.code, PARKED, "{said}");
+    has(&said.out, &["budget", &format!("forge resume {run} --budget")]);
+    let view = stage.world.view(&run);
+    let spent = view["spent"].as_u64().unwrap() + view["estimated"].as_u64().unwrap_or_default();
+    assert!(spent <= BUDGET_MICROS + ANSWER_MICROS, "one turn over at most: {view:#}");
+    assert!(spent + ANSWER_MICROS > BUDGET_MICROS, "it was let go on while it could: {view:#}");
+    assert_eq!(view["standing"], "parked");
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    let key = stage.key("more", good());
+    let more = ["resume", &run, "--budget", "1"];
+    let said = finish(&mut stage.command_at(key.url(), &more));
+    assert_eq!(said.code, DONE, "{said}");
+    let first = spent;
+    let all = stage.world.view(&run);
+    let second = paid(&key.finish());
+    let total = all["spent"].as_u64().unwrap() + all["estimated"].as_u64().unwrap_or_default();
+    assert_eq!(total, first + second, "{all:#}");
+    let requests = stage.key.finish();
+    assert!(requests.len() <= 3, "{}", requests.len());
+}
