@@ -15,8 +15,7 @@ use crate::{
 };
 
 /// What the tool does before it waits.
-const WAITS_IN_THE_TOOL: &str =
-    "echo first > part.txt; mkfifo $HOME/gate; touch $HOME/began; read word < $HOME/gate; echo $word > word.txt";
+const WAITS_IN_THE_TOOL: &str = "echo first > part.txt; mkfifo $HOME/gate; touch $HOME/began; read word < $HOME/gate; echo $word > word.txt";
 
 /// The worker calls the tool that waits, and once it is back does the rest.
 fn script() -> Script {
@@ -34,7 +33,17 @@ fn script() -> Script {
 fn in_the_tool(stage: &Stage) -> (Running, String) {
     let (running, run) = stage.start(&[]);
     until("the tool to begin", || stage.world.beside("began").exists().then_some(()));
+    // Claude Code writes its session down a little later than it begins to work.
+    until("the session to be on disk", || knows_of_the_tool(&stage.world).then_some(()));
     (running, run)
+}
+
+/// Whether the one session of this world has the call of the tool in it.
+fn knows_of_the_tool(world: &World) -> bool {
+    let projects = fs::read_dir(world.beside(".claude/projects")).into_iter().flatten().flatten();
+    let sessions = projects.flat_map(|project| fs::read_dir(project.path()).into_iter().flatten());
+    let texts = sessions.flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.into_iter().any(|text| text.contains("mkfifo"))
 }
 
 fn sessions(ended: &[Value]) -> Vec<&str> {

@@ -131,9 +131,11 @@ impl Stage {
     /// Waits until this many attempts have ended.
     pub(crate) fn until_ended(&self, run: &str, n: usize) -> Vec<Value> {
         let more = || self.world.ok(&["log", run]);
-        until_or(&format!("{n} attempts to end"), || {
-            Some(self.ended(run)).filter(|ended| ended.len() >= n)
-        }, more)
+        until_or(
+            &format!("{n} attempts to end"),
+            || Some(self.ended(run)).filter(|ended| ended.len() >= n),
+            more,
+        )
     }
 
     /// Everybody who still has to do with this world.
