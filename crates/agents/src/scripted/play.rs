@@ -58,7 +58,8 @@ pub fn play(args: Vec<OsString>) -> ExitCode {
         let message = format!("{name}: nobody plays role `{role}` in call `{call}`");
         return complain(NOBODY_PLAYS_EXIT, &message);
     };
-    match stage.perform(play) {
+    let session = parsed.sessions.then(|| stage.session());
+    match stage.perform(play, session.as_deref()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => complain(FAILED_EXIT, &format!("cannot play `{}`: {error}", stage.call)),
     }
@@ -93,19 +94,30 @@ impl Stage {
         })
     }
 
-    fn perform(&self, play: &Play) -> io::Result<u8> {
+    /// The name of its session: whoever goes on or mends does so under the same one.
+    fn session(&self) -> String {
+        match &self.call.gate {
+            Some(gate) => format!("scripted:{}/{gate}", self.call.unit),
+            None => format!("scripted:{}", self.call.unit),
+        }
+    }
+
+    fn perform(&self, play: &Play, session: Option<&str>) -> io::Result<u8> {
         self.log("start")?;
-        let code = self.act(play);
+        let code = self.act(play, session);
         self.log("end")?;
         code
     }
 
-    fn act(&self, play: &Play) -> io::Result<u8> {
+    fn act(&self, play: &Play, session: Option<&str>) -> io::Result<u8> {
         if play.ignore_term {
             let heard = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register(signal_hook::consts::SIGTERM, heard)?;
         }
         let voice = if play.silence { Voice::Silent } else { Voice::Loud };
+        if let Some(session) = session {
+            voice.say(&json!({ "type": "began", "session": session }))?;
+        }
         for text in &play.say {
             sleep(Duration::from_millis(play.delay_ms));
             voice.say(&json!({ "type": "said", "text": text }))?;
@@ -183,8 +195,11 @@ impl Stage {
     /// One line, written at once: many agents append to the same log.
     fn log(&self, what: &str) -> io::Result<()> {
         let pid = getpid().as_raw_nonzero().get();
-        let line =
+        let mut line =
             json!({ "at_ms": now_ms(), "what": what, "call": self.call.to_string(), "pid": pid });
+        if let Some(turn) = self.turn {
+            line["turn"] = json!(turn.word());
+        }
         append(&self.log, &format!("{line}\n"))
     }
 }

@@ -154,6 +154,14 @@ pub enum LaterTurn {
 }
 
 impl LaterTurn {
+    /// As the environment tells it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Repair => REPAIR_TURN,
+            Self::Resume => RESUME_TURN,
+        }
+    }
+
     /// Which turn the environment tells. Nothing there means the first one.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
