@@ -70,6 +70,8 @@ pub const TURN_VARIABLE: &str = "FORGE_TURN";
 pub const REPAIR_TURN: &str = "repair";
 /// The turn in which an agent goes on after it was interrupted.
 pub const RESUME_TURN: &str = "resume";
+/// The model that a program is asked to use, if the settings name one.
+pub const MODEL_VARIABLE: &str = "FORGE_MODEL";
 /// Where an agent finds what it may read.
 pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
 /// Where an agent leaves its artifacts and `result.json`.

@@ -10,6 +10,7 @@
 
 use serde::Deserialize;
 
+use crate::MODEL_VARIABLE;
 use crate::folder::{Stderr, Stdout};
 use crate::heard::Earlier;
 use crate::kind::{Kind, PASSED_TO_ALL, Start, Turn};
@@ -25,6 +26,9 @@ pub(crate) const WHAT_CHARACTERS_MAX: usize = 2_000;
 
 pub(crate) fn start(turn: &Turn<'_>) -> Start {
     let mut env = Vec::new();
+    if let Some(model) = turn.model {
+        env.push((MODEL_VARIABLE.to_owned(), model.to_owned()));
+    }
     if let Some(tmp) = turn.tmp.and_then(|tmp| tmp.to_str()) {
         env.push(("TMPDIR".to_owned(), tmp.to_owned()));
     }

@@ -29,6 +29,7 @@ const INNER: &[&str] = &[
     "FORGE_OUTBOX",
     "FORGE_CALL",
     "FORGE_ROLE",
+    "FORGE_MODEL",
     "FORGE_TURN",
     "FORGE_ATTEMPT_DIR",
     "FORGE_FLIPS",
