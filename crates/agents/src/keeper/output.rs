@@ -118,6 +118,11 @@ impl Outputs {
         self.main.meter.as_ref().is_some_and(Meter::is_over)
     }
 
+    /// The turns of which the child told what they cost, if somebody listens.
+    pub(super) fn turns(&self) -> u64 {
+        self.main.meter.as_ref().map_or(0, Meter::turns)
+    }
+
     /// Writes what was still held back, and makes it durable.
     pub(super) fn close(self) -> Closed {
         let main = self.main.close();

@@ -24,6 +24,9 @@ const KILL_AGAIN_AFTER: Duration = Duration::from_millis(100);
 const DYING_TIME_MAX: Duration = Duration::from_secs(30);
 /// How many chunks are taken in before signals and limits are looked at again.
 const CHUNKS_AT_ONCE_MAX: usize = 16;
+/// A turn may be under way when the child is told that it is over its budget. Who tells of one more
+/// goes on as before, and is killed.
+const TURNS_AFTER_BUDGET_MAX: u64 = 1;
 /// After everybody is dead: a stranger who holds the pipe open cannot keep us for longer.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 /// A poll waits at most this long, whatever the deadlines are.
@@ -61,6 +64,8 @@ enum Flow {
 /// The child is to end.
 struct Stopping {
     why: How,
+    /// The turns that it had told of until then.
+    turns: u64,
     /// From then on it is killed, again and again.
     kill_at: Instant,
     /// Then it is left behind.
@@ -131,11 +136,20 @@ impl<'a> Watch<'a> {
                 }
                 Took::Nothing | Took::End => break,
             }
-        }
-        if self.outputs.is_over_budget() {
-            self.stop(How::OverBudget, Stop::Gently)?;
+            self.hold_to_budget()?;
         }
         Ok(())
+    }
+
+    fn hold_to_budget(&mut self) -> io::Result<()> {
+        if !self.outputs.is_over_budget() {
+            return Ok(());
+        }
+        let has_gone_on = self.stopping.as_ref().is_some_and(|stopping| {
+            stopping.why == How::OverBudget
+                && self.outputs.turns() - stopping.turns > TURNS_AFTER_BUDGET_MAX
+        });
+        self.stop(How::OverBudget, if has_gone_on { Stop::AtOnce } else { Stop::Gently })
     }
 
     fn hold_to_limits(&mut self) -> io::Result<()> {
@@ -172,7 +186,8 @@ impl<'a> Watch<'a> {
             }
             return Ok(());
         }
-        self.stopping = Some(Stopping { why, kill_at, leave_at: kill_at + DYING_TIME_MAX });
+        let (turns, leave_at) = (self.outputs.turns(), kill_at + DYING_TIME_MAX);
+        self.stopping = Some(Stopping { why, turns, kill_at, leave_at });
         if stop == Stop::Gently {
             // One by one and not by group, so that nobody hears it twice: many programs take the
             // second time for "never mind cleaning up".
@@ -251,8 +266,8 @@ impl<'a> Watch<'a> {
             Took::Bytes | Took::Nothing | Took::End => {}
             Took::TooMuch => {
                 let (kill_at, leave_at) = (until, until);
-                let why = How::TooMuchOutput;
-                self.stopping.get_or_insert(Stopping { why, kill_at, leave_at });
+                let (why, turns) = (How::TooMuchOutput, self.outputs.turns());
+                self.stopping.get_or_insert(Stopping { why, turns, kill_at, leave_at });
             }
         }
     }
