@@ -1,6 +1,6 @@
 //! Where programs are on this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
@@ -9,5 +9,10 @@ pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|folder| folder.join(program))
-        .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
+        .find(|file| file.is_file() && is_executable(file))
+}
+
+/// Whether this user may run a file.
+pub(crate) fn is_executable(file: &Path) -> bool {
+    access(file, Access::EXEC_OK).is_ok()
 }

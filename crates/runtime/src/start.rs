@@ -25,7 +25,7 @@ use crate::{
     drive::{Driver, Signals, Tell},
     home::{new_run_id, state_dir},
     journal::Store,
-    programs::in_path,
+    programs::{in_path, is_executable},
     project,
     secrets::redacted_text,
     settings::{
@@ -409,18 +409,25 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
     let Some(program) = own.map(String::as_str).or(agent.like.kind().default_command()) else {
         return Ok(());
     };
-    let is_there = match (Path::new(program).is_absolute(), program.contains('/')) {
-        (true, _) => Path::new(program).is_file(),
+    let path = Path::new(program);
+    let is_there = match (path.is_absolute(), program.contains('/')) {
+        (true, _) => path.is_file(),
         (false, true) => true,
         (false, false) => in_path(program).is_some(),
     };
-    if is_there {
-        return Ok(());
+    if !is_there {
+        return Err(Trouble::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not there"),
+            format!("forge agents (says how to get it), or set agents.{name}.command"),
+        ));
     }
-    Err(Trouble::surroundings(
-        format!("the agent `{name}` needs the program `{program}`, which is not there"),
-        format!("forge agents (says how to get it), or set agents.{name}.command"),
-    ))
+    if path.is_absolute() && !is_executable(path) {
+        return Err(Trouble::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not executable"),
+            format!("chmod +x {program}, or set agents.{name}.command"),
+        ));
+    }
+    Ok(())
 }
 
 /// What a person should know about checks that nobody set.
