@@ -64,6 +64,9 @@ pub struct Heard {
     open: Vec<Use>,
     /// Whether a last line said all that was used.
     is_settled: bool,
+    /// What of it has a price, in millionths of a dollar: also where one without makes the sum unknown.
+    settled_micros: u64,
+    open_micros: u64,
 }
 
 impl Heard {
@@ -83,6 +86,8 @@ impl Heard {
             settled: Vec::new(),
             open: Vec::new(),
             is_settled: false,
+            settled_micros: 0,
+            open_micros: 0,
         }
     }
 
@@ -120,6 +125,7 @@ impl Heard {
     }
 
     fn spend(&mut self, spent: &Use) {
+        self.open_micros = self.open_micros.saturating_add(spent.cost.micros().unwrap_or_default());
         if self.open.len() < MODELS_MAX || self.open.iter().any(|there| there.is_like(spent)) {
             add(&mut self.open, spent);
         } else {
@@ -135,6 +141,8 @@ impl Heard {
         self.answer.clone_from(&ended.answer);
         self.session = ended.session.clone().or(self.session.take());
         if let Some(uses) = &ended.uses {
+            (self.open_micros, self.settled_micros) =
+                (0, self.settled_micros.saturating_add(known(uses)));
             self.open.clear();
             uses.iter().take(MODELS_MAX).for_each(|one| add(&mut self.settled, one));
             self.is_settled = true;
@@ -166,10 +174,9 @@ impl Heard {
         }
     }
 
-    /// What is known to be spent so far, in millionths of a dollar.
-    pub fn spent_micros(&self) -> u64 {
-        let known = self.settled.iter().chain(&self.open).filter_map(|one| one.cost.micros());
-        known.fold(0, u64::saturating_add)
+    /// What is known to be spent so far, in millionths of a dollar: at least this much.
+    pub const fn spent_micros(&self) -> u64 {
+        self.settled_micros.saturating_add(self.open_micros)
     }
 
     /// What the call comes to. `how` is how the process ended, as its keeper says; `None` if the
@@ -241,6 +248,11 @@ impl Heard {
         let class = class.unwrap_or(ErrorClass::Unknown);
         ended_badly(&Limit { class, until_ms: None, delay_ms: None, what })
     }
+}
+
+/// What has a price, in millionths of a dollar.
+fn known(uses: &[Use]) -> u64 {
+    uses.iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add)
 }
 
 /// The model of a use that names none.

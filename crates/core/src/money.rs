@@ -54,6 +54,9 @@ pub struct Spent {
     /// Tokens.
     #[serde(default)]
     pub tokens: Tokens,
+    /// What of an unknown cost was reported or estimated all the same: it cost at least this much.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub at_least: Money,
 }
 
 /// Who used it: told for people and statistics, and nothing is decided by it.
@@ -90,7 +93,8 @@ pub struct Ledger {
     pub known: Money,
     /// The sum of all estimated costs.
     pub estimated: Money,
-    /// What calls of unknown cost had reserved: they may have cost up to this much.
+    /// What calls of unknown cost count as: what they had reserved, or what is known of them if that
+    /// is more.
     pub unknown_at_most: Money,
     /// How many calls ended without saying what they cost.
     pub n_unknown: u32,
@@ -167,12 +171,14 @@ impl Spent {
     pub const NOTHING: Self = Self {
         cost: Cost::Known(Money(0)),
         tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+        at_least: Money(0),
     };
 
     /// Nobody can say.
     pub const UNKNOWN: Self = Self {
         cost: Cost::Unknown,
         tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+        at_least: Money(0),
     };
 }
 
@@ -200,7 +206,7 @@ impl Ledger {
             Cost::Known(cost) => self.known += cost,
             Cost::Estimated(cost) => self.estimated += cost,
             Cost::Unknown => {
-                self.unknown_at_most += held;
+                self.unknown_at_most += held.max(spent.at_least);
                 self.n_unknown += 1;
             }
         }

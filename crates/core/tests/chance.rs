@@ -259,7 +259,12 @@ impl Game {
             Cost::Estimated(_) => self.count("an estimated cost"),
             Cost::Unknown => self.count("an unknown cost"),
         }
-        Spent { cost, tokens: Tokens { input: self.chance.below(9) as u64, ..Tokens::default() } }
+        let tokens = Tokens { input: self.chance.below(9) as u64, ..Tokens::default() };
+        let at_least = match cost {
+            Cost::Unknown => Money(self.chance.below(3) as u64 * 7_000),
+            Cost::Known(_) | Cost::Estimated(_) => Money(0),
+        };
+        Spent { cost, tokens, at_least }
     }
 
     /// Models that need not add up to what the call used up.

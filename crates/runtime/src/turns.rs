@@ -16,7 +16,7 @@
 use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, Price, Standing, Use,
+    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, How, Price, Standing, Use,
     Watchdog, hear, look,
 };
 use forge_core::{
@@ -88,6 +88,8 @@ pub(crate) struct Left {
 struct Tally {
     agent: FrozenAgent,
     uses: Vec<Use>,
+    /// What of them has a price, also where the sum has none.
+    known_micros: u64,
     took_ms: u64,
     session: Option<String>,
     denied: Vec<String>,
@@ -121,13 +123,16 @@ pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result
         Ok(_) | Err(_) => None,
     };
     let session = tally.session.clone().filter(|_| tally.agent.can_resume());
-    let is_due = plan.has_step(REPAIR) || flaw.is_some();
+    // Whoever has used up its cap does not get another turn.
+    let held = run.calls()[call].reserved;
+    let can_pay = held.is_none_or(|held| held.0 > tally.known_micros);
+    let is_due = plan.has_step(REPAIR) || flaw.is_some() && can_pay;
     if let (true, Some(session)) = (is_due, session) {
         let repair = Turn::Repair {
             // A repair that was begun has mended the flaw, perhaps; it is in its brief.
             flaw: flaw.unwrap_or_default(),
             session,
-            spent_micros: tally.spent_micros(),
+            spent_micros: tally.known_micros,
         };
         ending = plan.turn(repair, dir, &[])?;
         let folder = plan.step_folder(REPAIR);
@@ -160,16 +165,21 @@ pub(crate) fn heard_so_far(plan: &Plan<'_>) -> Receipt {
             continue;
         }
         match look(&folder) {
-            Ok(Standing::Void | Standing::Unclaimed) => continue,
-            Ok(Standing::Ended(_)) => {}
+            Ok(Standing::Void | Standing::Unclaimed) => {}
+            Ok(Standing::Ended(ending)) => {
+                tally.hear(&folder, Some(&ending));
+            }
             // What came after the last line that there is has a price, too.
-            Ok(Standing::Alive(_) | Standing::Dead) | Err(_) => end = Known::No,
+            Ok(Standing::Alive(_) | Standing::Dead) | Err(_) => {
+                tally.hear(&folder, None);
+                end = Known::No;
+            }
         }
-        tally.hear(&folder);
     }
+    let known = tally.known_micros;
     let mut receipt = tally.receipt();
     if end == Known::No {
-        receipt.spent.cost = Cost::Unknown;
+        receipt.spent = Spent { cost: Cost::Unknown, at_least: Money(known), ..receipt.spent };
         let models = receipt.used.iter_mut().flat_map(|used| &mut used.models);
         models.for_each(|model| model.cost = Cost::Unknown);
     }
@@ -191,36 +201,44 @@ impl Plan<'_> {
 
 impl Tally {
     fn of(agent: FrozenAgent) -> Self {
-        Self { agent, uses: Vec::new(), took_ms: 0, session: None, denied: Vec::new() }
+        Self {
+            agent,
+            uses: Vec::new(),
+            known_micros: 0,
+            took_ms: 0,
+            session: None,
+            denied: Vec::new(),
+        }
     }
 
     fn take(&mut self, folder: &AttemptFolder, ending: &Ending) -> Heard {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-        self.hear(folder)
+        self.hear(folder, Some(ending))
     }
 
-    fn hear(&mut self, folder: &AttemptFolder) -> Heard {
+    fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) -> Heard {
         let earlier = Earlier::default();
         let heard = match File::open(folder.transcript()) {
             Ok(file) => hear(self.agent.kind(), BufReader::new(file), &earlier),
             Err(_) => hear(self.agent.kind(), &b""[..], &earlier),
         };
-        for one in heard.uses() {
-            forge_agents::signal::add(&mut self.uses, &one);
+        // A program that was never started has used nothing, and that is known.
+        let has_run = !ending.is_some_and(|ending| matches!(ending.how, How::NotStarted { .. }));
+        for one in heard.uses().iter().filter(|_| has_run) {
+            forge_agents::signal::add(&mut self.uses, one);
         }
+        self.known_micros = self.known_micros.saturating_add(heard.spent_micros());
         self.session = heard.session.clone().or(self.session.take());
         self.denied.extend(heard.denied.iter().cloned());
         heard
     }
 
-    fn spent_micros(&self) -> u64 {
-        let known = self.uses.iter().filter_map(|one| one.cost.micros());
-        known.fold(0, u64::saturating_add)
-    }
-
     fn receipt(self) -> Receipt {
         let models: Vec<ModelUse> = self.uses.iter().map(model_use).collect();
         let mut receipt = Receipt::of(spent(&self.uses));
+        if receipt.spent.cost == Cost::Unknown {
+            receipt.spent.at_least = Money(self.known_micros);
+        }
         receipt.took_ms = self.took_ms;
         receipt.session = self.session;
         receipt.used = Some(Used { agent: self.agent.name.clone(), models });
@@ -239,7 +257,7 @@ pub(crate) fn spent(uses: &[Use]) -> Spent {
         tokens += model_use(one).tokens;
     }
     // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
-    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens }
+    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens, at_least: Money(0) }
 }
 
 fn model_use(one: &Use) -> ModelUse {

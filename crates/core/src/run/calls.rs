@@ -7,7 +7,7 @@ use super::{Run, Unit};
 use crate::{
     event::{Call, Receipt},
     id::CallId,
-    money::{Cost, Ledger, Money},
+    money::{Cost, Ledger, Money, Spent},
 };
 
 impl Run {
@@ -31,7 +31,7 @@ impl Run {
         let unit = call.unit();
         if self.has(unit) {
             let (_, unit) = self.unit_beside(unit);
-            unit.pay(receipt.spent.cost, held);
+            unit.pay(receipt.spent, held);
             unit.tokens += receipt.spent.tokens;
         }
     }
@@ -65,17 +65,19 @@ impl Run {
 }
 
 impl Unit {
-    /// Takes in what a call cost. What nobody knows counts as what was held back for it.
-    fn pay(&mut self, cost: Cost, held: Money) {
-        match cost {
+    /// Takes in what a call cost. What nobody knows counts as what was held back for it, or as what
+    /// is known of it if that is more.
+    fn pay(&mut self, spent: Spent, held: Money) {
+        match spent.cost {
             Cost::Known(cost) => self.spent += cost,
             Cost::Estimated(cost) => {
                 self.spent += cost;
                 self.estimated += cost;
             }
             Cost::Unknown => {
-                self.spent += held;
-                self.unknown_at_most += held;
+                let counts_as = held.max(spent.at_least);
+                self.spent += counts_as;
+                self.unknown_at_most += counts_as;
                 self.n_unknown += 1;
             }
         }

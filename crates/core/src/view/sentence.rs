@@ -286,6 +286,7 @@ fn cost(spent: &Spent) -> String {
         Cost::Known(money) | Cost::Estimated(money) if money.0 == 0 => String::new(),
         Cost::Known(money) => format!(" ({money})"),
         Cost::Estimated(money) => format!(" (about {money})"),
+        Cost::Unknown if spent.at_least.0 > 0 => format!(" (at least {})", spent.at_least),
         Cost::Unknown => " (cost unknown)".to_owned(),
     }
 }

@@ -322,7 +322,9 @@ impl Watch {
             }
             Cost::Unknown => {
                 self.n_unknown += 1;
-                self.unknown_at_most += reserved.unwrap_or_default();
+                let held = reserved.unwrap_or_default();
+                self.unknown_at_most += held.max(spent.at_least);
+                self.excused |= spent.at_least > held;
             }
         }
     }

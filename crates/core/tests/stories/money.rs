@@ -58,6 +58,21 @@ fn a_price_that_nobody_knows_counts_as_what_was_held_back() {
 }
 
 #[test]
+fn what_is_known_of_an_unknown_price_counts_where_it_is_more_than_was_held_back() {
+    let mut world = World::small(ONE)
+        .budget("10")
+        .call_budget("2")
+        .cost("work#1", Cost::Unknown)
+        .at_least("work#1", cents(350))
+        .begin();
+    world.end("work#1");
+    let ledger = world.run.ledger();
+    assert_eq!((ledger.known, ledger.unknown_at_most, ledger.n_unknown), (Money(0), cents(350), 1));
+    assert_eq!(world.unit("work").spent, cents(350));
+    world.says("work#1 ended (at least $3.50): did work#1");
+}
+
+#[test]
 fn a_run_that_may_not_spend_more_is_parked_until_somebody_raises_its_budget() {
     let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Known(cents(50))).begin();
     assert_eq!(reserved(&world, "work#1"), Some(cents(50)), "alone, a call may have all of it");

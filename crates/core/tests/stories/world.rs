@@ -42,6 +42,7 @@ pub(crate) struct World {
     outcomes: BTreeMap<String, Outcome>,
     rulings: BTreeMap<String, Ruling>,
     costs: BTreeMap<String, Cost>,
+    at_least: BTreeMap<String, Money>,
     /// What a call leaves behind besides its price.
     left: BTreeMap<String, Receipt>,
     /// By attempt, or by unit for all its attempts.
@@ -86,6 +87,7 @@ impl World {
             outcomes: BTreeMap::new(),
             rulings: BTreeMap::new(),
             costs: BTreeMap::new(),
+            at_least: BTreeMap::new(),
             left: BTreeMap::new(),
             lists: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -139,6 +141,12 @@ impl World {
 
     pub(crate) fn verdict(self, judgement: &str, verdict: Verdict) -> Self {
         self.ruling(judgement, Ruling::Verdict(verdict))
+    }
+
+    /// What is known of the unknown price of a call.
+    pub(crate) fn at_least(mut self, call: &str, money: Money) -> Self {
+        self.at_least.insert(call.to_owned(), money);
+        self
     }
 
     pub(crate) fn cost(mut self, call: &str, cost: Cost) -> Self {
@@ -312,7 +320,9 @@ impl World {
         let is_free = self.run.calls().get(call).is_none_or(|call| call.reserved.is_none());
         let default = if is_free { Cost::Known(Money(0)) } else { Cost::Known(Money(20_000)) };
         let cost = self.costs.get(&name).copied().unwrap_or(default);
-        let spent = Spent { cost, tokens: Tokens { input: 10, output: 1, ..Tokens::default() } };
+        let tokens = Tokens { input: 10, output: 1, ..Tokens::default() };
+        let at_least = self.at_least.get(&name).copied().unwrap_or_default();
+        let spent = Spent { cost, tokens, at_least };
         let left = self.left.get(&name).cloned();
         let mut receipt = left.map_or_else(|| Receipt::of(spent), |left| Receipt { spent, ..left });
         match call {
