@@ -1,6 +1,6 @@
 //! One secret of every family, as it stands in a text, and what of it must never be found again.
 //!
-//! They are put together here, so that no file of this repository has one in it.
+//! They are put together here, so that nothing but the marks of private keys looks like one in this file.
 
 /// A secret that nobody uses.
 pub(crate) struct Canary {
@@ -139,17 +139,17 @@ pub(crate) fn canaries() -> Vec<Canary> {
 /// All lines in which the canaries are printed: plain, as JSON once and twice, and in base64.
 pub(crate) fn song() -> String {
     let json = |text: &str| serde_json::to_string(text).unwrap();
-    let mut song = String::new();
+    let mut song = Vec::new();
     for canary in canaries().iter().chain([&known()]) {
-        song.push_str(&format!("plain {}\n", canary.line));
-        song.push_str(&format!("{{\"once\":{}}}\n", json(&canary.line)));
-        song.push_str(&format!("{{\"twice\":{}}}\n", json(&json(&canary.line))));
+        song.push(format!("plain {}\n", canary.line));
+        song.push(format!("{{\"once\":{}}}\n", json(&canary.line)));
+        song.push(format!("{{\"twice\":{}}}\n", json(&json(&canary.line))));
         if canary.disguise == Disguise::Base64 {
-            song.push_str(&format!("base64 {}\n", base64(canary.line.as_bytes())));
-            song.push_str(&format!("bare {}\n", base64(canary.bare.as_bytes())));
+            song.push(format!("base64 {}\n", base64(canary.line.as_bytes())));
+            song.push(format!("bare {}\n", base64(canary.bare.as_bytes())));
         }
     }
-    song
+    song.concat()
 }
 
 /// Only the plain lines, for where a person or an agent says something.
