@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _, Seek as _, Write},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
@@ -18,6 +18,8 @@ use super::Redactor;
 
 /// Larger JSON is redacted like any other text, in bytes.
 const JSON_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// A larger file is left as it is, in bytes: nothing of that size is ever taken in.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How much of a file is read at once, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -102,6 +104,9 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;
+    if metadata.len() > FILE_BYTES_MAX {
+        return Ok(());
+    }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".redacted");
     let beside = path.with_file_name(name);
@@ -110,16 +115,23 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let clean = redactor.clean_json(&text);
-        fs::write(&beside, &clean)?;
-        if clean == text { Was::Clean } else { Was::Changed }
+        if clean == text {
+            Was::Clean
+        } else {
+            fs::write(&beside, &clean)?;
+            Was::Changed
+        }
     } else {
-        clean_stream(&mut file, &beside, redactor)?
+        // Most files have none: they are only read.
+        let was = clean_stream(&mut file, &mut io::sink(), redactor)?;
+        if was == Was::Changed {
+            file.rewind()?;
+            clean_stream(&mut file, &mut File::create(&beside)?, redactor)?;
+        }
+        was
     };
     match was {
-        Was::Clean => {
-            fs::remove_file(&beside)?;
-            file.sync_all()
-        }
+        Was::Clean => file.sync_all(),
         Was::Changed => {
             fs::set_permissions(&beside, metadata.permissions())?;
             File::open(&beside)?.sync_all()?;
@@ -128,9 +140,8 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
     }
 }
 
-/// Writes what is left of a file beside it; whether something was taken out.
-fn clean_stream(file: &mut File, beside: &Path, redactor: &mut Redactor) -> io::Result<Was> {
-    let mut to = File::create(beside)?;
+/// Writes what is left of a file; whether something was taken out.
+fn clean_stream(file: &mut File, to: &mut impl Write, redactor: &mut Redactor) -> io::Result<Was> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut clean = Vec::new();
     let before = redactor.marks;
@@ -184,6 +195,10 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), clean);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        let huge = folder.path().join("huge");
+        File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+        clean_file(&huge, &mut redactor).unwrap();
+        fs::remove_file(huge).unwrap();
         std::os::unix::fs::symlink("b.md", folder.path().join("link")).unwrap();
         assert!(clean_file(&folder.path().join("link"), &mut redactor).is_err());
     }
