@@ -167,7 +167,7 @@ pub(crate) fn left(
         }
     }
     let Some(mut result) = result else {
-        let what = flaw.unwrap_or_else(|| "it left no result".to_owned());
+        let what = flaw.unwrap_or_else(|| ResultFlaw::Missing.to_string());
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
     result.lists = led(shop, run, result.lists)?;

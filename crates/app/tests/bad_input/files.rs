@@ -328,7 +328,7 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
         &["there is no scenario gone.toml", "next: "],
     );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
-    has(&world.refused(&["run", "do it"]), &["no agent is set up", "--scenario FILE"]);
+    has(&world.refused(&["run", "do it"]), &["no agent is set", "forge agents"]);
     world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");
     has(&world.refused(&["run", "do it"]), &["gone.toml", "next: "]);
     assert!(world.is_untouched());

@@ -174,7 +174,7 @@ fn words_that_are_not_utf8_are_refused_and_not_guessed() {
 #[test]
 fn commands_and_options_that_do_not_exist_are_refused_with_the_nearest() {
     let world = World::new();
-    has(&world.refused(&["stats"]), &["status"]);
+    has(&world.refused(&["statu"]), &["status"]);
     has(&world.refused(&["run", "x", "--buget", "3"]), &["--budget"]);
     has(&world.refused(&["doctor", "--rebuild", "--salvage", "x"]), &["cannot be used with"]);
     assert!(world.is_untouched());
