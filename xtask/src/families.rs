@@ -48,6 +48,12 @@ const FAMILIES: &[Family] = &[
         ci: &[("FORGE_LANDING_RECORDS", "8")],
         full: &[("FORGE_LANDING_RECORDS", "all")],
     },
+    Family {
+        name: "budgets",
+        test: ("forge", "agents"),
+        ci: &[("FORGE_BUDGETS_RUNS", "12")],
+        full: &[("FORGE_BUDGETS_RUNS", "1000")],
+    },
 ];
 
 /// Runs cargo with the sizes for every change, and with more variables.

@@ -37,8 +37,14 @@ const INNER: &[&str] = &[
     "FORGE_WRITE_JOURNAL",
 ];
 /// How families of such variables begin.
-const INNER_FAMILIES: &[&str] =
-    &["FORGE_CHANCE_", "FORGE_CRASH_", "FORGE_LANDING_", "FORGE_STATES", "FORGE_TEST_"];
+const INNER_FAMILIES: &[&str] = &[
+    "FORGE_BUDGETS_",
+    "FORGE_CHANCE_",
+    "FORGE_CRASH_",
+    "FORGE_LANDING_",
+    "FORGE_STATES",
+    "FORGE_TEST_",
+];
 
 /// What each layer says, before anybody reads it.
 #[derive(Clone, Debug, Default)]
@@ -181,6 +187,7 @@ mod tests {
     #[test]
     fn variables_of_our_own_processes_and_tests_set_nothing() {
         for name in INNER.iter().copied().chain([
+            "FORGE_BUDGETS_RUNS",
             "FORGE_CHANCE_SEED",
             "FORGE_CRASH_KILLS",
             "FORGE_LANDING_RECORDS",

@@ -1,0 +1,29 @@
+//! Agents of any kind at work: the real program, real processes, and nobody's model.
+//!
+//! `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
+//! `turns`: a result is mended and an interrupted call goes on, with the scripted agent. `budgets`:
+//! caps of run, stage and call, and who spends how. `ledger`: whatever was spent, all that tell of it
+//! tell the same. `pasted`: the example of the documentation works as it is written.
+//!
+//! Not here: what a vendor's program does, and how lines are understood (`forge-agents`).
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
+
+mod world;
+
+#[path = "agents/any.rs"]
+mod any;
+#[path = "agents/budgets.rs"]
+mod budgets;
+#[path = "agents/ledger.rs"]
+mod ledger;
+#[path = "agents/mine.rs"]
+mod mine;
+#[path = "agents/pasted.rs"]
+mod pasted;
+#[path = "crash/processes.rs"]
+mod processes;
+#[path = "agents/troubles.rs"]
+mod troubles;
+#[path = "agents/turns.rs"]
+mod turns;

@@ -1,0 +1,192 @@
+//! Caps of run, stage and call, against agents who spend in big turns, in tiny ones, and silently.
+
+use std::fs;
+
+use crate::{
+    ledger::adds_up,
+    mine,
+    world::{DONE, PARKED, WAITS, World, has},
+};
+
+/// Notes that a call has begun.
+const BEGINS: &str = "echo $FORGE_CALL >> $HOME/begun\n";
+
+fn begun(world: &World) -> Vec<String> {
+    let text = fs::read_to_string(world.beside("begun")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
+    let (world, said) =
+        mine::run(&format!("{BEGINS}spend 1000000; sleep 600; result x"), &["--budget", "0.10"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["work#1 ended without a result ($1.00): it spent more than it may"]);
+    let run = world.latest();
+    assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
+    world.ok(&["answer", &run, "Q1", "retry"]);
+    has(&world.refused(&["resume", &run]), &["the budget of $0.10 is used up", "--budget AMOUNT"]);
+    assert_eq!(begun(&world), ["work#1"]);
+}
+
+#[test]
+fn tiny_turns_without_end_are_stopped_at_the_cap_within_a_turn() {
+    let (world, said) =
+        mine::run("while :; do spend 1000; sleep 0.02; done", &["--budget", "0.02"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["it spent more than it may"]);
+    let known = adds_up(&world, &world.latest()).known;
+    assert!((21_000..=40_000).contains(&known), "{known}");
+}
+
+#[test]
+fn who_spends_on_after_being_asked_to_stop_is_killed_before_its_grace_is_over() {
+    let (world, said) =
+        mine::run("trap '' TERM\nwhile :; do spend 1000; sleep 0.1; done", &["--budget", "0.01"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    // In its grace it could tell of a hundred more.
+    let known = adds_up(&world, &world.latest()).known;
+    assert!((11_000..=40_000).contains(&known), "{known}");
+}
+
+#[test]
+fn a_flood_of_tiny_turns_is_stopped_after_the_first_piece_of_it() {
+    let (world, said) = mine::run("while :; do spend 1000; done", &["--budget", "0.02"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    // A pipe and a piece hold some thousand lines; what was printed was spent.
+    let known = adds_up(&world, &world.latest()).known;
+    assert!(known < 12_000_000, "{known}");
+}
+
+#[test]
+fn a_turn_without_a_price_does_not_make_the_cap_forget_the_others() {
+    let (world, said) = mine::run(
+        "echo '{\"type\":\"spent\",\"output\":5}'\nwhile :; do spend 1000; sleep 0.02; done",
+        &["--budget", "0.02"],
+    );
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["(at least $0.02", "it spent more than it may"]);
+    let run = world.latest();
+    assert_eq!(adds_up(&world, &run).unknown_calls, 1);
+    let counts_as = world.view(&run)["unknown_at_most"].as_u64().unwrap();
+    assert!(counts_as > 20_000, "more than was held back: {counts_as}");
+}
+
+#[test]
+fn a_silent_call_counts_as_all_that_was_held_back_and_the_run_parks_and_says_so() {
+    let world = mine::world(&format!("{BEGINS}result x"));
+    world.flow("two", &format!("{}{}", mine::ONE, mine::ONE.replace("\"work\"", "\"more\"")));
+    let said = world.run("two", &["--budget", "0.50"]);
+    assert_eq!(said.code, PARKED, "{said}");
+    has(
+        &said.out,
+        &["cost unknown", "used up", "1 call of unknown cost counts as the $0.50 held back for it"],
+    );
+    let run = world.latest();
+    assert_eq!(begun(&world), ["work#1"]);
+    assert_eq!(adds_up(&world, &run).unknown_calls, 1);
+    assert_eq!(world.view(&run)["unknown_at_most"], 500_000);
+    let said = world.forge(&["resume", &run, "--budget", "1"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(begun(&world), ["work#1", "more#1"]);
+    assert_eq!(adds_up(&world, &run).unknown_calls, 2);
+}
+
+#[test]
+fn a_silent_call_with_a_cap_of_its_own_leaves_the_rest_of_the_budget_to_others() {
+    let world = mine::world(&format!("{BEGINS}result x"));
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("{settings}[limits]\ncall_budget = \"0.20\"\n"));
+    world.flow("two", &format!("{}{}", mine::ONE, mine::ONE.replace("\"work\"", "\"more\"")));
+    let said = world.run("two", &["--budget", "0.50"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(world.view(&world.latest())["unknown_at_most"], 400_000);
+}
+
+#[test]
+fn what_is_estimated_from_tokens_counts_and_is_called_an_estimate() {
+    let script = "echo '{\"type\":\"spent\",\"model\":\"claude-sonnet-4-5\",\"input\":100000,\"output\":1000}'";
+    let (world, said) = mine::run(&format!("{script}\nresult x"), &["--budget", "10"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["work#1 ended (about $0.31)", "spent about $0.31"]);
+    let run = world.latest();
+    let sum = adds_up(&world, &run);
+    assert_eq!((sum.known, sum.estimated, sum.unknown_calls), (0, 315_000, 0));
+    has(&world.ok(&["stats", &run]), &["~$0.31", "list prices of"]);
+    let (world, said) = mine::run(&format!("{script}\nsleep 600"), &["--budget", "0.20"]);
+    assert_eq!(said.code, WAITS, "an estimate counts for a cap, too: {said}");
+    assert_eq!(adds_up(&world, &world.latest()).estimated, 315_000);
+}
+
+#[test]
+fn of_totals_only_what_is_new_counts() {
+    let total = |micros: u32| {
+        format!(
+            "echo '{{\"type\":\"spent\",\"cumulative\":true,\"input\":{micros},\"cost_micros\":{micros}}}'\n"
+        )
+    };
+    let (world, said) = mine::run(
+        &format!("{}{}{}spend 5000\nresult x", total(40_000), total(40_000), total(90_000)),
+        &["--budget", "0.10"],
+    );
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(adds_up(&world, &world.latest()).known, 95_000);
+}
+
+#[test]
+fn a_call_is_held_to_its_own_cap_and_a_stage_to_its() {
+    let world = mine::world(&format!("{BEGINS}while :; do spend 10000; sleep 0.02; done"));
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("{settings}[limits]\ncall_budget = \"0.05\"\n"));
+    world.flow(
+        "capped",
+        "[[stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 9\nbudget = \"0.10\"\n",
+    );
+    let said = world.run("capped", &["--budget", "5"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["the stage's budget of $0.10 is used up"]);
+    assert_eq!(begun(&world), ["work#1", "work#2"], "{said}");
+    let known = adds_up(&world, &world.latest()).known;
+    assert!((100_000..=180_000).contains(&known), "{known}");
+}
+
+#[test]
+fn items_side_by_side_share_what_the_run_has_left() {
+    let world = mine::world("while :; do spend 5000; sleep 0.02; done");
+    world.flow(
+        "many",
+        "[[stage]]\nname = \"list\"\nlist = \"parts\"\ncommand = '''\n\
+         printf '{\"forge\":1,\"attempt\":\"%s\",\"status\":\"done\",\"summary\":\"x\",\"lists\":{\"parts\":[' $FORGE_CALL > $FORGE_OUTBOX/result.json\n\
+         for n in 1 2 3 4; do [ $n = 1 ] || printf , ; \
+         printf '{\"id\":\"P%s\",\"title\":\"x\",\"after\":[],\"writes\":[\"%s\"],\"tags\":{},\"must\":[]}' $n $n; done >> $FORGE_OUTBOX/result.json\n\
+         echo ']}}' >> $FORGE_OUTBOX/result.json'''\n\
+         [[stage]]\nname = \"each\"\neach = \"parts\"\nat_once = 4\nitems_max = 4\n\
+         [[stage.stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 1\n",
+    );
+    let said = world.run("many", &["--budget", "0.20"]);
+    assert!([WAITS, PARKED].contains(&said.code), "{said}");
+    let run = world.latest();
+    let held: Vec<u64> = world
+        .facts(&run)
+        .iter()
+        .filter_map(|fact| fact["attempt_started"]["call"]["reserved"].as_u64())
+        .collect();
+    assert_eq!(held[..4], [50_000; 4], "an equal share for each");
+    let known = adds_up(&world, &run).known;
+    assert!((200_000..=340_000).contains(&known), "the budget, and some turns of four: {known}");
+}
+
+#[test]
+fn a_parked_run_goes_on_with_more_money_and_everything_still_adds_up() {
+    let world = mine::world(&format!("{BEGINS}spend 95000; result x"));
+    world.flow("two", &format!("{}{}", mine::ONE, mine::ONE.replace("\"work\"", "\"more\"")));
+    let said = world.run("two", &["--budget", "0.10"]);
+    assert_eq!(said.code, PARKED, "{said}");
+    let run = world.latest();
+    has(&world.refused(&["resume", &run]), &["--budget"]);
+    let said = world.forge(&["resume", &run, "--budget", "0.30"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(begun(&world), ["work#1", "more#1"]);
+    assert_eq!(adds_up(&world, &run).known, 190_000);
+    has(&world.ok(&["status", &run]), &["$0.19 of $0.30"]);
+}
