@@ -236,7 +236,7 @@ impl Roster {
     fn ask_version(&self, row: &mut AgentRow, kind: Kind, path: &Path) {
         let Some(args) = kind.version_args() else { return };
         if !self.is_allowed(&row.name) {
-            row.wrong = Some("this repository set it up, so it is not asked anything yet".into());
+            row.wrong = Some("this repository set it up, and you have not allowed it".into());
             row.next = Some(format!("forge agents check {}", row.name));
             return;
         }

@@ -150,7 +150,7 @@ fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     world.write("forge.toml", format!("[agents.claude]\ncommand = [{evil:?}]\n"));
     let said = finish(&mut world.agents(&[]));
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["this repository set it up, so it is not asked anything yet"]);
+    has(&said.out, &["this repository set it up, and you"]);
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.err, &["evil.sh", "you have not allowed", "next: forge agents check claude --allow"]);
