@@ -54,6 +54,12 @@ const FAMILIES: &[Family] = &[
         ci: &[("FORGE_BUDGETS_RUNS", "12")],
         full: &[("FORGE_BUDGETS_RUNS", "1000")],
     },
+    Family {
+        name: "claude",
+        test: ("forge", "claude"),
+        ci: &[("FORGE_CLAUDE_SILENCE", "skip")],
+        full: &[("FORGE_CLAUDE_SILENCE", "wait")],
+    },
 ];
 
 /// Runs cargo with the sizes for every change, and with more variables.

@@ -3,7 +3,8 @@
 //! `stage`: a world with Claude Code in its `PATH` and a key of the scripted model. `roles`: it plays all roles of a
 //! flow. `errors`: what becomes of everything that a provider can answer. `killed`: it is killed, stopped or left
 //! alone in the middle of a tool. `repairs`: its result cannot be used, or its session is gone. `money`: it is stopped
-//! at its cap. `alone`: what it leaves behind, whom it talks to, and what it could give away.
+//! at its cap. `reviews`: the same for who only
+//! looks. `checks`: `forge agents check`. `alone`: what it leaves behind, whom it talks to, and what it could give away.
 //!
 //! Invariant: every request that it makes has the recorded shape; every test ends with `finish` of its key.
 //! Where Claude Code is not installed every test says loudly that it proved nothing. In CI it fails.
@@ -14,6 +15,8 @@ mod world;
 
 #[path = "claude/alone.rs"]
 mod alone;
+#[path = "claude/checks.rs"]
+mod checks;
 #[path = "claude/errors.rs"]
 mod errors;
 #[path = "claude/killed.rs"]
@@ -25,6 +28,8 @@ mod money;
 mod processes;
 #[path = "claude/repairs.rs"]
 mod repairs;
+#[path = "claude/reviews.rs"]
+mod reviews;
 #[path = "claude/roles.rs"]
 mod roles;
 #[path = "claude/stage.rs"]

@@ -167,7 +167,7 @@ pub(crate) fn left(
         }
     }
     let Some(mut result) = result else {
-        let what = flaw.unwrap_or_else(|| ResultFlaw::Missing.to_string());
+        let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultFlaw::Missing));
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
     result.lists = led(shop, run, result.lists)?;

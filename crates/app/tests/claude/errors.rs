@@ -3,14 +3,14 @@
 //!
 //! A limit of half a minute and more is looked at and not waited for.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use scripted_model::{Ending, Request, Script, Step, claude::Credential};
 use serde_json::Value;
 
 use crate::{
     stage::{Stage, done, good, note},
-    world::{DONE, INTERRUPTED, WAITS, finish, has, until},
+    world::{DONE, INTERRUPTED, Running, WAITS, finish, has},
 };
 
 /// How a run stands after its first attempt met an error.
@@ -33,19 +33,21 @@ fn now() -> u64 {
 fn met(stage: Stage, url: Option<&str>) -> Met {
     let url = url.unwrap_or(stage.key.url());
     let args = ["run", "--flow", "solo", "do it"];
-    let mut running = crate::world::Running::of(&mut stage.command_at(url, &args));
+    let mut running = Running::of(&mut stage.command_at(url, &args));
     running.until_says("work#1 started");
+    // A fact is told only when it is durable.
+    running.until_says("work#1 ");
     let run = stage.world.latest();
-    let outcome = stage.until_ended(&run, 1)[0]["outcome"].clone();
-    let word = if outcome.get("limited").is_some() { "limited" } else { "waiting" };
-    let stands = || Some(stage.world.view(&run)).filter(|view| view["standing"] == word);
-    let view = until(word, stands);
+    let outcome = stage.ended(&run)[0]["outcome"].clone();
+    let is_limited = outcome.get("limited").is_some();
+    let view = stage.world.view(&run);
+    assert_eq!(view["standing"], if is_limited { "limited" } else { "waiting" }, "{outcome:#}");
     let log = stage.world.story(&run).join("\n");
     let status = stage.world.ok(&["status", &run]);
     let line = stage.world.ok(&["log", &run, "--json"]);
     let line = line.lines().find(|line| line.contains("attempt_ended")).unwrap().to_owned();
     let at = serde_json::from_str::<Value>(&line).unwrap()["at"].as_u64().unwrap();
-    if word == "limited" {
+    if is_limited {
         stage.world.ok(&["stop", &run]);
         assert_eq!(running.end().code, INTERRUPTED);
     } else {
@@ -149,8 +151,9 @@ fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person(
     let reset = now() / 1000 + 12;
     let script = Script::of([Step::usage_window("five_hour", reset), note(), done()]).that_ends();
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
-    let (running, run) = stage.start(&[]);
-    let first = stage.until_ended(&run, 1)[0].clone();
+    let (mut running, run) = stage.start(&[]);
+    running.until_says("work#1 has to wait");
+    let first = stage.ended(&run)[0].clone();
     assert_eq!(first["outcome"]["limited"]["until"], reset * 1000, "{first}");
     let view = stage.world.view(&run);
     if now() < reset * 1000 {
@@ -241,5 +244,26 @@ fn a_provider_that_falls_silent_is_left_by_ctrl_c_and_the_run_goes_on_later() {
     let said = finish(&mut stage.command_at(key.url(), &["resume", &run]));
     assert_eq!(said.code, DONE, "{said}");
     key.finish();
+    stage.key.finish();
+}
+
+/// In the full size only: nothing shorter than a minute can be set.
+#[test]
+fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again() {
+    if std::env::var("FORGE_CLAUDE_SILENCE").as_deref() != Ok("wait") {
+        return;
+    }
+    let script = Script::of([Step::say("Wait").ending(Ending::Stall)]);
+    let Some(stage) = Stage::solo(script) else { return };
+    stage.set("[limits]\nsilence_minutes = 1\n");
+    let (running, run) = stage.start(&[]);
+    stage.key.request_after(1, Duration::from_secs(150)).expect("it is tried again");
+    let ended = stage.ended(&run);
+    assert_eq!(ended.len(), 1, "{ended:#?}");
+    assert_eq!(ended[0]["outcome"]["fault"]["class"], "timed_out", "{ended:#?}");
+    has(&stage.world.story(&run).join("\n"), &["it said nothing for too long"]);
+    stage.world.ok(&["stop", &run]);
+    assert_eq!(running.end().code, INTERRUPTED);
+    assert_eq!(stage.left_over(), [], "nobody is left");
     stage.key.finish();
 }

@@ -1,9 +1,11 @@
 //! The result of a turn cannot be used: it is mended once in the same session, and then it is a fault.
 
-use scripted_model::{Request, Script, Step};
+use rustix::process::Signal;
+use scripted_model::{Call, Request, Script, Step};
 use serde_json::Value;
 
 use crate::{
+    processes::{kept, signal},
     stage::{Stage, answer, done, note, paid},
     world::{DONE, WAITS, has},
 };
@@ -82,4 +84,28 @@ fn an_answer_of_the_wrong_form_is_refused_by_the_program_and_tried_again_in_the_
     let requests = stage.key.finish();
     assert_eq!(requests.len(), 3);
     has(&requests[2].last, &["does not match required schema"]);
+}
+
+#[test]
+fn killed_in_its_repair_turn_it_goes_on_and_what_it_cost_is_not_known() {
+    let wait = Step::call(Call::bash("true")).when_contains("cannot be used").wait_for("never");
+    let script = Script::of([done(), wait, note(), done()]).that_ends();
+    let Some(stage) = Stage::solo(script) else { return };
+    let (running, run) = stage.start(&[]);
+    stage.key.reached("never");
+    let kept = kept(&stage.world.repo);
+    running.signal(Signal::KILL);
+    for one in &kept {
+        signal(one.keeper, Signal::KILL);
+    }
+    running.end();
+    let said = stage.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    let ended = stage.ended(&run);
+    assert_eq!(ended.len(), 2, "{ended:#?}");
+    assert_eq!(ended[0]["outcome"], "lost");
+    assert_eq!(ended[0]["receipt"]["spent"]["cost"], "unknown", "{ended:#?}");
+    assert_eq!(ended[0]["receipt"]["session"], ended[1]["receipt"]["session"]);
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    stage.key.finish();
 }

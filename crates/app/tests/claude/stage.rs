@@ -1,7 +1,8 @@
 //! A world in which the real Claude Code plays: its program first in `PATH`, its home in the world, its model a
 //! key of the scripted server.
 //!
-//! Most stories use the flow `solo`: one stage, in which a worker may change code and leaves `note.md`.
+//! Most stories use the flow `solo`: one stage, in which a worker may change code and leaves `note.md`. In the flow
+//! `looked` a reviewer looks at it.
 //!
 //! Invariant: nothing of the real user's is passed on, neither credentials nor settings.
 
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::{
     processes::left_over,
-    world::{Running, Said, World, finish, until_or},
+    world::{Running, Said, World, finish},
 };
 
 /// The model that every role is played with.
@@ -37,7 +38,12 @@ const SETTINGS: &str = "agent = \"claude\"\n[agents.claude]\nmodel = \"claude-so
     [verify]\ncommands = [\"sh test.sh\"]\n";
 const SOLO: &str = "[[stage]]\nname = \"work\"\nagent = \"worker\"\nwrites = [\"note.md\"]\n\
     gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n";
+/// The same with a reviewer, who leaves `review.md`.
+const LOOKED: &str = "[[stage]]\nname = \"work\"\nagent = \"worker\"\nwrites = [\"note.md\"]\n\
+    gates = [{ check = \"changes\" }, { verify = true }, { name = \"review\", review = \"reviewer\", \
+    writes = [\"review.md\"] }, { land = true }]\n";
 const WORKER: &str = "+++\ncode = \"writes\"\n+++\nYou are the worker.\n";
+const REVIEWER: &str = "+++\nmust = [\"verdict\", \"findings\"]\n+++\nYou are the reviewer.\n";
 
 /// A world, Claude Code, and its model.
 pub(crate) struct Stage {
@@ -65,7 +71,9 @@ impl Stage {
         world.git(&["add", "test.sh"]);
         world.git(&["commit", "--quiet", "-m", "tests"]);
         world.flow("solo", SOLO);
+        world.flow("looked", LOOKED);
         world.write(".forge/roles/worker.md", WORKER);
+        world.write(".forge/roles/reviewer.md", REVIEWER);
         let server = Server::start().unwrap();
         let key = server.key("first", with_boxes(script));
         Some(Self { world, server, key, who })
@@ -126,16 +134,6 @@ impl Stage {
     pub(crate) fn ended(&self, run: &str) -> Vec<Value> {
         let facts = self.world.facts(run);
         facts.iter().filter_map(|fact| fact.get("attempt_ended")).cloned().collect()
-    }
-
-    /// Waits until this many attempts have ended.
-    pub(crate) fn until_ended(&self, run: &str, n: usize) -> Vec<Value> {
-        let more = || self.world.ok(&["log", run]);
-        until_or(
-            &format!("{n} attempts to end"),
-            || Some(self.ended(run)).filter(|ended| ended.len() >= n),
-            more,
-        )
     }
 
     /// Everybody who still has to do with this world.

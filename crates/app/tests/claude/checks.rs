@@ -1,0 +1,68 @@
+//! `forge agents check claude`: one tiny real call, and in words what is wrong.
+
+use std::fs;
+
+use scripted_model::{Call, Ending, Script, Step, claude::Credential};
+use serde_json::{Value, json};
+
+use crate::{
+    stage::{MODEL, Stage},
+    world::{DONE, Said, finish, has},
+};
+
+/// Checks the agent.
+fn check(stage: &Stage, more: &[&str]) -> Said {
+    let tmp = stage.world.beside("tmp");
+    fs::create_dir_all(&tmp).unwrap();
+    let args = [&["agents", "check", "claude", "--allow"], more].concat();
+    let said = finish(stage.command_at(stage.key.url(), &args).env("TMPDIR", &tmp));
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    said
+}
+
+#[test]
+fn an_agent_that_answers_is_said_to_answer_with_version_model_and_price() {
+    let ready = json!({"forge": 1, "attempt": "check#1", "status": "done", "summary": "ready"});
+    let Some(stage) = Stage::solo(Script::of([Step::call(Call::answer(ready))])) else { return };
+    let words = check(&stage, &[]);
+    assert_eq!(words.code, DONE, "{words}");
+    has(&words.all(), &["answers", MODEL, "$0.0041"]);
+    let told: Value = serde_json::from_str(&check(&stage, &["--json"]).out).unwrap();
+    assert_eq!(told["state"], "ready", "{told:#}");
+    assert_eq!(told["model"], MODEL);
+    has(told["version"].as_str().unwrap(), &["2.1."]);
+    assert_eq!(fs::read_dir(stage.world.beside("tmp")).unwrap().count(), 0, "nothing is left");
+    assert_eq!(stage.key.finish().len(), 2);
+}
+
+/// What is told of a call that fails, and what a person is told to do.
+fn told(script: Script, who: Credential, wanted: &[&str]) {
+    let Some(stage) = Stage::of(script, who) else { return };
+    let said = check(&stage, &[]);
+    assert_ne!(said.code, DONE, "{said}");
+    has(&said.all(), wanted);
+    stage.key.finish();
+}
+
+#[test]
+fn who_is_not_logged_in_is_told_how_to() {
+    told(Script::default(), Credential::Missing, &["is not logged in", "/login"]);
+}
+
+#[test]
+fn a_wrong_model_is_named() {
+    let script = Script::of([Step::status(404, "model: claude-sonnet-4-5")]);
+    told(script, Credential::ApiKey, &["does not get this model", MODEL]);
+}
+
+#[test]
+fn a_usage_window_says_until_when() {
+    let script = Script::of([Step::usage_window("five_hour", 1_900_000_000)]);
+    told(script, Credential::Subscription, &["has reached a limit", "2030-03-17"]);
+}
+
+#[test]
+fn a_refusal_is_told_as_one() {
+    let script = Script::of([Step::default().ending(Ending::Refusal)]);
+    told(script, Credential::ApiKey, &["does not want to"]);
+}
