@@ -122,6 +122,12 @@ fn a_credential_that_the_model_makes_claude_print_is_in_nothing_that_forge_wrote
     has(&requests[1].last, &[API_KEY]);
     let coded = requests[1].last.split_whitespace().find(|word| word.starts_with("c2stYW50"));
     let coded = coded.expect("the tool printed it in base64, too");
+    let mut of_claude = Vec::new();
+    files(&stage.world.beside(".claude"), &mut of_claude);
+    assert!(
+        of_claude.iter().any(|(_, bytes)| holds(bytes, API_KEY)),
+        "what Claude Code itself wrote has it"
+    );
     assert!(all.len() > 20, "Forge wrote more than {} files", all.len());
     for (name, bytes) in &all {
         assert!(!holds(bytes, API_KEY), "{name} has the key in it");
