@@ -21,6 +21,7 @@ mod ledger;
 mod mine;
 #[path = "agents/pasted.rs"]
 mod pasted;
+#[expect(dead_code, reason = "only a part of it is needed here")]
 #[path = "crash/processes.rs"]
 mod processes;
 #[path = "agents/troubles.rs"]

@@ -136,9 +136,9 @@ fn each_role_is_played_by_whom_and_with_which_model_the_settings_say() {
 #[test]
 fn a_huge_brief_arrives_whole_and_then_the_input_ends() {
     let world = mine::world("cat > $HOME/brief\nresult x");
-    let rules: String =
+    let rules: Vec<String> =
         (0..4_000).map(|n| format!("Rule {n} is a rule like any other.\n\n")).collect();
-    world.write(".forge/instructions.md", &rules);
+    world.write(".forge/instructions.md", rules.concat());
     let request = "a long wish, ".repeat(5_000);
     let said = world.forge(&["run", "--flow", "one", &request]);
     assert_eq!(said.code, DONE, "{said}");

@@ -138,7 +138,7 @@ fn transcripts(world: &World, run: &str) -> Sum {
         let counted: Vec<&Value> = lines
             .iter()
             .filter(|line| !is_total(line))
-            .chain(lines.iter().filter(is_total).next_back())
+            .chain(lines.iter().rfind(is_total))
             .collect();
         let price = |line: &Value| line["cost_micros"].as_u64();
         // Three dollars for a million tokens that are read: three millionths for each.

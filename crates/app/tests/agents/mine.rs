@@ -15,7 +15,7 @@ spend() { echo "{\"type\":\"spent\",\"cost_micros\":$1}"; }
 "#;
 
 /// Plays writer and reviewer of `draft`, and all roles of `change`.
-pub(crate) const PLAYS_ALL: &str = r##"
+pub(crate) const PLAYS_ALL: &str = r#"
 cat > /dev/null
 item=${FORGE_CALL#build.}; item=${item%%/*}
 case "$FORGE_ROLE:$FORGE_CALL" in
@@ -37,7 +37,7 @@ reviewer:build*)
   echo 'good' > "$FORGE_OUTBOX/review-$item.md"
   result 'it is good' '"verdict":"pass","findings":[]' ;;
 esac
-"##;
+"#;
 
 /// A flow of one stage, which is asked about at the first miss.
 pub(crate) const ONE: &str = "[[stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 1\n";

@@ -158,7 +158,7 @@ fn when_all_are_killed_during_the_repair_the_next_attempt_goes_on_in_the_session
 }
 
 /// Who survives.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Alive {
     Driver,
     Nobody,

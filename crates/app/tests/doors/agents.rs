@@ -232,7 +232,8 @@ fn real(
 ) -> Option<(World, Said)> {
     let claude = Claude::find(what)?;
     let world = World::new();
-    world.user_settings(&format!("[agents.claude]\ncommand = [{:?}]\n", claude.program()));
+    let program = claude.program().display();
+    world.user_settings(&format!("[agents.claude]\ncommand = [\"{program}\"]\n"));
     let server = Server::start().unwrap();
     let key = server.key("check", script);
     let mut command = world.agents(&[&["check", "claude"], more].concat());
