@@ -60,7 +60,9 @@ impl Init {
         }
         screen::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
         if doors.settings_at(Some(&head))?.agent.is_none() {
-            screen::say("once: forge agents (who can work here), forge config set --user agent NAME");
+            screen::say(
+                "once: forge agents (who can work here), forge config set --user agent NAME",
+            );
         }
         screen::say("then: forge run --flow change \"what you want\"");
         Ok(ExitCode::SUCCESS)
