@@ -132,7 +132,7 @@ fn a_model_that_does_not_exist_is_asked_about() {
 }
 
 #[test]
-fn a_rate_limit_waits_at_least_as_long_as_the_provider_wants() {
+fn a_rate_limit_is_waited_for_and_is_no_miss() {
     // Claude Code waits and asks again itself before it gives up, so the provider's delay is short here.
     let step = Step::status(429, "slow down").header("retry-after", "1");
     let Some(met) = met_by(step) else { return };
