@@ -214,18 +214,37 @@ pub(crate) fn count(n: u32, what: &str) -> String {
     format!("{n} {what}{ending}")
 }
 
-/// A text broken at its spaces into lines of a width, each after the first indented.
-/// A word that is wider than a line is left whole.
+/// A text broken at its spaces into lines of a width, each after the first indented. The first begins at the
+/// left; a word that is wider than a line is left whole.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
+    broken(text, 0, indent, width)
+}
+
+/// What follows the beginning of a line, broken at spaces; all other lines begin where it began.
+pub(crate) fn block(beginning: &str, text: &str, width: usize) -> String {
+    let column = beginning.chars().count();
+    format!("{beginning}{}", broken(text, column, column, width))
+}
+
+/// A fact with what stands before it: one line for programs, as many as it takes on a terminal.
+pub(crate) fn fact(beginning: &str, sentence: &str) -> String {
+    if io::stdout().is_terminal() {
+        block(beginning, sentence, width())
+    } else {
+        format!("{beginning}{sentence}")
+    }
+}
+
+fn broken(text: &str, from: usize, indent: usize, width: usize) -> String {
     let mut lines = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
+    let mut column = from;
+    for (position, word) in text.split_whitespace().enumerate() {
         let length = word.chars().count();
         if column > indent && column + 1 + length > width {
             lines.push('\n');
             lines.push_str(&" ".repeat(indent));
             column = indent;
-        } else if column > 0 {
+        } else if position > 0 {
             lines.push(' ');
             column += 1;
         }

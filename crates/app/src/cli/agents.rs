@@ -118,8 +118,8 @@ fn announced(plan: &Plan) -> String {
         None => "which costs nothing".to_owned(),
     };
     let words = screen::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
-    let words = screen::wrap(&words, 2, screen::width());
-    format!("one tiny call to {}, {cost}:\n  {words}", plan.agent)
+    let words = screen::block("  ", &words, screen::width());
+    format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 
 fn list(rows: &[AgentRow], width: usize) -> String {
@@ -197,10 +197,10 @@ fn answer(probed: &Probed, width: usize) -> String {
         return text;
     }
     for line in probed.what.iter().flat_map(|what| what.lines()) {
-        let _ = write!(text, "\n  {}", screen::wrap(line, 2, width));
+        let _ = write!(text, "\n{}", screen::block("  ", line, width));
     }
     if let Some(next) = &probed.next {
-        let _ = write!(text, "\n  next: {}", screen::wrap(next, 8, width));
+        let _ = write!(text, "\n{}", screen::block("  next: ", next, width));
     }
     if let Some(transcript) = &probed.transcript {
         let _ = write!(text, "\n  what it printed: {transcript}");

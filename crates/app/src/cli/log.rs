@@ -61,7 +61,7 @@ impl Log {
         } else {
             for fact in &record.facts {
                 let at = screen::day_and_clock(record.at);
-                screen::say(&format!("{seq:>5}  {at}  {}", sentence(fact)));
+                screen::say(&screen::fact(&format!("{seq:>5}  {at}  "), &sentence(fact)));
             }
         }
     }

@@ -82,7 +82,8 @@ impl Form {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
-                    screen::tell(&format!("{}  {}", screen::clock(record.at), sentence(fact)));
+                    let beginning = format!("{}  ", screen::clock(record.at));
+                    screen::tell(&screen::fact(&beginning, &sentence(fact)));
                     if let Some(hint) = hint(run, fact) {
                         screen::warn(&hint);
                     }

@@ -77,7 +77,7 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, row.standing.word());
     let mut say = |name: &str, value: &str| {
-        let _ = write!(text, "\n  {name:<9}{}", screen::wrap(value, 11, width));
+        let _ = write!(text, "\n{}", screen::block(&format!("  {name:<9}"), value, width));
     };
     say("request", &screen::cut(&view.request, width.saturating_sub(11)));
     say("spent", &row.amount().in_words());
@@ -147,7 +147,7 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, 
         if position == 0 {
             let _ = write!(text, "\n\n  {title}");
         }
-        let _ = write!(text, "\n    {}", screen::wrap(&line, 6, width));
+        let _ = write!(text, "\n{}", screen::block("    ", &line, width));
     }
 }
 

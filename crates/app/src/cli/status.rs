@@ -89,7 +89,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, standing(row, now));
     if !row.why.is_empty() {
-        let _ = write!(text, "\n  {}", screen::wrap(&row.why, 2, width));
+        let _ = write!(text, "\n{}", screen::block("  ", &row.why, width));
     }
     let _ = write!(text, "\n  request  {}", screen::cut(&view.request, width.saturating_sub(11)));
     let _ =
@@ -255,10 +255,10 @@ pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String 
         };
         let _ = write!(
             text,
-            "\n   forge answer {run} {} {}{words}\n      {}",
+            "\n   forge answer {run} {} {}{words}\n{}",
             question.question,
             option.answer,
-            screen::wrap(&option.does, 6, width)
+            screen::block("      ", &option.does, width)
         );
     }
     text
