@@ -20,10 +20,8 @@ use forge_agents::{
     Watchdog, hear, look,
 };
 use forge_core::{
-    Run,
     event::{Blob, Outcome, Receipt},
     failure::FaultClass,
-    id::CallId,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     verdict::BlockerClass,
 };
@@ -110,7 +108,7 @@ pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result
         end = heard.end(Some(&ending.how), &errors(&folder));
     }
     let must = intake::must(shop, run, call, &role)?;
-    let mut left = match ended(plan, &end, &last_folder(plan)) {
+    let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
         Ok(()) => intake::left(plan, [heard.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
@@ -139,7 +137,7 @@ pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result
         let before = heard.answer;
         let mended = tally.take(&folder, &ending);
         end = mended.end(Some(&ending.how), &errors(&folder));
-        left = match ended(plan, &end, &folder) {
+        left = match ended(plan, &end, &folder, &ending) {
             Ok(()) => intake::left(plan, [mended.answer.as_ref(), before.as_ref()], &must)?,
             Err(outcome) => Err(outcome),
         };
@@ -279,13 +277,18 @@ const fn cost(price: Price) -> Cost {
 }
 
 /// Whether a turn ended in a way that lets its result count.
-fn ended(plan: &Plan<'_>, end: &End, folder: &AttemptFolder) -> Result<(), Outcome> {
+fn ended(
+    plan: &Plan<'_>,
+    end: &End,
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<(), Outcome> {
     let fault = |class, what: &str| Err(Outcome::Fault { class, what: what.to_owned() });
     let blocked = |class, what: &str| Err(Outcome::Blocked { class, what: what.to_owned() });
     match end {
         End::Done => Ok(()),
         End::Limited(limit) => Err(Outcome::Limited {
-            until: until(plan.run, plan.call, limit.until_ms, limit.delay_ms),
+            until: until(plan, ending, limit.until_ms, limit.delay_ms),
             what: limit.what.clone(),
         }),
         End::Refused { what } => blocked(BlockerClass::ModelRefusal, what),
@@ -301,10 +304,9 @@ fn ended(plan: &Plan<'_>, end: &End, folder: &AttemptFolder) -> Result<(), Outco
             ErrorClass::RateLimit
             | ErrorClass::UsageWindow
             | ErrorClass::Network
-            | ErrorClass::Server => Err(Outcome::Limited {
-                until: until(plan.run, plan.call, None, None),
-                what: what.clone(),
-            }),
+            | ErrorClass::Server => {
+                Err(Outcome::Limited { until: until(plan, ending, None, None), what: what.clone() })
+            }
             ErrorClass::Tooling
             | ErrorClass::NoSession
             | ErrorClass::Stopped
@@ -328,13 +330,16 @@ fn ended(plan: &Plan<'_>, end: &End, folder: &AttemptFolder) -> Result<(), Outco
 }
 
 /// When a call that has to wait goes on: when the provider says, or after longer and longer times.
-fn until(run: &Run, call: &CallId, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
+fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
     let now = now();
-    let setbacks = run.unit(call.unit()).setbacks.min(16);
+    let setbacks = plan.run.unit(plan.call.unit()).setbacks.min(16);
     let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
     // A delay is the least that the provider wants. If that had been enough, it would have let us in.
     let delay = delay_ms.unwrap_or_default().max(back_off);
-    let reset = until_ms.filter(|until| *until > now).unwrap_or(now.saturating_add(delay));
+    // A time that came while the turn ended is over, and nothing is left to wait for. One from before
+    // it began is of a clock that is wrong.
+    let told = until_ms.filter(|until| *until > ending.started_at_ms);
+    let reset = told.unwrap_or(now.saturating_add(delay));
     reset.max(now + WAIT_MS_MIN)
 }
 

@@ -227,6 +227,24 @@ fn a_limited_attempt_goes_on_in_its_session_when_the_time_has_come() {
 }
 
 #[test]
+fn a_limit_that_is_over_before_its_agent_has_ended_is_not_waited_for() {
+    let world = world(&format!(
+        "{KEPT}[[play]]\nattempt = 1\nlimit = {{ kind = \"rate\", reset_in_ms = 0 }}\n\
+         [[play]]\nturn = \"resume\"\nartifacts = {{ \"notes.md\" = \"n\" }}\n"
+    ));
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let log = world.ok(&["log", &world.latest(), "--json"]);
+    let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let limited = records.iter().find_map(|record| {
+        let mut facts = record["facts"].as_array().unwrap().iter();
+        let until = |fact: &Value| fact["attempt_ended"]["outcome"]["limited"]["until"].as_u64();
+        Some(facts.find_map(until)? - record["at"].as_u64().unwrap())
+    });
+    assert!(limited.unwrap() < 5_000, "it waits for the shortest time: {limited:?}");
+}
+
+#[test]
 fn a_repair_that_runs_into_a_limit_waits_and_the_next_attempt_goes_on() {
     let world = world(&format!(
         "{KEPT}{FORGETS}[[play]]\nturn = \"repair\"\nusage = {{ cost = \"0.02\" }}\n\
