@@ -256,7 +256,7 @@ fn known(uses: &[Use]) -> u64 {
 }
 
 /// The model of a use that names none.
-const NO_MODEL: &str = "unknown";
+pub(crate) const NO_MODEL: &str = "unknown";
 
 /// The provider of a use that names none.
 fn provider(kind: Kind) -> &'static str {

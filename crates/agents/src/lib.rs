@@ -40,7 +40,7 @@ pub mod standing;
 pub mod sweep;
 
 pub use claim::{CLAIM_LOST_EXIT, Identity};
-pub use folder::{AttemptFolder, Ending, How, Limits, Listen, Spec, Stderr, Stdout};
+pub use folder::{AttemptFolder, Ending, How, Limits, Listen, Spec, Stderr, Stdout, open_regular};
 pub use follow::{Keeper, Stop, start_keeper, start_knowing_keeper};
 pub use heard::{Earlier, Heard, Listener, hear};
 pub use keeper::keep;

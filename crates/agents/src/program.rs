@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::MODEL_VARIABLE;
 use crate::folder::{Stderr, Stdout};
-use crate::heard::Earlier;
+use crate::heard::{Earlier, NO_MODEL};
 use crate::kind::{Kind, PASSED_TO_ALL, Start, Turn};
 use crate::prices;
 use crate::signal::{Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Word};
@@ -23,6 +23,10 @@ pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;
 const ABOUT_CHARACTERS_MAX: usize = 200;
 /// The most characters of what went wrong.
 pub(crate) const WHAT_CHARACTERS_MAX: usize = 2_000;
+/// The most models whose totals are remembered. The totals of others count in full.
+const TOTALS_MAX: usize = 50;
+/// The longest name of a session.
+const SESSION_BYTES_MAX: usize = 128;
 
 pub(crate) fn start(turn: &Turn<'_>) -> Start {
     let mut env = Vec::new();
@@ -119,7 +123,11 @@ impl Stream {
 
     fn signal(&mut self, line: Line) -> Signal {
         match line {
-            Line::Began { session, model, version } => Signal::Began { session, model, version },
+            Line::Began { session, model, version } => {
+                let short = |text: Option<String>| text.map(|text| one_line(&text));
+                let (model, version) = (short(model), short(version));
+                Signal::Began { session: session.filter(|id| is_session(id)), model, version }
+            }
             Line::Said { text } => Signal::Said { text: cut(&text, TEXT_CHARACTERS_MAX) },
             Line::UsedTool { name, about } => {
                 Signal::UsedTool { name: one_line(&name), about: one_line(&about) }
@@ -145,7 +153,7 @@ impl Stream {
             (None, Some(model)) => prices::estimate(model, spent.tokens),
             (None, None) => Price::Missing,
         };
-        let model = model.unwrap_or_else(|| self.kind.name().to_owned());
+        let model = model.unwrap_or_else(|| NO_MODEL.to_owned());
         let new = Use { provider, model, tokens: spent.tokens, cost };
         if spent.cumulative { self.since_the_last(new) } else { new }
     }
@@ -153,7 +161,9 @@ impl Stream {
     /// From a total to what is new in it.
     fn since_the_last(&mut self, total: Use) -> Use {
         let Some(last) = self.totals.iter_mut().find(|last| last.is_like(&total)) else {
-            self.totals.push(total.clone());
+            if self.totals.len() < TOTALS_MAX {
+                self.totals.push(total.clone());
+            }
             return total;
         };
         let new = Use {
@@ -164,6 +174,15 @@ impl Stream {
         *last = total;
         new
     }
+}
+
+/// Whether a text can be the name of a session: it stands on command lines and in facts.
+fn is_session(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !id.is_empty()
+        && id.len() <= SESSION_BYTES_MAX
+        && !id.starts_with('-')
+        && id.bytes().all(is_plain)
 }
 
 fn limit(limited: Limited) -> Limit {

@@ -4,13 +4,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::{Read as _, Seek as _, SeekFrom},
     path::Path,
 };
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Ending, How, Key, ResultFlaw, collect, read_result,
+    AgentResult, AttemptFolder, Ending, How, Key, ResultFlaw, collect, open_regular, read_result,
     result as contract,
 };
 use forge_core::{
@@ -476,7 +475,7 @@ pub(crate) fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String>
 
 /// The last bytes of a file.
 pub(crate) fn tail_of(path: &Path, most: u64) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();

@@ -21,7 +21,7 @@ use std::{
 use forge_agents::{
     AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Hand, Heard, Kind, Limit, Limits,
     Listen, SCRIPTED, Session, Spec, Standing, Stop, Turn, Watchdog, give_up, hear, look,
-    read_result, result as contract, session_id, start, start_keeper,
+    open_regular, read_result, result as contract, session_id, start, start_keeper,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
@@ -297,7 +297,7 @@ impl Probe<'_> {
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(trouble)?;
         let mut signals = Signals::listen()?;
         let ending = run(&folder, &env, &mut signals)?;
-        let heard = match fs::File::open(folder.transcript()) {
+        let heard = match open_regular(&folder.transcript()) {
             Ok(file) => hear(self.kind(), io::BufReader::new(file), &Earlier::default()),
             Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
         };

@@ -13,11 +13,11 @@
 //! Invariant: what a turn used is counted once, however the call ends.
 //! Invariant: without a valid result there is no outcome but a fault, a limit, a block or an interruption.
 
-use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
+use std::{collections::BTreeMap, io::BufReader, path::Path};
 
 use forge_agents::{
     AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, How, Price, Standing, Use,
-    Watchdog, hear, look,
+    Watchdog, hear, look, open_regular,
 };
 use forge_core::{
     event::{Blob, Outcome, Receipt},
@@ -45,6 +45,8 @@ const BACK_OFF_MS: u64 = 30_000;
 const BACK_OFF_MS_MAX: u64 = 30 * 60_000;
 /// Nothing waits for less.
 const WAIT_MS_MIN: u64 = 1_000;
+/// No provider has a longer window: a month. Then it is tried again, whatever was said.
+const WAIT_MS_MAX: u64 = 31 * 24 * 3_600_000;
 /// The most of what a program wrote to its standard error that is looked at.
 const ERRORS_BYTES: u64 = 16 * 1024;
 
@@ -216,7 +218,7 @@ impl Tally {
 
     fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) -> Heard {
         let earlier = Earlier::default();
-        let heard = match File::open(folder.transcript()) {
+        let heard = match open_regular(&folder.transcript()) {
             Ok(file) => hear(self.agent.kind(), BufReader::new(file), &earlier),
             Err(_) => hear(self.agent.kind(), &b""[..], &earlier),
         };
@@ -340,7 +342,7 @@ fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Opti
     // it began is of a clock that is wrong.
     let told = until_ms.filter(|until| *until > ending.started_at_ms);
     let reset = told.unwrap_or(now.saturating_add(delay));
-    reset.max(now + WAIT_MS_MIN)
+    reset.clamp(now + WAIT_MS_MIN, now + WAIT_MS_MAX)
 }
 
 /// The tail of what a program wrote to its standard error.

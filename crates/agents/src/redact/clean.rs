@@ -118,7 +118,7 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
         if clean == text {
             Was::Clean
         } else {
-            fs::write(&beside, &clean)?;
+            new_file(&beside)?.write_all(&clean)?;
             Was::Changed
         }
     } else {
@@ -126,7 +126,7 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
         let was = clean_stream(&mut file, &mut io::sink(), redactor)?;
         if was == Was::Changed {
             file.rewind()?;
-            clean_stream(&mut file, &mut File::create(&beside)?, redactor)?;
+            clean_stream(&mut file, &mut new_file(&beside)?, redactor)?;
         }
         was
     };
@@ -138,6 +138,16 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
             fs::rename(&beside, path)
         }
     }
+}
+
+/// A new file in place of whatever lies there. The agent had the folder, so that may be a link or a pipe.
+fn new_file(path: &Path) -> io::Result<File> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Writes what is left of a file; whether something was taken out.
@@ -195,6 +205,14 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), clean);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        // What lies where the clean one is to be written is not followed, and nobody waits for it.
+        let (secret, aim) = (folder.path().join("d.md"), folder.path().join("aim"));
+        fs::write(&aim, "mine").unwrap();
+        std::os::unix::fs::symlink(&aim, folder.path().join("d.md.redacted")).unwrap();
+        fs::write(&secret, "correct horse").unwrap();
+        clean_file(&secret, &mut redactor).unwrap();
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "[redacted]");
+        assert_eq!(fs::read_to_string(&aim).unwrap(), "mine");
         let huge = folder.path().join("huge");
         File::create(&huge).unwrap().set_len(1 << 40).unwrap();
         clean_file(&huge, &mut redactor).unwrap();

@@ -11,12 +11,16 @@ use forge_core::{
 };
 use forge_workspace::{Change, Hooked, Hooks, Made, Order};
 
-use super::{Span, finding, guarded::guard_of, judged, receipt_at, ruling, span};
+use super::{
+    Span, finding,
+    guarded::{guard_of, names},
+    judged, receipt_at, ruling, span,
+};
 use crate::{
     Trouble,
     place::Hand,
     project::guard::{Guard, guarded},
-    settings::Frozen,
+    settings::{Frozen, FrozenAgent},
     steps::{Duty, Halt, Plan, SetUpBefore},
     work::paths,
 };
@@ -55,7 +59,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     // What the hooks added is looked at like everything else.
     let changes = repository.changes(&span.from, &judged_commit).map_err(Trouble::from)?;
-    findings.extend(settings(&changes));
+    findings.extend(settings(&changes, shop.frozen));
     if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
         findings.extend(outside(&changes, &item.id, &item.writes));
     }
@@ -105,14 +109,22 @@ fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
 }
 
 /// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.
-fn settings(changes: &[Change]) -> Vec<Finding> {
-    let is_settings = |path: &str| guarded(path) == Some(Guard::Settings);
-    let found = changes.iter().filter(|change| is_settings(&change.path));
+fn settings(changes: &[Change], frozen: &Frozen) -> Vec<Finding> {
+    let belongs_to = |path: &str| {
+        let is_run = |agent: &FrozenAgent| names(&agent.command.join(" "), path);
+        let agent = frozen.agents.values().find(|agent| is_run(agent));
+        match (guarded(path), agent) {
+            (Some(Guard::Settings), _) => Some("Forge's settings".to_owned()),
+            // Who could change the program of a reviewer would be its own judge.
+            (_, Some(agent)) => Some(format!("the agent `{}`", agent.name)),
+            (_, None) => None,
+        }
+    };
+    let found = changes.iter().filter_map(|change| Some((change, belongs_to(&change.path)?)));
     found
         .take(FINDINGS_MAX)
-        .map(|change| {
-            let what =
-                format!("`{}` belongs to Forge's settings; agents leave it alone", change.path);
+        .map(|(change, owner)| {
+            let what = format!("`{}` belongs to {owner}; agents leave it alone", change.path);
             finding(Severity::Critical, Some(&change.path), what, None)
         })
         .collect()

@@ -54,7 +54,7 @@ pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<Guard> {
 }
 
 /// Whether a command line names a file, from the top or from a folder that it goes into.
-fn names(command: &str, path: &str) -> bool {
+pub(super) fn names(command: &str, path: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
     command.split(is_end).any(|word| {
         // `./checks` is a file, whatever its name.
