@@ -33,7 +33,8 @@ pub(crate) const PROVIDER: &str = "anthropic";
 /// The version of which all this was observed.
 pub(crate) const TESTED: &str = "2.1.325";
 pub(crate) const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
-pub(crate) const LOG_IN: &str = "run `claude` and say /login there, or set ANTHROPIC_API_KEY";
+pub(crate) const LOG_IN: &str =
+    "run `claude` and say /login there, or set an ANTHROPIC_API_KEY that is valid";
 
 /// The tools that it has. Not those that work behind our back: later, elsewhere or on the network.
 const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";

@@ -178,11 +178,10 @@ impl Stream {
 
 /// Whether a text can be the name of a session: it stands on command lines and in facts.
 fn is_session(id: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !id.is_empty()
         && id.len() <= SESSION_BYTES_MAX
         && !id.starts_with('-')
-        && id.bytes().all(is_plain)
+        && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn limit(limited: Limited) -> Limit {

@@ -512,7 +512,9 @@ fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<St
     let what = format!("{}{}", limit.what.trim(), until.as_deref().unwrap_or_default());
     let next = match (state, until) {
         (ProbeState::NoNetwork, _) => {
-            format!("see whether you are online, and HTTPS_PROXY; then: {again}")
+            format!(
+                "see whether you are online, and whether a proxy or address of the provider that is set in your environment is right; then: {again}"
+            )
         }
         (_, Some(until)) => format!("wait{until}; a run waits by itself"),
         (_, None) => format!("wait a little; then: {again}"),

@@ -20,7 +20,7 @@ use forge_agents::{
 use forge_core::Command;
 use forge_workspace::{Added, Part, shown};
 
-use crate::settings::{Frozen, SecretsTable};
+use crate::settings::{Frozen, SecretsTable, Settings, Sources};
 
 /// More of a file of secrets is not read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -31,7 +31,12 @@ pub(crate) fn table(top: Option<&Path>, frozen: &Frozen) -> SecretsTable {
     let named = frozen.secrets.files.iter().chain(&frozen.copy);
     let files = top.into_iter().flat_map(|top| named.clone().map(|name| top.join(name)));
     let files = files.filter_map(|path| path.into_os_string().into_string().ok()).collect();
-    SecretsTable { files, allow: frozen.secrets.allow.clone() }
+    let mut allow = frozen.secrets.allow.clone();
+    // What a person allows for themselves counts at once, also in a run that is under way: else nobody could
+    // answer for what only looks like a secret. Agents cannot write these layers.
+    let own = Sources::personal(top).and_then(|sources| Settings::of(&sources));
+    allow.extend(own.map(|own| own.secrets.allow).unwrap_or_default());
+    SecretsTable { files, allow }
 }
 
 /// All values that are known to be secret.
@@ -97,10 +102,7 @@ pub(crate) fn guard(table: &SecretsTable) -> impl FnMut(&Added<'_>) -> Vec<Strin
                     Part::Lines => format!("`{path}` line {line}"),
                     Part::Piece => format!("`{path}`"),
                 };
-                Some(format!(
-                    "{place} holds what looks like {family}; take it out, or allow the path in \
-                     `secrets.allow`"
-                ))
+                Some(format!("{place} holds what looks like {family}; take it out"))
             })
             .collect();
         flaws.dedup();

@@ -120,12 +120,12 @@ impl Doors {
             let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
             Ok(Blob(blob.as_str().to_owned()))
         };
-        let roles: Vec<&str> = found.flow.roles().into_iter().collect();
+        let roles_of_flow: Vec<&str> = found.flow.roles().into_iter().collect();
         let script = match scenario {
             Some((text, sessions)) => Some((put(text.as_bytes())?, sessions)),
             None => None,
         };
-        let mut frozen = settings.freeze_cast(&roles, script.as_ref());
+        let mut frozen = settings.freeze_cast(&roles_of_flow, script.as_ref());
         if let Some(base) = &base {
             self.fill_in(&mut frozen, &settings, base)?;
         }
@@ -163,6 +163,7 @@ impl Doors {
         };
         let mut signals = Signals::listen()?;
         let mut notes = settings.notes();
+        notes.extend(settings.notes_on_roles(&roles_of_flow));
         notes.extend(about_checks(&found.flow.stages, &frozen.verify));
         let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
         began(&id, &notes);

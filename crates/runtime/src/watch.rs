@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{
-    find::{Target, find},
+    find::{Target, at_work, find},
     stream::{Age, Source, Stream},
 };
 use crate::{Trouble, calls::wait_for, doors::Doors, drive::Signals, settings::Frozen};
@@ -222,7 +222,7 @@ impl Doors {
     pub fn watch(
         &self,
         id: &str,
-        name: &str,
+        name: Option<&str>,
         form: Form,
         tell: &mut dyn FnMut(Shown<'_>),
     ) -> Result<Watched, Trouble> {
@@ -231,7 +231,10 @@ impl Doors {
         for (_, record) in &records {
             run.take(record);
         }
-        let target = find(id, &run, &calls(&records), name)?;
+        let target = match name {
+            Some(name) => find(id, &run, &calls(&records), name)?,
+            None => at_work(id, &run)?,
+        };
         let mut watch = Watch {
             doors: self,
             id,

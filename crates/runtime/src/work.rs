@@ -32,6 +32,9 @@ use crate::{
 const CHANGED_MAX: usize = 200;
 /// How long work waits for other runs before it is looked at again.
 const DEFERRED_MS: u64 = 5_000;
+/// What a person can do about a secret that is none.
+const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
+    forge config set --local secrets.allow '[\"PATH\"]'";
 /// The most characters of the first line of a commit message.
 const SUBJECT_CHARS_MAX: usize = 72;
 
@@ -263,6 +266,7 @@ fn committed(
     };
     let made = plan.bench("commit", Duty::ToTheEnd, order)?;
     if let Made::Refused(refused) = made {
+        plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let Made::Committed(committed) = made else {

@@ -35,7 +35,7 @@ struct Check {
     /// The agent
     name: String,
     /// The model; the one of the settings if none is named
-    #[arg(long)]
+    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
     model: Option<String>,
     /// Allow what this repository set up for the agent, from now on
     #[arg(long)]

@@ -40,7 +40,9 @@ impl Status {
                 say_json(&doors.rows(RUNS_MAX)?.0);
             } else {
                 let (rows, all) = doors.rows(LINES_MAX)?;
-                screen::say(&list(&rows, all, now(), screen::width()));
+                let goes_alone =
+                    |row: &RunRow| row.standing == Standing::Going && !doors.is_driven(&row.run);
+                screen::say(&list(&rows, all, &goes_alone, now(), screen::width()));
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -63,7 +65,13 @@ enum Driven {
     No,
 }
 
-fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
+fn list(
+    rows: &[RunRow],
+    all: u64,
+    goes_alone: &dyn Fn(&RunRow) -> bool,
+    now: Time,
+    width: usize,
+) -> String {
     if rows.is_empty() {
         return "no runs yet; start one with `forge run \"what you want\"`".to_owned();
     }
@@ -71,7 +79,8 @@ fn list(rows: &[RunRow], all: u64, now: Time, width: usize) -> String {
     for row in rows {
         let line = format!(
             "{:<11} {:>7} {:>9}  {}",
-            row.standing.word(),
+            // It would go on, and nobody drives it: `forge resume`.
+            if goes_alone(row) { "no driver" } else { row.standing.word() },
             screen::ago(row.changed_at, now),
             row.amount().in_short(),
             screen::cut_middle(&row.run, width.saturating_sub(31))

@@ -22,7 +22,7 @@ pub(crate) struct Watch {
     /// The run
     run: String,
     /// A unit, an attempt or a review, or a part of its name: T2, review#1
-    unit: String,
+    unit: Option<String>,
     /// Print the transcript as it is
     #[arg(long)]
     raw: bool,
@@ -50,7 +50,7 @@ impl Watch {
             Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
             Shown::Seen(seen) => say(&seen, screen::width()),
         };
-        match doors.watch(&run, &self.unit, form, &mut tell)? {
+        match doors.watch(&run, self.unit.as_deref(), form, &mut tell)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
             Watched::Interrupted => {
                 screen::warn(&format!("not watching any more; {run} goes on"));

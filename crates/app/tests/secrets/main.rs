@@ -244,12 +244,18 @@ fn a_change_with_a_secret_in_it_is_not_committed_and_its_place_is_told() {
     world.scenario(&format!("[[play]]\n{worker}\n"));
     let said = finish(&mut with_secret(&world, &["run", "--flow", "one", "do it"]));
     assert_ne!(said.code, DONE, "{said}");
-    let what = "`src/word.txt` line 1 holds what looks like a GitHub token; take it out, or allow the path in `secrets.allow`";
+    let what = "`src/word.txt` line 1 holds what looks like a GitHub token; take it out";
     has(&said.all(), &[what]);
     assert!(!said.all().contains("src/copy.txt"), "what was there before is nobody's fault");
     nothing_is_found(&world, &[said]);
     let run = world.latest();
     assert!(world.work(&run).join("src/word.txt").exists(), "the files stay");
+    // A person can say that it is none, also while the run is under way.
+    let allow = ["config", "set", "--local", "secrets.allow", "[\"src/*\"]"];
+    assert_eq!(world.forge(&allow).code, DONE);
+    world.ok(&["answer", &run, "Q1", "retry"]);
+    let resumed = finish(&mut with_secret(&world, &["resume", &run]));
+    assert_eq!(resumed.code, DONE, "{resumed}");
 }
 
 #[test]

@@ -201,11 +201,11 @@ impl Settings {
             let keys = Key::of_table(TableKind::Roles, name);
             let place =
                 keys.into_iter().find_map(|key| self.sheet.winner(key)).map(|said| &said.place);
-            let near = nearest(name.as_str(), of_the_flow.iter().copied());
-            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            // Another flow may have it.
+            let Some(near) = nearest(name.as_str(), of_the_flow.iter().copied()) else { continue };
             let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
             notes.push(format!(
-                "roles.{}{place} is set, and no stage of this flow has that role{near}",
+                "roles.{}{place} is set, and no stage of this flow has that role; did you mean `{near}`?",
                 name.as_str()
             ));
         }

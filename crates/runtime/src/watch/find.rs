@@ -70,6 +70,27 @@ pub(super) fn find(id: &str, run: &Run, calls: &[CallId], name: &str) -> Result<
     }
 }
 
+/// The unit that is worked on, if it is one.
+pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Trouble> {
+    let mut units: Vec<&UnitId> = run.calls().keys().map(CallId::unit).collect();
+    units.sort();
+    units.dedup();
+    match units.as_slice() {
+        [one] => Ok(Target::Unit((*one).clone())),
+        [] => Err(Trouble::usage(
+            format!("nothing is worked on in {id} now; name the unit that you mean"),
+            format!("forge status {id}"),
+        )),
+        several => {
+            let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(Trouble::usage(
+                format!("several units are worked on: {}", names.join(", ")),
+                format!("forge watch {id} {}", names[0]),
+            ))
+        }
+    }
+}
+
 /// Whether all of them are tries at the same thing.
 fn is_one(calls: &[&CallId]) -> bool {
     let thing = |call: &CallId| match call {
