@@ -36,7 +36,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person,
 4 escalated or blocked, 5 parked by a limit or pause, 70 a bug of ours,
 130 interrupted.
-A RUN can be shortened to any unique beginning.";
+A RUN can be shortened to any unique beginning, or to its last four letters.";
 
 #[derive(Subcommand)]
 enum Cmd {

@@ -315,13 +315,13 @@ pub(crate) fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd
     match &ending.how {
         How::Exited { code: 0 } => CommandEnd::Success,
         How::Exited { code } => {
-            let what = ended(folder, &format!("exit code {code}"));
+            let what = ended(&last_words(folder), &format!("exit code {code}"));
             CommandEnd::Failure { code: *code, what }
         }
         // Whoever killed it, the work that it looks at is not to blame.
         How::Signalled { signal } => CommandEnd::Fault {
             class: FaultClass::Crashed,
-            what: ended(folder, &format!("killed by signal {signal}")),
+            what: ended(&last_words(folder), &format!("killed by signal {signal}")),
         },
         How::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
@@ -456,14 +456,12 @@ fn clean_result(
     AgentResult::parse(&shop.redacted_json(&bytes), call, must)
 }
 
-/// The last lines of a transcript, and how it ended. A last line for people is told together
-/// with the ending, because it mostly says why; a line for programs says nothing to them.
-fn ended(folder: &AttemptFolder, how: &str) -> String {
-    let words = last_words(folder);
+/// The last words of a program, and how it ended. A last line for people is told together with the
+/// ending, because it mostly says why; a line for programs says nothing to them.
+pub(crate) fn ended(words: &str, how: &str) -> String {
+    let words = words.trim_end();
     match words.lines().last().map(str::trim) {
-        Some(line) if !line.is_empty() && !line.starts_with('{') => {
-            format!("{} ({how})", words.trim_end())
-        }
+        Some(line) if !line.is_empty() && !line.starts_with('{') => format!("{words} ({how})"),
         Some(_) | None => format!("{words}\n{how}"),
     }
 }

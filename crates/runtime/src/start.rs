@@ -137,6 +137,7 @@ impl Doors {
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
         // From here on nobody knows the secrets of a request any more, and no name is made of them.
         let text_of_request = redacted_text(&request.text);
+        let has_secret = text_of_request != request.text;
         let id = new_run_id(&text_of_request);
         let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
         let lands = find(&found.flow.stages, &is_land).is_some();
@@ -163,6 +164,9 @@ impl Doors {
         };
         let mut signals = Signals::listen()?;
         let mut notes = settings.notes();
+        if has_secret {
+            notes.push("what looks like a secret in your request was taken out of it".to_owned());
+        }
         notes.extend(settings.notes_on_roles(&roles_of_flow));
         notes.extend(about_checks(&found.flow.stages, &frozen.verify));
         let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
@@ -304,7 +308,7 @@ impl Doors {
         }
         match ask(&commands) {
             Allowed::Once => Ok(()),
-            Allowed::FromNowOn => self.trust()?.approve(&commands, &person()).map(|_| ()),
+            Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
             Allowed::No => Err(Trouble::person(
                 "you have not allowed the commands that this repository makes Forge run",
                 format!("forge config approve --flow {}", found.flow.name),

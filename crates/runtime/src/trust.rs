@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     Trouble,
     catalog::Found,
-    doors::{Doors, refuse_agents},
+    doors::{Doors, person, refuse_agents},
     home::{now, state_dir},
     journal::hex,
     settings::Settings,
@@ -176,6 +176,19 @@ impl Doors {
     /// What this person allowed this repository.
     pub fn trust(&self) -> Result<Trust, Trouble> {
         Ok(Trust::at(&state_dir()?, &self.home.repository.common_dir))
+    }
+
+    /// A person allows these commands from now on, and with them each agent that is among them: whoever
+    /// may play in a run may be asked whether it answers.
+    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Trouble> {
+        let trust = self.trust()?;
+        for name in settings.agents.keys() {
+            let agent = settings.agent_of_repository(name);
+            if let Some(agent) = agent.filter(|agent| commands.contains(agent)) {
+                trust.approve(&[agent], &person())?;
+            }
+        }
+        trust.approve(commands, &person())
     }
 
     /// The commands that a person has to allow before a run with these settings and this flow

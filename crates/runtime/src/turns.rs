@@ -313,8 +313,8 @@ fn ended(
             | ErrorClass::NoSession
             | ErrorClass::Stopped
             | ErrorClass::Unknown => {
-                let words = last_words(folder);
-                fault(FaultClass::Crashed, &format!("{words}\n{what}"))
+                let words = format!("{}\n{}", last_words(folder), errors(folder));
+                fault(FaultClass::Crashed, &intake::ended(&words, what))
             }
         },
         End::SessionGone => fault(FaultClass::Crashed, "its session is gone"),

@@ -14,7 +14,7 @@ use forge_core::view::Standing;
 use forge_runtime::{
     Trouble,
     catalog::Catalog,
-    doors::{Doors, person},
+    doors::Doors,
     settings::{
         self, Explained, SettingRow,
         edit::{Change, EditedFile, FileWas},
@@ -272,7 +272,7 @@ fn approve(flow: &str) -> Result<ExitCode, Trouble> {
     match ask(&unapproved) {
         // Whoever calls this without a terminal has said it by name.
         Consent::Given | Consent::NobodyToAsk => {
-            let path = doors.trust()?.approve(&unapproved, &person())?;
+            let path = doors.approve(&settings, &unapproved)?;
             screen::say(&format!("allowed; to take it back, remove {}", path.display()));
             Ok(ExitCode::SUCCESS)
         }

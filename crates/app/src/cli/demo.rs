@@ -87,8 +87,8 @@ impl Demo {
             });
         }
         screen::say(
-            "With your own project: `forge init` finds its checks and writes forge.toml. This version has the\n\
-             scripted agent only; real agent programs come next.",
+            "With your own project: `forge init` finds its checks and writes forge.toml; `forge agents` says who\n\
+             can work there.",
         );
         Ok(code)
     }

@@ -119,13 +119,23 @@ impl Store {
     /// The one run whose id begins with `prefix`.
     pub fn resolve(&self, prefix: &str) -> Result<String, StoreError> {
         let wanted = prefix.to_lowercase();
-        let runs: Vec<String> = self.look(None, |snapshot| {
-            let sql = "SELECT run FROM runs WHERE run >= ?1 AND substr(run, 1, length(?1)) = ?1
-                       ORDER BY run LIMIT 11";
-            let mut statement = snapshot.prepare(sql)?;
-            let found = statement.query_map([&wanted], |row| row.get(0))?;
-            found.collect::<Result<_, _>>().map_err(Fault::Sql)
-        })?;
+        let find = |sql: &str| -> Result<Vec<String>, StoreError> {
+            self.look(None, |snapshot| {
+                let mut statement = snapshot.prepare(sql)?;
+                let found = statement.query_map([&wanted], |row| row.get(0))?;
+                found.collect::<Result<_, _>>().map_err(Fault::Sql)
+            })
+        };
+        let mut runs = find(
+            "SELECT run FROM runs WHERE run >= ?1 AND substr(run, 1, length(?1)) = ?1
+             ORDER BY run LIMIT 11",
+        )?;
+        // Runs of one day begin alike; their ends, which chance made, do not end alike.
+        if runs.is_empty() && wanted.len() >= ENDING_MIN {
+            runs = find(
+                "SELECT run FROM runs WHERE substr(run, -length(?1)) = ?1 ORDER BY run LIMIT 11",
+            )?;
+        }
         match runs.as_slice() {
             [] => {
                 let nearest = nearest(&wanted, &self.rows()?);
@@ -216,6 +226,9 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> Fault {
         Fault::Sql(error)
     }
 }
+
+/// So much of the end of an id is enough to mean it.
+const ENDING_MIN: usize = 4;
 
 const ROW: &str = "SELECT run, epoch, seq, head, at, row, mark FROM runs";
 

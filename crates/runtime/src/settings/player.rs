@@ -180,8 +180,9 @@ fn is_relative(program: &str) -> bool {
 impl Settings {
     /// From now on this agent plays the roles about which `roles` says nothing.
     pub(crate) fn play(&mut self, agent: &str) -> Result<(), Trouble> {
+        self.refuse_nobody(agent, "--agent")?;
         self.agent = Some(agent.to_owned());
-        self.refuse_nobodies()
+        Ok(())
     }
 
     /// Who plays a role, by name. Nobody, if nobody is set.
@@ -221,12 +222,11 @@ impl Settings {
 
     /// Whoever is named must be there, and it must be known how to start them.
     pub(super) fn refuse_nobodies(&self) -> Result<(), Trouble> {
-        self.casting().try_for_each(|said| self.refuse_nobody(said))
+        self.casting().try_for_each(|said| self.refuse_nobody(text(said), &said.place.beginning()))
     }
 
-    fn refuse_nobody(&self, said: &Said) -> Result<(), Trouble> {
-        let name = text(said);
-        let place = said.place.beginning();
+    /// The same for one, who was named at this place.
+    fn refuse_nobody(&self, name: &str, place: &str) -> Result<(), Trouble> {
         let Some(table) = self.agents.get(name) else {
             if RESERVED.contains(&name) {
                 return Err(Trouble::usage(
