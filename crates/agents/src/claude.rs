@@ -53,10 +53,8 @@ const MESSAGES_REMEMBERED_MAX: usize = 32;
 /// About so many bytes of text are one token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What it needs of the user's environment beside what every program needs: how to get in, and the
-/// way through the network.
+/// What it needs of the user's environment beside what every program needs: how to get in.
 const PASSED: &[&str] = &[
-    "ALL_PROXY",
     "ANTHROPIC_*",
     "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
     "CLAUDE_CODE_CLIENT_*",
@@ -65,14 +63,7 @@ const PASSED: &[&str] = &[
     "CLAUDE_CODE_SKIP_*",
     "CLAUDE_CODE_USE_*",
     "CLAUDE_CONFIG_DIR",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
     "NODE_EXTRA_CA_CERTS",
-    "NO_PROXY",
-    "all_proxy",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
 ];
 
 /// The keys of a cloud are for whoever gets in by that cloud.

@@ -111,7 +111,9 @@ impl Heard {
                 }
             }
             Signal::Spent(spent) => {
-                (self.began, self.is_settled) = (true, false);
+                // Who spends goes on, whatever it said of its end or of a limit before.
+                self.goes_on();
+                self.is_settled = false;
                 self.spend(spent);
             }
             Signal::Limit(limit) => self.limit = Some(limit.clone()),

@@ -190,11 +190,15 @@ impl Start {
 
 /// What every program needs of the user's environment to find its way.
 pub(crate) const PASSED_TO_ALL: &[&str] = &[
+    "ALL_PROXY",
     "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
     "LANG",
     "LANGUAGE",
     "LC_*",
     "LOGNAME",
+    "NO_PROXY",
     "PATH",
     "SHELL",
     "SSL_CERT_DIR",
@@ -203,6 +207,10 @@ pub(crate) const PASSED_TO_ALL: &[&str] = &[
     "TZ",
     "USER",
     "XDG_*",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
 ];
 
 /// Says how to start a turn.

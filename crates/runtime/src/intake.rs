@@ -145,7 +145,7 @@ pub(crate) fn left(
     let [last, before] = answers;
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
-        let result = AgentResult::parse(&bytes, &call.to_string(), must);
+        let result = AgentResult::parse(&shop.redacted_json(&bytes), &call.to_string(), must);
         Some(result.map_err(|flaw| flaw.to_string()))
     };
     let from_file = || match clean_result(shop, &folder, call, must) {

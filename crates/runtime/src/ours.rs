@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::Ending;
+use forge_agents::{Ending, Heard};
 use forge_core::{
     Run,
     event::{Call, Event},
@@ -53,6 +53,7 @@ struct Known {
     orders: BTreeMap<PathBuf, Order>,
     endings: BTreeMap<PathBuf, Ending>,
     made: BTreeMap<PathBuf, Made>,
+    heard: BTreeMap<PathBuf, Heard>,
 }
 
 impl Ours {
@@ -92,6 +93,16 @@ impl Ours {
     /// Whether any step of a call was ever prepared.
     pub(crate) fn has_begun(&self, call: &Path) -> bool {
         self.known.borrow().steps.iter().any(|step| step.starts_with(call))
+    }
+
+    /// What was heard of a step that has ended.
+    pub(crate) fn heard(&self, folder: &Path) -> Option<Heard> {
+        self.known.borrow().heard.get(folder).cloned()
+    }
+
+    /// From now on, this was heard of a step.
+    pub(crate) fn has_heard(&self, folder: &Path, heard: &Heard) {
+        self.known.borrow_mut().heard.insert(folder.to_owned(), heard.clone());
     }
 
     /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
@@ -147,6 +158,7 @@ impl Ours {
         known.orders.retain(|folder, _| is_open(folder));
         known.endings.retain(|folder, _| is_open(folder));
         known.made.retain(|folder, _| is_open(folder));
+        known.heard.retain(|folder, _| is_open(folder));
     }
 }
 

@@ -217,6 +217,11 @@ impl Shop<'_> {
         let ordinal = under_way.ordinal.to_string();
         let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
         let interrupted = run.session(call).filter(|_| agent.can_resume());
+        let nothing = Earlier::default();
+        let earlier = match turn {
+            Turn::First | Turn::Anew => &nothing,
+            Turn::Repair { earlier, .. } => earlier,
+        };
         let (session, word, spent) = match turn {
             Turn::First => match interrupted {
                 Some(session) => (Kept::Resume(session.to_owned()), Some(RESUME_TURN), 0),
@@ -268,7 +273,7 @@ impl Shop<'_> {
             listen: cap_micros.map(|cap_micros| Listen {
                 kind,
                 cap_micros,
-                earlier: Earlier::default(),
+                earlier: earlier.clone(),
             }),
             boxes: Some(boxes.path),
             ..spec(call.to_string(), argv, dir.to_owned(), self.limits())

@@ -436,12 +436,19 @@ mod tests {
         let said = version(Path::new("/bin/sh"), &["-c", "echo 3.4.5; exec >&-; sleep 0.01"]);
         assert_eq!(said, Ok("3.4.5".to_owned()));
         let mark = home.path().join("mark");
-        let script = format!("(sleep 600; touch {}) & exit 3", mark.display());
+        let script = format!("sleep 600 & echo $! > {}; exit 3", mark.display());
         let said = version(Path::new("/bin/sh"), &["-c", &script]);
         assert!(said.unwrap_err().contains("exit status: 3"));
+        let child = std::fs::read_to_string(&mark).unwrap();
+        let stat = format!("/proc/{}/stat", child.trim());
+        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |state| state.contains(" Z "));
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !is_gone() {
+            assert!(std::time::Instant::now() < deadline, "it is still there");
+            std::thread::yield_now();
+        }
         let little = Duration::from_millis(50);
         let said = version_within(Path::new("/bin/sh"), &["-c", "yes 1.2.3 & sleep 600"], little);
         assert_eq!(said, Err("it did not say its version in 50ms".to_owned()));
-        assert!(!mark.exists());
     }
 }

@@ -16,8 +16,8 @@
 use std::{collections::BTreeMap, io::BufReader, path::Path};
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, How, Price, Standing, Use,
-    Watchdog, hear, look, open_regular,
+    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, How, Kind, Price,
+    Standing, Use, Watchdog, hear, look, open_regular,
 };
 use forge_core::{
     event::{Blob, Outcome, Receipt},
@@ -29,7 +29,7 @@ use forge_core::{
 use crate::{
     home::now,
     intake::{self, last_words},
-    prepare::{Doing, doing},
+    prepare::{Doing, Shop, doing},
     settings::FrozenAgent,
     steps::{Halt, Plan, What},
 };
@@ -65,6 +65,8 @@ pub(crate) enum Turn {
         session: String,
         /// What was spent of its cap.
         spent_micros: u64,
+        /// What its session has reported, for programs that report totals.
+        earlier: Earlier,
     },
 }
 
@@ -101,12 +103,12 @@ pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result
     let Doing::Agent { role } = doing(run, call) else { unreachable!("only agents have turns") };
     let mut tally = Tally::of(shop.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
-    let mut heard = tally.take(&plan.folder(), &ending);
+    let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
     let mut end = heard.end(Some(&ending.how), &errors(&plan.folder()));
     if end == End::SessionGone {
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
-        heard = tally.take(&folder, &ending);
+        heard = tally.take(plan, &folder, &ending, &Earlier::default());
         end = heard.end(Some(&ending.how), &errors(&folder));
     }
     let must = intake::must(shop, run, call, &role)?;
@@ -133,18 +135,40 @@ pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result
             flaw: flaw.unwrap_or_default(),
             session,
             spent_micros: tally.known_micros,
+            earlier: Earlier { uses: tally.uses.clone() },
         };
-        ending = plan.turn(repair, dir, &[])?;
+        let earlier = Earlier { uses: tally.uses.clone() };
+        let repaired = plan.turn(repair, dir, &[])?;
         let folder = plan.step_folder(REPAIR);
         let before = heard.answer;
-        let mended = tally.take(&folder, &ending);
-        end = mended.end(Some(&ending.how), &errors(&folder));
-        left = match ended(plan, &end, &folder, &ending) {
+        let mended = tally.take(plan, &folder, &repaired, &earlier);
+        end = mended.end(Some(&repaired.how), &errors(&folder));
+        let outcome = ended(plan, &end, &folder, &repaired);
+        // What the first turn did is there, also if nobody could mend its result.
+        if !matches!(repaired.how, How::NotStarted { .. }) {
+            ending = repaired;
+        }
+        left = match outcome {
             Ok(()) => intake::left(plan, [mended.answer.as_ref(), before.as_ref()], &must)?,
             Err(outcome) => Err(outcome),
         };
     }
+    let left = left.map_err(|outcome| without_secrets(shop, outcome));
     Ok(Turned { ending, left, receipt: tally.receipt() })
+}
+
+/// What an agent printed was redacted by its keeper. But the agent could write to that file as well.
+fn without_secrets(shop: &Shop<'_>, outcome: Outcome) -> Outcome {
+    let clean =
+        |text: String| String::from_utf8_lossy(&shop.redacted(text.as_bytes())).into_owned();
+    match outcome {
+        Outcome::Partial { note } => Outcome::Partial { note: clean(note) },
+        Outcome::Blocked { class, what } => Outcome::Blocked { class, what: clean(what) },
+        Outcome::Fault { class, what } => Outcome::Fault { class, what: clean(what) },
+        Outcome::Limited { until, what } => Outcome::Limited { until, what: clean(what) },
+        Outcome::Deferred { until, what } => Outcome::Deferred { until, what: clean(what) },
+        Outcome::Done | Outcome::Lost | Outcome::Interrupted => outcome,
+    }
 }
 
 /// Whether all that a call used was heard of.
@@ -211,17 +235,32 @@ impl Tally {
         }
     }
 
-    fn take(&mut self, folder: &AttemptFolder, ending: &Ending) -> Heard {
+    /// A plan is run again and again; what has ended is listened to once.
+    fn take(
+        &mut self,
+        plan: &Plan<'_>,
+        folder: &AttemptFolder,
+        ending: &Ending,
+        earlier: &Earlier,
+    ) -> Heard {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-        self.hear(folder, Some(ending))
+        let ours = plan.shop.ours;
+        let heard = ours.heard(&folder.path).unwrap_or_else(|| {
+            let heard = listen(self.agent.kind(), folder, earlier);
+            ours.has_heard(&folder.path, &heard);
+            heard
+        });
+        self.count(&heard, Some(ending));
+        heard
     }
 
-    fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) -> Heard {
-        let earlier = Earlier::default();
-        let heard = match open_regular(&folder.transcript()) {
-            Ok(file) => hear(self.agent.kind(), BufReader::new(file), &earlier),
-            Err(_) => hear(self.agent.kind(), &b""[..], &earlier),
-        };
+    fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) {
+        let earlier = Earlier { uses: self.uses.clone() };
+        let heard = listen(self.agent.kind(), folder, &earlier);
+        self.count(&heard, ending);
+    }
+
+    fn count(&mut self, heard: &Heard, ending: Option<&Ending>) {
         // A program that was never started has used nothing, and that is known.
         let has_run = !ending.is_some_and(|ending| matches!(ending.how, How::NotStarted { .. }));
         for one in heard.uses().iter().filter(|_| has_run) {
@@ -230,7 +269,6 @@ impl Tally {
         self.known_micros = self.known_micros.saturating_add(heard.spent_micros());
         self.session = heard.session.clone().or(self.session.take());
         self.denied.extend(heard.denied.iter().cloned());
-        heard
     }
 
     fn receipt(self) -> Receipt {
@@ -246,6 +284,13 @@ impl Tally {
             receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));
         }
         receipt
+    }
+}
+
+fn listen(kind: Kind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
+    match open_regular(&folder.transcript()) {
+        Ok(file) => hear(kind, BufReader::new(file), earlier),
+        Err(_) => hear(kind, &b""[..], earlier),
     }
 }
 

@@ -71,6 +71,12 @@ pub(super) fn write(
         match write_once(folder, &mut file, &text) {
             Ok(()) => return Ok(()),
             Err(error) if tries == TRIES_MAX => return Err(error),
+            // The agent could reach the folder, and took it away. It is ours, and comes back.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.path.is_dir() => {
+                log.complain("its folder was removed, and is made again");
+                fs::create_dir_all(&folder.path)?;
+                continue;
+            }
             Err(error) => log.complain(&format!("cannot write the ending yet: {error}")),
         }
         sleep(TRY_AGAIN_AFTER);
@@ -123,27 +129,33 @@ pub(super) fn sync_outbox(outbox: &Path, log: &Log) {
     if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
         return log.complain("the outbox is no longer a folder");
     }
-    if let Err(error) = sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left, &mut redactor) {
-        log.complain(&format!("cannot sync the outbox: {error}"));
-    }
+    sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left, &mut redactor, log);
 }
 
-fn sync_below(
-    directory: &Path,
-    depth: u32,
-    left: &mut u32,
-    redactor: &mut Redactor,
-) -> io::Result<()> {
-    let entries: Vec<fs::DirEntry> = fs::read_dir(directory)?.collect::<io::Result<_>>()?;
-    for entry in entries {
+fn sync_below(directory: &Path, depth: u32, left: &mut u32, redactor: &mut Redactor, log: &Log) {
+    let complain = |path: &Path, error: &io::Error| {
+        log.complain(&format!("cannot sync {} in the outbox: {error}", path.display()));
+    };
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => return complain(directory, &error),
+    };
+    // One that cannot be is no reason to leave out the others.
+    for entry in entries.flatten().collect::<Vec<_>>() {
+        let path = entry.path();
         // Says what the entry itself is: a symlink is neither of the two.
-        let kind = entry.file_type()?;
-        if kind.is_dir() && depth > 0 {
-            sync_below(&entry.path(), depth - 1, left, redactor)?;
-        } else if kind.is_file() && *left > 0 {
-            *left -= 1;
-            clean_file(&entry.path(), redactor)?;
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => {
+                sync_below(&path, depth - 1, left, redactor, log);
+            }
+            Ok(kind) if kind.is_file() && *left > 0 => {
+                *left -= 1;
+                if let Err(error) = clean_file(&path, redactor) {
+                    complain(&path, &error);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => complain(&path, &error),
         }
     }
-    Ok(())
 }

@@ -26,7 +26,11 @@ const LENGTH_BYTES: usize = 4;
 
 /// Parts of names which say that the value is secret.
 const TELLING_PARTS: &[&str] =
-    &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+    &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "PWD", "CREDENTIAL", "AUTH", "COOKIE"];
+/// Ends of names which say so.
+const TELLING_ENDS: &[&str] = &["_PASS", "_PAT", "_DSN"];
+/// Names that only look as if they told: where a shell is.
+const HARMLESS: &[&str] = &["PWD", "OLDPWD"];
 /// Has a telling part in it, and tells nothing: `GIT_AUTHOR_NAME`.
 const HARMLESS_PART: &str = "AUTHOR";
 
@@ -125,7 +129,9 @@ pub(crate) fn unpacked(from: impl Read) -> Vec<Vec<u8>> {
 
 fn is_telling(name: &str) -> bool {
     let name = name.to_uppercase().replace(HARMLESS_PART, "");
-    TELLING_PARTS.iter().any(|part| name.contains(part))
+    !HARMLESS.contains(&name.as_str())
+        && (TELLING_PARTS.iter().any(|part| name.contains(part))
+            || TELLING_ENDS.iter().any(|end| name.ends_with(end)))
 }
 
 /// All forms in which a value may turn up. None if it is too short to be told from a word.

@@ -122,3 +122,54 @@ fn a_run_that_is_given_up_after_a_fault_has_failed() {
     world.ok(&["answer", &run, "Q1", "give-up"]);
     assert_eq!(world.view(&run)["standing"], "failed");
 }
+
+#[test]
+fn who_says_that_it_ended_and_spends_on_is_stopped_at_its_cap() {
+    let script =
+        "echo '{\"type\":\"ended\",\"ok\":true}'; spend 600000; spend 600000; read x < pipe";
+    let (world, said) =
+        mine::run(&format!("mkfifo pipe; exec 3<>pipe; {script}"), &["--budget", "1"]);
+    has(&said.out, &["it spent more than it may"]);
+    assert!(!said.out.contains("work#1 ended ("), "{said}");
+    assert!(adds_up(&world, &world.latest()).known >= 1_000_000);
+}
+
+#[test]
+fn whatever_lies_in_place_of_a_transcript_holds_nobody_and_is_not_read() {
+    for trick in [
+        "rm transcript; mkfifo transcript",
+        "ln -sf /dev/zero transcript",
+        "echo 'ghp_0123456789abcdefghijABCDEFGHIJ012345' > word; ln -sf word transcript",
+        "echo 'ghp_0123456789abcdefghijABCDEFGHIJ012345' >> transcript",
+    ] {
+        let (world, said) =
+            mine::run(&format!("cd \"$FORGE_ATTEMPT_DIR\" && {trick}; exit 3"), &[]);
+        assert_eq!(said.code, WAITS, "{trick}: {said}");
+        let facts = world.facts(&world.latest());
+        assert!(!format!("{facts:?}").contains("ghp_0123"), "{trick}: {facts:#?}");
+    }
+}
+
+#[test]
+fn an_agent_that_removes_the_folder_of_its_call_ends_all_the_same() {
+    let (_world, said) = mine::run("rm -rf \"$FORGE_ATTEMPT_DIR\"; result x", &[]);
+    assert!([DONE, WAITS].contains(&said.code), "{said}");
+}
+
+#[test]
+fn nobody_changes_the_program_of_the_agent_that_reviews_it() {
+    let world = mine::world("");
+    let rewrites =
+        mine::PLAYS_ALL.replace("echo one > one.txt", "echo one > one.txt; echo >> agent.sh");
+    mine::program(&world.repo.join("agent.sh"), &rewrites);
+    world.write(
+        "forge.toml",
+        "agent = \"mine\"\n[agents.mine]\ncommand = [\"./agent.sh\"]\n[verify]\ncommands = [\"true\"]\n",
+    );
+    world.git(&["add", "agent.sh"]);
+    world.git(&["commit", "--quiet", "-m", "an agent"]);
+    let said = world.run("change", &["--auto"]);
+    assert_ne!(said.code, DONE, "{said}");
+    has(&said.out, &["`agent.sh` belongs to the agent `mine`"]);
+    assert!(!said.out.contains("T1/implement landed"), "{said}");
+}
