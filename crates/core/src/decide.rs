@@ -468,6 +468,7 @@ impl Draft {
             Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
         };
         let receipt = Some(receipt.clone());
+        let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
             attempt: attempt.clone(),
             outcome: outcome.clone(),
@@ -479,6 +480,9 @@ impl Draft {
         match outcome {
             // Whoever waits for other work may wait as long as that needs.
             Outcome::Done | Outcome::Deferred { .. } => {}
+            Outcome::Fault { class: FaultClass::OutOfBudget, .. } => {
+                self.cap_reached(&unit, None, cap);
+            }
             Outcome::Fault { class, what } => self.missed(&unit, class, &what),
             Outcome::Partial { note } => self.partly_done(&unit, note),
             Outcome::Blocked { class, what } => self.ask(&unit, None, Why::Blocked { class, what }),

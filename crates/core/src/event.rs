@@ -657,6 +657,12 @@ pub enum Why {
         /// How the last one ended.
         what: String,
     },
+    /// It reached its cap, and would spend the same again.
+    CapReached {
+        /// What it was allowed to spend, where we had a say in it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cap: Option<Money>,
+    },
     /// It keeps being lost, interrupted or limited.
     Setbacks {
         /// How often in a row.

@@ -297,7 +297,8 @@ impl Run {
             }
             Outcome::Fault { class, what } => {
                 unit.state = State::Waiting;
-                unit.misses += 1;
+                // Whoever was stopped at a cap might have had a result.
+                unit.misses += u32::from(*class != FaultClass::OutOfBudget);
                 unit.setbacks = 0;
                 unit.fault = Some(Fault { class: *class, what: what.clone() });
             }
@@ -376,8 +377,8 @@ impl Run {
                     Verdict::Block { .. } => unit.confidence = Confidence::Doubted,
                 }
             }
-            Ruling::Fault { .. } => {
-                unit.faults += 1;
+            Ruling::Fault { class, .. } => {
+                unit.faults += u32::from(*class != FaultClass::OutOfBudget);
                 unit.setbacks = 0;
             }
             Ruling::Unverified { .. } => {

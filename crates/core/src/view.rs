@@ -574,6 +574,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             Why::RoundsUsedUp
             | Why::NotShrinking
             | Why::NoResult { .. }
+            | Why::CapReached { .. }
             | Why::Setbacks { .. }
             | Why::NoVerdict { .. }
             | Why::Blocked { .. }
@@ -597,10 +598,28 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             let target = redo.unwrap_or_else(|| question.unit.stage.clone());
             format!("`{target}` is done again, with your words in its brief")
         }
-        Choice::Retry => match question.gate {
-            Some(_) => format!("`{gate}` looks again"),
-            None => format!("`{}` is tried again", question.unit),
-        },
+        Choice::Retry => {
+            let with = match question.why {
+                Why::CapReached { cap: Some(_) } => ", with the same cap",
+                Why::CapReached { cap: None }
+                | Why::Checkpoint { .. }
+                | Why::Guarded
+                | Why::RoundsUsedUp
+                | Why::NotShrinking
+                | Why::NoResult { .. }
+                | Why::Setbacks { .. }
+                | Why::NoVerdict { .. }
+                | Why::Blocked { .. }
+                | Why::DoesNotLand
+                | Why::LandedAlready
+                | Why::Unverified { .. }
+                | Why::NothingToRedo => "",
+            };
+            match question.gate {
+                Some(_) => format!("`{gate}` looks again{with}"),
+                None => format!("`{}` is tried again{with}", question.unit),
+            }
+        }
         Choice::GiveUp => format!("`{}` fails; what does not wait for it goes on", question.unit),
     }
 }

@@ -363,7 +363,8 @@ impl Game {
     }
 
     fn fault(&mut self) -> (FaultClass, String) {
-        let class = *self.chance.of(&[FaultClass::Crashed, FaultClass::NoResult]);
+        let class =
+            *self.chance.of(&[FaultClass::Crashed, FaultClass::NoResult, FaultClass::OutOfBudget]);
         let what = match self.mood {
             Mood::Faulty => "no such tool".to_owned(),
             _ => format!("trouble {}", ["a", "b", "c", "d", "e"][self.chance.below(5)]),

@@ -20,11 +20,16 @@ fn begun(world: &World) -> Vec<String> {
 fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
     let (world, said) =
         mine::run(&format!("{BEGINS}spend 1000000; sleep 600; result x"), &["--budget", "0.10"]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work#1 ended without a result ($1.00): it spent more than it may"]);
+    assert_eq!(said.code, PARKED, "{said}");
+    has(
+        &said.out,
+        &[
+            "work#1 ended without a result ($1.00): it spent more than it may",
+            "parked: the run's budget of $0.10 is used up",
+        ],
+    );
     let run = world.latest();
     assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
-    world.ok(&["answer", &run, "Q1", "retry"]);
     has(&world.refused(&["resume", &run]), &["the budget of $0.10 is used up", "--budget AMOUNT"]);
     assert_eq!(begun(&world), ["work#1"]);
 }
@@ -33,7 +38,7 @@ fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
 fn tiny_turns_without_end_are_stopped_at_the_cap_within_a_turn() {
     let (world, said) =
         mine::run("while :; do spend 1000; sleep 0.02; done", &["--budget", "0.02"]);
-    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(said.code, PARKED, "{said}");
     has(&said.out, &["it spent more than it may"]);
     let known = adds_up(&world, &world.latest()).known;
     assert!((21_000..=40_000).contains(&known), "{known}");
@@ -43,7 +48,7 @@ fn tiny_turns_without_end_are_stopped_at_the_cap_within_a_turn() {
 fn who_spends_on_after_being_asked_to_stop_is_killed_before_its_grace_is_over() {
     let (world, said) =
         mine::run("trap '' TERM\nwhile :; do spend 1000; sleep 0.1; done", &["--budget", "0.01"]);
-    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(said.code, PARKED, "{said}");
     // In its grace it could tell of a hundred more.
     let known = adds_up(&world, &world.latest()).known;
     assert!((11_000..=40_000).contains(&known), "{known}");
@@ -52,7 +57,7 @@ fn who_spends_on_after_being_asked_to_stop_is_killed_before_its_grace_is_over() 
 #[test]
 fn a_flood_of_tiny_turns_is_stopped_after_the_first_piece_of_it() {
     let (world, said) = mine::run("while :; do spend 1000; done", &["--budget", "0.02"]);
-    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(said.code, PARKED, "{said}");
     // A pipe and a piece hold some thousand lines; what was printed was spent.
     let known = adds_up(&world, &world.latest()).known;
     assert!(known < 12_000_000, "{known}");
@@ -64,7 +69,7 @@ fn a_turn_without_a_price_does_not_make_the_cap_forget_the_others() {
         "echo '{\"type\":\"spent\",\"output\":5}'\nwhile :; do spend 1000; sleep 0.02; done",
         &["--budget", "0.02"],
     );
-    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(said.code, PARKED, "{said}");
     has(&said.out, &["(at least $0.02", "it spent more than it may"]);
     let run = world.latest();
     assert_eq!(adds_up(&world, &run).unknown_calls, 1);
@@ -114,7 +119,7 @@ fn what_is_estimated_from_tokens_counts_and_is_called_an_estimate() {
     assert_eq!((sum.known, sum.estimated, sum.unknown_calls), (0, 315_000, 0));
     has(&world.ok(&["stats", &run]), &["~$0.31", "list prices of"]);
     let (world, said) = mine::run(&format!("{script}\nsleep 600"), &["--budget", "0.20"]);
-    assert_eq!(said.code, WAITS, "an estimate counts for a cap, too: {said}");
+    assert_eq!(said.code, PARKED, "an estimate counts for a cap, too: {said}");
     assert_eq!(adds_up(&world, &world.latest()).estimated, 315_000);
 }
 
@@ -135,19 +140,26 @@ fn of_totals_only_what_is_new_counts() {
 
 #[test]
 fn a_call_is_held_to_its_own_cap_and_a_stage_to_its() {
-    let world = mine::world(&format!("{BEGINS}while :; do spend 10000; sleep 0.02; done"));
-    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
-    world.write("forge.toml", format!("{settings}[limits]\ncall_budget = \"0.05\"\n"));
-    world.flow(
-        "capped",
-        "[[stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 9\nbudget = \"0.10\"\n",
-    );
-    let said = world.run("capped", &["--budget", "5"]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["the stage's budget of $0.10 is used up"]);
-    assert_eq!(begun(&world), ["work#1", "work#2"], "{said}");
-    let known = adds_up(&world, &world.latest()).known;
-    assert!((100_000..=180_000).contains(&known), "{known}");
+    for (limits, cap, micros) in
+        [("[limits]\ncall_budget = \"0.05\"\n", "$0.0500", 50_000), ("", "$0.10", 100_000)]
+    {
+        let world = mine::world(&format!("{BEGINS}while :; do spend 10000; sleep 0.02; done"));
+        let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+        world.write("forge.toml", format!("{settings}{limits}"));
+        world.flow(
+            "capped",
+            "[[stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 9\nbudget = \"0.10\"\n",
+        );
+        let said = world.run("capped", &["--budget", "5"]);
+        assert_eq!(said.code, WAITS, "{said}");
+        has(
+            &said.out,
+            &[&format!("It reached its cap of {cap} before it had a result. What now?")],
+        );
+        assert_eq!(begun(&world), ["work#1"], "it would spend the same again: {said}");
+        let known = adds_up(&world, &world.latest()).known;
+        assert!((micros..=micros + 40_000).contains(&known), "{known}");
+    }
 }
 
 #[test]
@@ -164,7 +176,7 @@ fn items_side_by_side_share_what_the_run_has_left() {
          [[stage.stage]]\nname = \"work\"\nagent = \"worker\"\nmisses = 1\n",
     );
     let said = world.run("many", &["--budget", "0.20"]);
-    assert!([WAITS, PARKED].contains(&said.code), "{said}");
+    assert_eq!(said.code, PARKED, "nobody is asked about what only money mends: {said}");
     let run = world.latest();
     let held: Vec<u64> = world
         .facts(&run)

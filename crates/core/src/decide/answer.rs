@@ -30,10 +30,12 @@ impl Draft {
             Why::Checkpoint { .. } | Why::Guarded | Why::RoundsUsedUp | Why::NotShrinking => {
                 vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } | Why::Blocked { .. } if is_proof => {
+            Why::NoVerdict { .. } | Why::Blocked { .. } | Why::CapReached { .. } if is_proof => {
                 vec![Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } | Why::Blocked { .. } if gate.is_some() => {
+            Why::NoVerdict { .. } | Why::Blocked { .. } | Why::CapReached { .. }
+                if gate.is_some() =>
+            {
                 vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
             Why::DoesNotLand | Why::Unverified { .. } => {
@@ -42,6 +44,7 @@ impl Draft {
             Why::NoResult { .. }
             | Why::Setbacks { .. }
             | Why::NoVerdict { .. }
+            | Why::CapReached { .. }
             | Why::Blocked { .. } => vec![Choice::Retry, Choice::GiveUp],
         };
         if self.cannot_revise(unit, gate) {
@@ -133,6 +136,7 @@ impl Draft {
                     | Why::NothingToRedo
                     | Why::Unverified { .. }
                     | Why::NoResult { .. }
+                    | Why::CapReached { .. }
                     | Why::Setbacks { .. }
                     | Why::Blocked { .. } => {
                         let why = Waiver::Person { question: id };

@@ -47,16 +47,17 @@ impl Draft {
         let share = run_free.map(|free| Money(free.0 / self.sharers(unit)));
         let caps = [limits.call_budget, stage_free, share];
         let Some(amount) = caps.into_iter().flatten().min() else { return Reserve::Free };
-        if amount >= RESERVE_MIN || limits.call_budget == Some(amount) {
+        let least = self.least();
+        if amount >= least {
             return Reserve::Amount(amount);
         }
         let others_hold = self.run.calls().values().any(|call| call.reserved.is_some());
         if others_hold {
             Reserve::Later
-        } else if stage_free.is_some_and(|free| free < RESERVE_MIN) {
-            Reserve::StageIsBroke
-        } else if run_free.is_some_and(|free| free < RESERVE_MIN) {
+        } else if self.is_broke() {
             Reserve::RunIsBroke
+        } else if stage_free.is_some_and(|free| free < least) {
+            Reserve::StageIsBroke
         } else {
             // A share is too small, but all of it is enough: one at a time.
             let caps = [limits.call_budget, stage_free, run_free];
@@ -87,7 +88,22 @@ impl Draft {
     /// Whether the run cannot pay one more call.
     pub(super) fn is_broke(&self) -> bool {
         let free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
-        free.is_some_and(|free| free < RESERVE_MIN)
+        free.is_some_and(|free| free < self.least())
+    }
+
+    /// The least that a call is started with.
+    fn least(&self) -> Money {
+        let call_budget = self.run.law().start.limits.call_budget;
+        call_budget.map_or(RESERVE_MIN, |cap| cap.min(RESERVE_MIN))
+    }
+
+    /// After a call that was stopped at its cap. It would spend the same again, so a person is
+    /// asked. But where the run has nothing left, nobody can say anything but that: it parks, or
+    /// the unit waits for what the calls under way leave.
+    pub(super) fn cap_reached(&mut self, unit: &UnitId, gate: Option<&str>, cap: Option<Money>) {
+        if !self.is_broke() {
+            self.ask(unit, gate, Why::CapReached { cap });
+        }
     }
 
     /// Parks the run, or asks about the stage that used up its own cap.

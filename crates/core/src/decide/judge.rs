@@ -5,7 +5,7 @@ use crate::{
     event::{Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
     failure::FaultClass,
     flow::{BuiltIn, Check, Exhausted, Weight, firsts, followers},
-    id::{JudgementId, UnitId},
+    id::{CallId, JudgementId, UnitId},
     run::{Unit, command_failure},
     verdict::{Finding, Verdict},
 };
@@ -55,6 +55,7 @@ impl Draft {
         let gate = self.run.stage(&unit).gates[position].clone();
         let serious_before = self.run.unit(&unit).serious.get(&gate.name).copied();
         let ruling = self.numbered(&unit, ruling);
+        let cap = self.run.cap(&CallId::Judgement(judgement.clone()));
         self.record(Event::Judged {
             judgement: judgement.clone(),
             ruling: ruling.clone(),
@@ -91,6 +92,14 @@ impl Draft {
                     Some(_) | None => true,
                 };
                 self.send_back(&unit, position, &findings, shrinks);
+            }
+            Ruling::Fault { class: FaultClass::OutOfBudget, .. } => {
+                if gate.weight == Weight::Advisory && !self.is_broke() {
+                    let (gate, why) = (gate.name, Waiver::Advisory);
+                    self.record(Event::GateWaived { unit, gate, why });
+                } else {
+                    self.cap_reached(&unit, Some(&gate.name), cap);
+                }
             }
             Ruling::Fault { class, what } => {
                 if self.run.unit(&unit).faults < self.run.stage(&unit).misses {

@@ -53,6 +53,11 @@ impl Run {
         &self.calls
     }
 
+    /// What a call under way may cost, if anything limits it.
+    pub fn cap(&self, call: &CallId) -> Option<Money> {
+        self.calls.get(call).and_then(|call| call.reserved)
+    }
+
     /// Calls ever started.
     pub fn n_calls(&self) -> u32 {
         self.n_calls

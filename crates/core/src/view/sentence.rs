@@ -208,6 +208,13 @@ pub(super) fn why(question: &Question) -> String {
         Why::NoResult { what } => {
             format!("It keeps ending without a result (last: {}). What now?", last_line(what))
         }
+        Why::CapReached { cap } => {
+            let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
+            match gate {
+                "" => format!("It reached its cap{cap} before it had a result. What now?"),
+                gate => format!("`{gate}` reached its cap{cap} before it had a verdict. What now?"),
+            }
+        }
         Why::Setbacks { n } => {
             format!("It was lost, interrupted or limited {n} times in a row. What now?")
         }

@@ -263,6 +263,7 @@ agent = "writer"
     world.ends("make#3", Outcome::Fault { class: secret, what: "a token in a.rs".into() });
     let cap = FaultClass::OutOfBudget;
     world.ends("make#4", Outcome::Fault { class: cap, what: "it reached its cap".into() });
+    world.say(2, Answer::Retry, "");
     world.end("make#5");
     world.rules("make#5/critic#1", Ruling::Limited { until: 120_000, what: what.into() });
     world.input_at(120_000, &Input::Tick).unwrap();
@@ -270,7 +271,7 @@ agent = "writer"
         "make#5/critic#2",
         Ruling::Blocked { class: BlockerClass::ModelRefusal, what: "it will not".into() },
     );
-    world.say(2, Answer::Approve, "");
+    world.say(3, Answer::Approve, "");
     world.abandon();
     world.end("tell#1");
     world.is(&Phase::Over(End::Abandoned));
@@ -477,6 +478,8 @@ fn every_fact_can_be_written_and_read_back() {
         asked(Why::RoundsUsedUp),
         asked(Why::NotShrinking),
         asked(Why::NoResult { what: "x".into() }),
+        asked(Why::CapReached { cap: None }),
+        asked(Why::CapReached { cap: Some(Money(100_000)) }),
         asked(Why::Setbacks { n: 5 }),
         asked(Why::NoVerdict { what: "x".into() }),
         asked(Why::Blocked { class: BlockerClass::Unknown, what: "x".into() }),

@@ -179,7 +179,7 @@ fn spent_out() -> Outcome {
 }
 
 #[test]
-fn an_attempt_that_reached_the_cap_of_a_call_is_a_miss_and_the_next_one_has_a_cap_of_its_own() {
+fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_miss() {
     // Tiny turns come to the cap and not beyond.
     let mut world = World::small(ONE)
         .budget("10")
@@ -187,11 +187,72 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_a_miss_and_the_next_one_has_a_ca
         .cost("work#1", Cost::Known(cents(50)))
         .begin();
     world.ends("work#1", spent_out());
-    assert_eq!(world.unit("work").misses, 1);
+    assert_eq!(world.unit("work").misses, 0);
     assert_eq!(world.run.ledger().known, cents(50), "what it spent is spent");
+    assert_eq!(world.calls(), [] as [String; 0], "it would spend the same again");
+    world.says(
+        "Q1 is asked about work: It reached its cap of $0.50 before it had a result. What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    let retry = &RunView::of("r", &world.run).asked[0].options[0];
+    assert_eq!(retry.does, "`work` is tried again, with the same cap");
+    world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
     world.ends("work#2", spent_out());
-    world.says("Q1 is asked about work: It keeps ending without a result (last: it reached its cap). What now?");
+    assert_eq!(world.options(2), [Choice::Retry, Choice::GiveUp]);
+}
+
+#[test]
+fn whoever_stops_at_a_cap_that_we_did_not_set_is_asked_about_without_an_amount() {
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", spent_out());
+    world.says("Q1 is asked about work: It reached its cap before it had a result. What now?");
+}
+
+#[test]
+fn an_attempt_that_used_up_the_run_is_nobodys_fault_and_goes_on_with_more_money() {
+    let flow = ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 1");
+    let mut world = World::small(&flow).budget("0.50").call_budget("0.50");
+    for n in 1..=4 {
+        world = world.cost(&format!("work#{n}"), Cost::Known(cents(50)));
+    }
+    let mut world = world.begin();
+    for n in 1..=4 {
+        world.ends(&format!("work#{n}"), spent_out());
+        assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })), "{n}");
+        assert_eq!(world.unit("work").misses, 0);
+        let more = Money(cents(50).0 * (n + 1)).to_string();
+        world.resume_with(more.trim_start_matches('$')).unwrap();
+        assert_eq!(world.calls(), [format!("work#{}", n + 1)]);
+    }
+    world.never_says("is asked about");
+}
+
+#[test]
+fn where_run_and_stage_are_used_up_the_run_parks_and_the_stage_is_asked_about_afterwards() {
+    let flow = ONE.replace("agent = \"worker\"", "agent = \"worker\"\nbudget = \"0.30\"");
+    let mut world = World::small(&flow).budget("0.30").cost("work#1", Cost::Known(cents(30)));
+    world = world.begin();
+    world.ends("work#1", spent_out());
+    assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
+    world.never_says("is asked about");
+    world.resume_with("1").unwrap();
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    world.say(1, Answer::Retry, "");
+    assert_eq!(reserved(&world, "work#2"), Some(cents(30)));
+}
+
+#[test]
+fn a_call_that_may_cost_less_than_a_cent_does_not_reach_its_cap_for_ever() {
+    let mut world = World::small(ONE)
+        .budget("0.006")
+        .call_budget("0.005")
+        .cost("work#1", Cost::Known(Money(0)))
+        .begin();
+    assert_eq!(reserved(&world, "work#1"), Some(Money(5_000)));
+    world.ends("work#1", spent_out());
+    assert_eq!(world.calls(), [] as [String; 0]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
 }
 
 #[test]
@@ -204,6 +265,7 @@ fn the_work_of_an_attempt_that_reached_its_cap_is_kept() {
     let mut world = World::small(ONE).call_budget("0.50").leaves("work#2", kept).begin();
     world.ends("work#1", spent_out());
     assert_eq!(world.unit("work").files, Files::Left, "as the attempt left them");
+    world.say(1, Answer::Retry, "");
     world.ends("work#2", spent_out());
     assert_eq!(world.unit("work").files, Files::Committed);
     let root = forge_core::id::Scope::root();
@@ -238,14 +300,16 @@ fn an_attempt_that_used_up_the_cap_of_its_stage_is_followed_by_a_question() {
         let mut world = World::small(&flow).cost("work#1", cost).begin();
         world.ends("work#1", spent_out());
         assert_eq!(world.calls(), [] as [String; 0], "there is nothing left to hold back");
-        world.says("Q1 is asked about work: It keeps ending without a result (last: the stage's budget of $0.30 is used up). What now?");
+        world.says(
+            "Q1 is asked about work: It reached its cap of $0.30 before it had a result. What now?",
+        );
         world.say(1, Answer::Retry, "");
         assert_eq!(reserved(&world, "work#2"), Some(cents(30)), "granted once more");
     }
 }
 
 #[test]
-fn tiny_turns_go_on_until_the_stage_has_nothing_left() {
+fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
     let flow =
         ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 9\nbudget = \"0.30\"");
     let mut world = World::small(&flow).call_budget("0.10");
@@ -256,29 +320,64 @@ fn tiny_turns_go_on_until_the_stage_has_nothing_left() {
     let ends = ["too dear", "so much", "no more"];
     for (n, what) in (1..).zip(ends) {
         let what = what.to_owned();
-        let outcome = Outcome::Fault { class: FaultClass::OutOfBudget, what };
+        let outcome = Outcome::Fault { class: FaultClass::Crashed, what };
         world.ends(&format!("work#{n}"), outcome);
     }
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
 }
 
+fn no_verdict_for_the_money() -> Ruling {
+    let what = "it reached its cap".to_owned();
+    Ruling::Fault { class: FaultClass::OutOfBudget, what }
+}
+
 #[test]
-fn a_review_that_reached_its_cap_looks_again_as_long_as_there_is_money() {
+fn a_review_that_reached_its_cap_is_asked_about_at_once() {
     let mut world = World::small(ONE)
-        .budget("0.50")
+        .budget("0.90")
         .call_budget("0.20")
         .cost("work#1", Cost::Known(cents(10)))
         .cost("work#1/critic#1", Cost::Known(cents(20)))
-        .cost("work#1/critic#2", Cost::Known(cents(20)))
         .begin();
     world.end("work#1");
-    let what = "it reached its cap".to_owned();
-    let spent_out = Ruling::Fault { class: FaultClass::OutOfBudget, what };
-    world.rules("work#1/critic#1", spent_out.clone());
+    world.rules("work#1/critic#1", no_verdict_for_the_money());
+    assert_eq!((world.unit("work").misses, world.unit("work").faults), (0, 0));
+    world.says("Q1 is asked about work: `critic` reached its cap of $0.20 before it had a verdict. What now?");
+    let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
+    assert_eq!(world.options(1), options);
+    let retry = &RunView::of("r", &world.run).asked[0].options[0];
+    assert_eq!(retry.does, "`critic` looks again, with the same cap");
+    world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#1/critic#2"), Some(cents(20)));
-    world.rules("work#1/critic#2", spent_out);
-    assert_eq!(world.unit("work").misses, 0, "the work missed nothing");
-    assert_eq!(world.run.ledger().known, cents(50));
+    world.rules("work#1/critic#2", no_verdict_for_the_money());
+    world.say(2, Answer::Approve, "");
+    world.says("work: critic waived by the answer to Q2");
+}
+
+#[test]
+fn a_review_that_used_up_the_run_looks_again_with_more_money() {
+    let mut world = World::small(ONE)
+        .budget("0.30")
+        .cost("work#1", Cost::Known(cents(10)))
+        .cost("work#1/critic#1", Cost::Known(cents(20)))
+        .begin();
+    world.end("work#1");
+    world.rules("work#1/critic#1", no_verdict_for_the_money());
+    let what = "the run's budget of $0.30 is used up".to_owned();
+    world.is(&Phase::Held(Hold::OutOfBudget { what }));
+    world.never_says("is asked about");
+    world.resume_with("1").unwrap();
+    assert_eq!(world.calls(), ["work#1/critic#2"]);
+}
+
+#[test]
+fn a_review_that_only_advises_is_left_out_when_it_reached_its_cap() {
+    let flow = ONE.replace("review = \"critic\"", "review = \"critic\", advisory = true");
+    let mut world = World::small(&flow).call_budget("0.20").begin();
+    world.end("work#1");
+    world.rules("work#1/critic#1", no_verdict_for_the_money());
+    world.says("work: critic only advises, its findings are noted");
+    assert_eq!(world.calls(), ["work#1/command#1"]);
 }
 
 const SHARED: &str = r#"
@@ -308,6 +407,43 @@ fn calls_beside_each_other_share_what_is_free() {
         assert_eq!(reserved(&world, &format!("build.{item}/make#1")), Some(cents(100)));
     }
     assert_eq!(world.run.ledger().committed(), cents(400));
+}
+
+#[test]
+fn whoever_reached_a_share_of_the_run_waits_for_what_the_others_leave() {
+    let mut world = sharing(SHARED, "4");
+    for item in ["A", "B", "C"] {
+        world = world.cost(&format!("build.{item}/make#1"), Cost::Known(cents(100)));
+    }
+    let mut world = world.cost("build.D/make#1", Cost::Known(cents(30))).begin();
+    world.end("split#1");
+    world.ends("build.A/make#1", spent_out());
+    assert_eq!(world.calls().len(), 3, "the others hold all that is left");
+    world.ends("build.B/make#1", spent_out());
+    world.end("build.C/make#1");
+    world.is(&Phase::Going);
+    world.never_says("is asked about");
+    world.end("build.D/make#1");
+    assert_eq!(world.calls(), ["build.A/make#2", "build.B/make#2"]);
+    assert!(world.run.ledger().committed() <= cents(400), "they share what D left");
+}
+
+#[test]
+fn when_all_reached_their_shares_of_the_run_it_parks_once_and_all_go_on_with_more_money() {
+    let mut world = sharing(SHARED, "4");
+    for item in ["A", "B", "C", "D"] {
+        world = world.cost(&format!("build.{item}/make#1"), Cost::Known(cents(100)));
+    }
+    let mut world = world.begin();
+    world.end("split#1");
+    for item in ["A", "B", "C", "D"] {
+        world.ends(&format!("build.{item}/make#1"), spent_out());
+    }
+    world.never_says("is asked about");
+    assert_eq!(world.about("parked"), ["parked: the run's budget of $4.00 is used up"]);
+    world.resume_with("8").unwrap();
+    assert_eq!(world.calls().len(), 4);
+    assert_eq!(reserved(&world, "build.A/make#2"), Some(cents(100)));
 }
 
 #[test]

@@ -367,7 +367,10 @@ fn every_refusal_says_what_and_why() {
 
 /// A flow in which every question can be asked, and how each of them comes about.
 fn every_question() -> Vec<(&'static str, World)> {
-    use forge_core::event::{Outcome, Ruling};
+    use forge_core::{
+        event::{Outcome, Ruling},
+        failure::FaultClass,
+    };
     let flow = r#"
 [[stage]]
 name = "make"
@@ -386,6 +389,9 @@ gates = [{ review = "late", redo = "make" }]
     let alone = || World::small(&no_person);
     let blocked = Outcome::Blocked { class: BlockerClass::ToolingFailure, what: "x".into() };
     let no_key = Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".into() };
+    let (cap, what) = (FaultClass::OutOfBudget, "it reached its cap".to_owned());
+    let spent_out = Outcome::Fault { class: cap, what: what.clone() };
+    let no_money = Ruling::Fault { class: cap, what };
     let lost = |world: World, n: u32| world.outcome(&format!("make#{n}"), Outcome::Lost);
     let late = |n: u32| format!("look#1/late#{n}");
     vec![
@@ -405,6 +411,8 @@ gates = [{ review = "late", redo = "make" }]
                 .verdict("make#2/critic#1", revise(1)),
         ),
         ("no result", asked().outcome("make#1", fault("a")).outcome("make#2", fault("b"))),
+        ("cap", asked().outcome("make#1", spent_out)),
+        ("cap of a review", asked().ruling("make#1/critic#1", no_money)),
         ("setbacks", (1..=5).fold(asked(), lost)),
         (
             "setbacks of a gate",
