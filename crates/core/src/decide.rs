@@ -214,6 +214,8 @@ pub enum Refusal {
     BudgetNeeded {
         /// What the run may spend now.
         budget: Money,
+        /// What is spent or held back.
+        committed: Money,
     },
 }
 
@@ -328,7 +330,7 @@ impl Draft {
             (None, Some(cap))
                 if matches!(phase, Phase::Held(Hold::OutOfBudget { .. })) && self.is_broke() =>
             {
-                return Err(Refusal::BudgetNeeded { budget: cap });
+                return Err(Refusal::BudgetNeeded { budget: cap, committed });
             }
             (None, Some(_) | None) => {}
         }
@@ -689,10 +691,18 @@ impl fmt::Display for Refusal {
             Self::BudgetTooLow { committed } => {
                 write!(f, "the new budget must be above {committed}, which is spent or held back")
             }
-            Self::BudgetNeeded { budget } => {
+            Self::BudgetNeeded { budget, committed } if committed < budget => {
                 write!(
                     f,
-                    "the budget of {budget} is used up; go on with `--budget` and more than that"
+                    "too little of the budget of {budget} is left for a call; go on with \
+                     `--budget` and more than that"
+                )
+            }
+            Self::BudgetNeeded { budget, committed } => {
+                write!(
+                    f,
+                    "the budget of {budget} is used up: {committed} is spent or held back; go on \
+                     with `--budget` and more than that"
                 )
             }
         }

@@ -30,7 +30,10 @@ fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
     );
     let run = world.latest();
     assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
-    has(&world.refused(&["resume", &run]), &["the budget of $0.10 is used up", "--budget AMOUNT"]);
+    has(
+        &world.refused(&["resume", &run]),
+        &["the budget of $0.10 is used up: $1.00 is spent or held back", "--budget AMOUNT"],
+    );
     assert_eq!(begun(&world), ["work#1"]);
 }
 

@@ -81,7 +81,7 @@ fn a_run_that_may_not_spend_more_is_parked_until_somebody_raises_its_budget() {
     world.is(&Phase::Held(Hold::OutOfBudget { what }));
     assert_eq!(
         world.command(Command::Resume { by: person("ada"), budget: None }),
-        Err(Refusal::BudgetNeeded { budget: cents(50) })
+        Err(Refusal::BudgetNeeded { budget: cents(50), committed: cents(50) })
     );
     assert_eq!(world.resume_with("0.50"), Err(Refusal::BudgetTooLow { committed: cents(50) }));
     world.resume_with("2").unwrap();
@@ -279,6 +279,10 @@ fn a_big_turn_may_go_over_the_cap_of_the_run_and_then_nothing_more_starts() {
     let what = "the run's budget of $0.50 is used up".to_owned();
     world.is(&Phase::Held(Hold::OutOfBudget { what }));
     assert_eq!(world.run.ledger().committed(), cents(90), "the overspend is not hidden");
+    assert_eq!(
+        world.command(Command::Resume { by: person("ada"), budget: None }),
+        Err(Refusal::BudgetNeeded { budget: cents(50), committed: cents(90) })
+    );
     assert_eq!(world.resume_with("0.80"), Err(Refusal::BudgetTooLow { committed: cents(90) }));
     world.resume_with("1").unwrap();
     assert_eq!(reserved(&world, "work#2"), Some(cents(10)));

@@ -360,8 +360,14 @@ fn every_refusal_says_what_and_why() {
         "the new budget must be above $2.50, which is spent or held back"
     );
     assert_eq!(
-        said(Refusal::BudgetNeeded { budget: Money(2_500_000) }),
-        "the budget of $2.50 is used up; go on with `--budget` and more than that"
+        said(Refusal::BudgetNeeded { budget: Money(5_000_000), committed: Money(6_600_000) }),
+        "the budget of $5.00 is used up: $6.60 is spent or held back; go on with `--budget` and \
+         more than that"
+    );
+    assert_eq!(
+        said(Refusal::BudgetNeeded { budget: Money(500_000), committed: Money(495_000) }),
+        "too little of the budget of $0.50 is left for a call; go on with `--budget` and more than \
+         that"
     );
 }
 
