@@ -127,9 +127,16 @@ impl Draft {
                         ledger.unknown_at_most
                     ),
                 };
+                // What a run holds back for a call was settled when it started.
+                let has_cap = self.run.law().start.limits.call_budget.is_some();
+                let hint = if ledger.n_unknown == 0 || has_cap {
+                    ""
+                } else {
+                    ": for the next run set limits.call_budget, so that less is held back for each"
+                };
                 let parts = match (estimated.as_str(), unknown.as_str()) {
                     ("", "") => String::new(),
-                    (_, _) => format!(" ({} known{estimated}{unknown})", ledger.known),
+                    (_, _) => format!(" ({} known{estimated}{unknown}{hint})", ledger.known),
                 };
                 let what = format!("the run's budget of {cap} is used up{parts}");
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });

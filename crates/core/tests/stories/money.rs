@@ -293,6 +293,17 @@ fn a_silent_agent_that_reached_its_cap_counts_as_all_that_was_held_back() {
     let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Unknown).begin();
     world.ends("work#1", spent_out());
     let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
+                as the $0.50 held back for it: for the next run set limits.call_budget, so that \
+                less is held back for each)";
+    world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+}
+
+#[test]
+fn whoever_set_the_cap_of_a_call_is_not_told_to_set_it() {
+    let mut world =
+        World::small(ONE).budget("0.50").call_budget("0.50").cost("work#1", Cost::Unknown).begin();
+    world.end("work#1");
+    let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
                 as the $0.50 held back for it)";
     world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
 }
