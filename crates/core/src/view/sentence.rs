@@ -30,7 +30,11 @@ pub fn sentence(event: &Event) -> String {
         Event::ItemsListed { list, items, .. } => {
             let ids: Vec<&str> = items.iter().take(10).map(|item| item.id.as_str()).collect();
             let more = if items.len() > 10 { ", …" } else { "" };
-            format!("{} {list}: {}{more}", items.len(), ids.join(", "))
+            match items.len() {
+                0 => format!("no {list}"),
+                1 => format!("{list}: {}", ids.join(", ")),
+                n => format!("{n} {list}: {}{more}", ids.join(", ")),
+            }
         }
         Event::UnitSkipped { unit } => format!("{unit} does not apply"),
         Event::GateSkipped { unit, gate } => format!("{unit}: the gate {gate} does not apply"),

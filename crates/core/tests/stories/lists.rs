@@ -37,6 +37,14 @@ fn listed(items: Vec<Item>) -> World {
 }
 
 #[test]
+fn a_list_is_told_with_its_number_where_it_has_more_than_one_item() {
+    let ids = |n: usize| (1..=n).map(|n| item(&format!("T{n}"))).collect::<Vec<Item>>();
+    listed(ids(0)).says("no tasks");
+    listed(ids(1)).says("tasks: T1");
+    listed(ids(3)).says("3 tasks: T1, T2, T3");
+}
+
+#[test]
 fn a_list_that_nobody_could_finish_is_a_fault_of_who_made_it() {
     let cases = [
         (
