@@ -652,7 +652,7 @@ pub enum Why {
     RoundsUsedUp,
     /// The gate still finds as much as before.
     NotShrinking,
-    /// It keeps ending without a result.
+    /// It has no result that can be used, again and again.
     NoResult {
         /// How the last one ended.
         what: String,

@@ -209,8 +209,12 @@ pub(super) fn why(question: &Question) -> String {
         Why::NotShrinking => {
             format!("`{gate}` finds as much as before, so another round would not help. What now?")
         }
+        Why::NoResult { what } if gate.is_empty() => {
+            format!("It has no result that can be used (last: {}). What now?", last_line(what))
+        }
+        // The work has a result, but its gate may not spend more.
         Why::NoResult { what } => {
-            format!("It keeps ending without a result (last: {}). What now?", last_line(what))
+            format!("`{gate}` cannot look: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         Why::CapReached { cap } => {
             let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();

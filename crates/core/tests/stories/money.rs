@@ -121,7 +121,7 @@ fn a_stage_that_used_up_its_own_cap_is_asked_about() {
     let mut world = World::small(&flow).cost("work#1", Cost::Known(cents(30))).begin();
     assert_eq!(reserved(&world, "work#1"), Some(cents(30)));
     world.end("work#1");
-    world.says("Q1 is asked about work: It keeps ending without a result (last: the stage's budget of $0.30 is used up). What now?");
+    world.says("Q1 is asked about work: `critic` cannot look: the stage's budget of $0.30 is used up. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#1/critic#1"], "the person granted it once more");
@@ -338,6 +338,7 @@ fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
         let outcome = Outcome::Fault { class: FaultClass::Crashed, what };
         world.ends(&format!("work#{n}"), outcome);
     }
+    world.says("Q1 is asked about work: It has no result that can be used (last: the stage's budget of $0.30 is used up). What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
 }
 

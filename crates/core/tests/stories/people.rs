@@ -174,8 +174,9 @@ fn nobody_can_accept_what_made_nothing() {
         .outcome("write#1", fault("empty"))
         .outcome("write#2", fault("empty"))
         .told();
-    world
-        .says("Q1 is asked about write: It keeps ending without a result (last: empty). What now?");
+    world.says(
+        "Q1 is asked about write: It has no result that can be used (last: empty). What now?",
+    );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
         let refused = world.try_say(1, answer, "words");
