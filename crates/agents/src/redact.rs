@@ -1,7 +1,8 @@
 //! Takes secrets out of a stream of bytes, and says where they are in a text.
 //!
 //! Start with [`Redactor`] and [`Finder`]; `known` says how known values may look, `shapes` what
-//! tokens look like, `told` what is known by its name, and `lead` puts them together.
+//! tokens look like, `told` what is known by its name, and `lead` puts them together. `block` reads
+//! private keys, and `line` says what of a covered stretch must stay.
 //!
 //! ```text
 //! pending:  . . | settled, can go out | may be the beginning of a secret
@@ -17,11 +18,14 @@
 //! Invariant: what comes out does not depend on how the input was cut into pieces.
 //! Invariant: what is held back is shorter than the longest known form, or `HOLD_BYTES_MAX` and a prefix.
 //! Invariant: text without secrets comes out as it went in.
+//! Invariant: a line of JSON stays one.
 
 mod base64;
+mod block;
 mod clean;
 mod known;
 mod lead;
+mod line;
 mod shapes;
 mod told;
 
@@ -31,18 +35,18 @@ pub(crate) use known::{packed, unpacked};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use block::{BLOCK_BYTES_MAX, Quotes, Reading, Step};
 use known::forms;
 use lead::{Lead, Led};
-use shapes::{Charset, KEY_BLOCK, KEY_BLOCK_END, Place};
+use line::{Left, Line};
+use shapes::{Charset, KEY_BLOCK, Place};
 
 /// What is left where a secret was.
 pub const REDACTED: &[u8] = b"[redacted]";
 /// A run of token characters that is still undecided at this length is taken for a secret.
 const HOLD_BYTES_MAX: usize = 512;
-/// A block of a private key is covered for this long if its end never comes.
-const KEY_BLOCK_BYTES_MAX: usize = 16 * 1024;
 /// Bytes kept before `at`, to see whether a word begins there.
-const HISTORY_BYTES: usize = 2;
+const HISTORY_BYTES: usize = 6;
 
 /// Takes known values and everything that looks like a secret out of a stream.
 pub struct Redactor {
@@ -59,6 +63,11 @@ pub struct Redactor {
     /// Those that were passed are gone.
     covers: Vec<Cover>,
     edge: Edge,
+    /// The private key that has begun last, as far as it may go.
+    block: Option<Block>,
+    line: Line,
+    /// The place that `line` speaks of: it does not follow text that is not covered.
+    line_at: usize,
     /// How often something was taken out.
     marks: u64,
     /// Covers that were passed, if somebody wants to know.
@@ -80,8 +89,17 @@ enum Grows {
     No,
     /// It goes on as long as the characters are of this set.
     Run(Charset),
-    /// It goes on to the end marker of a private key, if that comes before its end.
-    Block,
+}
+
+/// A private key that is being read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Block {
+    begin: usize,
+    /// What is before this is settled.
+    at: usize,
+    until: usize,
+    quotes: Quotes,
+    reading: Reading,
 }
 
 /// What went out last.
@@ -177,8 +195,21 @@ impl Redactor {
             .expect("a bounded number of bounded patterns fits into an automaton");
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
         let (pending, at) = (vec![b'\n'; HISTORY_BYTES], HISTORY_BYTES);
-        let (covers, edge, marks, passed) = (Vec::new(), Edge::Text, 0, None);
-        Self { finder, sorted, leads, longest, pending, at, covers, edge, marks, passed }
+        Self {
+            finder,
+            sorted,
+            leads,
+            longest,
+            pending,
+            at,
+            covers: Vec::new(),
+            edge: Edge::Text,
+            block: None,
+            line: Line::start(),
+            line_at: at,
+            marks: 0,
+            passed: None,
+        }
     }
 
     /// Takes in a piece of the stream, and appends to `out` what is settled by it.
@@ -199,6 +230,9 @@ impl Redactor {
         self.at = HISTORY_BYTES;
         self.covers.clear();
         self.edge = Edge::Text;
+        self.block = None;
+        self.line = Line::start();
+        self.line_at = HISTORY_BYTES;
     }
 
     fn scan(&mut self, input: Input, out: &mut Vec<u8>) {
@@ -208,13 +242,57 @@ impl Redactor {
         while from < safe {
             let hit = self.finder.find(aho_corasick::Input::new(&self.pending).range(from..));
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
-            self.release(hit.start(), out);
+            let settled = self.read_block(hit.start(), input);
+            self.release(settled, out);
+            if settled < hit.start() {
+                return;
+            }
             match self.look(hit.start(), hit.pattern().as_usize(), input) {
                 Looked::Done => from = hit.start() + 1,
                 Looked::Undecided => return,
             }
         }
-        self.release(safe, out);
+        let settled = self.read_block(safe, input);
+        self.release(settled, out);
+    }
+
+    /// Reads the private key that has begun, if there is one, up to a place or a little further;
+    /// up to where it is settled what is covered.
+    fn read_block(&mut self, to: usize, input: Input) -> usize {
+        while let Some(mut block) = self.block.filter(|block| block.at < to) {
+            let rest = &self.pending[block.at..];
+            let step = if block.at < block.until {
+                block.reading.step(rest, block.quotes, input == Input::Over)
+            } else {
+                Step::Over
+            };
+            let len = rest.len();
+            self.block = match step {
+                Step::Open => return block.at.min(to),
+                Step::Over => None,
+                Step::Text { len: text, then } => {
+                    (block.at, block.reading) = (block.at + text.min(len), then);
+                    Some(block)
+                }
+                Step::Key { from, until, then } => {
+                    self.cover_key(block.at + from, block.at + until.min(len));
+                    (block.at, block.reading) = (block.at + until.min(len), then);
+                    Some(block)
+                }
+            };
+        }
+        to
+    }
+
+    /// Covers a piece of a private key, as one with the piece before.
+    fn cover_key(&mut self, from: usize, until: usize) {
+        let is_piece = |cover: &&mut Cover| {
+            (cover.until, cover.grows, cover.family) == (from, Grows::No, KEY_BLOCK)
+        };
+        match self.covers.iter_mut().find(is_piece) {
+            Some(cover) => cover.until = until,
+            None => self.cover(Cover { from, until, grows: Grows::No, family: KEY_BLOCK }),
+        }
     }
 
     /// The first place from which on the input may be the beginning of a pattern.
@@ -223,9 +301,6 @@ impl Redactor {
         if input == Input::Over {
             return len;
         }
-        // Whether a block ends with its line is seen at the beginning of the next one.
-        let is_cut = self.pending.ends_with(b"\n") && self.is_inside_block(len - 1);
-        let len = if is_cut { len - 1 } else { len };
         let first = len.saturating_sub(self.longest.saturating_sub(1)).max(self.at);
         (first..len).find(|&start| self.is_beginning(&self.pending[start..])).unwrap_or(len)
     }
@@ -251,12 +326,7 @@ impl Redactor {
                     let (from, until) = (start + from, start + until);
                     self.cover(Cover { from, until, grows, family });
                 }
-                Led::Block if self.is_inside_block(start) => {}
-                Led::Block => {
-                    let (until, grows) = (start + KEY_BLOCK_BYTES_MAX, Grows::Block);
-                    self.cover(Cover { from: start, until, grows, family: KEY_BLOCK });
-                }
-                Led::EndOfBlock => self.end_block(start),
+                Led::Block { header } => self.begin_block(start, header),
                 Led::Text => {}
                 Led::Open => looked = Looked::Undecided,
             }
@@ -264,19 +334,23 @@ impl Redactor {
         looked
     }
 
-    fn is_inside_block(&self, start: usize) -> bool {
-        let is_it = |cover: &Cover| cover.grows == Grows::Block && start < cover.until;
-        self.covers.iter().any(is_it)
+    fn begin_block(&mut self, begin: usize, header: usize) {
+        if self.block.is_some_and(|block| block.begin == begin) {
+            return;
+        }
+        let (at, until, reading) = (begin + header, begin + BLOCK_BYTES_MAX, Reading::begin());
+        self.follow_line(begin);
+        let quotes = if self.line.is_json() { Quotes::End } else { Quotes::Text };
+        self.cover_key(begin, at);
+        self.block = Some(Block { begin, at, until, quotes, reading });
     }
 
-    fn end_block(&mut self, start: usize) {
-        for cover in &mut self.covers {
-            if cover.grows == Grows::Block && start < cover.until {
-                cover.until = start + KEY_BLOCK_END.len();
-                cover.grows = Grows::Run(Charset::Marker);
-            }
+    /// Sees to it that `line` speaks of a place.
+    fn follow_line(&mut self, to: usize) {
+        if self.line_at < to {
+            self.line.pass(&self.pending[self.line_at..to]);
+            self.line_at = to;
         }
-        self.extend_runs();
     }
 
     /// Whether a run from here could not reach further than what already covers it.
@@ -284,11 +358,15 @@ impl Redactor {
         self.covers.iter().any(|cover| match cover.grows {
             Grows::No => false,
             Grows::Run(covering) => cover.from <= start && start < cover.until && set <= covering,
-            Grows::Block => start < cover.until,
         })
     }
 
-    fn cover(&mut self, cover: Cover) {
+    fn cover(&mut self, mut cover: Cover) {
+        // What looks like the first letter of a secret may be the last one of a line end.
+        let is_escape = self.pending[cover.from - 1] == b'\\';
+        if is_escape && b"bfnrtu".contains(&self.pending[cover.from]) {
+            cover.from += 1;
+        }
         let is_known = |known: &Cover| {
             (known.from, known.grows, known.family) == (cover.from, cover.grows, cover.family)
                 && known.until >= cover.until
@@ -299,8 +377,7 @@ impl Redactor {
         }
     }
 
-    /// A run goes on as far as its characters do; only a run at its very end may grow. A block ends
-    /// before the next line of a stream of JSON at the latest.
+    /// A run goes on as far as its characters do; only a run at its very end may grow.
     fn extend_runs(&mut self) {
         for cover in &mut self.covers {
             match cover.grows {
@@ -309,24 +386,18 @@ impl Redactor {
                     let rest = self.pending.get(cover.until..).unwrap_or_default();
                     cover.until += set.run(rest, usize::MAX).len();
                 }
-                Grows::Block => {
-                    let from = cover.from.max(self.at);
-                    let end = self.pending.len().min(cover.until);
-                    let rest = self.pending.get(from..end).unwrap_or_default();
-                    let next = rest.windows(2).position(|two| two == b"\n{");
-                    cover.until = next.map_or(cover.until, |next| from + next);
-                }
             }
         }
     }
 
-    /// Whether a shape may begin here. Escapes (`\n`) and colours (`\x1b[32m`) end in letters too.
+    /// Whether a shape may begin here. Escapes (`\n`, `\u003e`) and colours (`\x1b[32m`) end in letters too.
     fn fits(&self, place: Place, start: usize) -> bool {
         let (before, last) = (self.pending[start - 2], self.pending[start - 1]);
         match place {
             Place::Anywhere => true,
             Place::WordStart => {
-                let is_escape = before == b'\\';
+                let is_escape =
+                    before == b'\\' || self.pending[start - HISTORY_BYTES..].starts_with(b"\\u");
                 let is_colour =
                     last == b'm' && (before.is_ascii_digit() || b"[;".contains(&before));
                 !last.is_ascii_alphanumeric() || is_escape || is_colour
@@ -340,21 +411,43 @@ impl Redactor {
             let at = self.at;
             let here = self.covers.iter().filter(|cover| cover.from <= at && at < cover.until);
             if let Some(until) = here.map(|cover| cover.until).max() {
-                if self.edge == Edge::Text {
-                    out.extend_from_slice(REDACTED);
-                    self.edge = Edge::Mark;
-                    self.marks += 1;
-                }
-                self.at = until.min(to);
+                self.drop_covered(until.min(to), out);
                 continue;
             }
             let later = self.covers.iter().map(|cover| cover.from).filter(|&from| from > at);
             let until = later.min().unwrap_or(to).min(to);
-            out.extend_from_slice(&self.pending[at..until]);
-            self.edge = Edge::Text;
+            if self.line_at == at {
+                let rest = self.line.drop_rest(&self.pending[at..until]);
+                self.line_at += rest;
+            }
+            let kept = &self.pending[self.line_at.max(at).min(until)..until];
+            if !kept.is_empty() {
+                out.extend_from_slice(kept);
+                self.edge = Edge::Text;
+            }
             self.at = until;
         }
         self.pass();
+    }
+
+    /// Drops everything before `to` but for what its line of JSON needs.
+    fn drop_covered(&mut self, to: usize, out: &mut Vec<u8>) {
+        self.follow_line(self.at);
+        for &byte in &self.pending[self.at..to] {
+            match self.line.drop(byte) {
+                Left::Byte => {
+                    out.push(byte);
+                    self.edge = Edge::Text;
+                }
+                Left::Mark(mark) if self.edge == Edge::Text => {
+                    out.extend_from_slice(mark);
+                    self.edge = Edge::Mark;
+                    self.marks += 1;
+                }
+                Left::Mark(_) | Left::Nothing => {}
+            }
+        }
+        (self.at, self.line_at) = (to, to);
     }
 
     /// Lets go of covers that ended before what is left: they can never grow again.
@@ -369,8 +462,14 @@ impl Redactor {
     /// Drops what has gone out, but for the history.
     fn forget(&mut self) {
         let gone = self.at - HISTORY_BYTES;
+        self.follow_line(self.at);
         self.pending.drain(..gone);
-        self.at = HISTORY_BYTES;
+        (self.at, self.line_at) = (HISTORY_BYTES, HISTORY_BYTES);
+        if let Some(block) = &mut self.block {
+            block.begin = block.begin.saturating_sub(gone);
+            block.at -= gone;
+            block.until = block.until.saturating_sub(gone);
+        }
         for cover in &mut self.covers {
             cover.from = cover.from.saturating_sub(gone);
             cover.until -= gone;
@@ -400,5 +499,7 @@ fn leads_by_pattern(patterns: Vec<(Vec<u8>, Lead)>) -> (Vec<Vec<u8>>, Vec<Vec<Le
     (sorted, leads)
 }
 
+#[cfg(test)]
+mod json_tests;
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,8 @@
 use super::{
     HOLD_BYTES_MAX, base64,
     shapes::{
-        Charset, Covers, Decision, KEY_BLOCK, KEY_BLOCK_BEGIN, KEY_BLOCK_END, Place, SHAPES, Shape,
-        is_key_block,
+        Charset, Covers, Decision, KEY_BLOCK, KEY_BLOCK_BEGIN, Place, SHAPES, Shape,
+        block_kind_len, is_key_block,
     },
     told::{self, ADDRESSES, BASICS, BEARERS, NAMES, Told},
 };
@@ -24,7 +24,6 @@ pub(super) enum Lead {
     /// A shape in base64 behind so many unknown bytes.
     EncodedShape(&'static Shape, usize),
     BlockBegin,
-    BlockEnd,
     /// The beginning of a block in base64 behind so many unknown bytes.
     EncodedBlock(usize),
     /// A name of this length that tells.
@@ -44,10 +43,10 @@ pub(super) enum Led {
         set: Option<Charset>,
         family: &'static str,
     },
-    /// A block begins here.
-    Block,
-    /// A block that is open ends after this.
-    EndOfBlock,
+    /// A block begins here; its header is so long without the dashes behind it.
+    Block {
+        header: usize,
+    },
     Text,
     /// More of it must be seen.
     Open,
@@ -63,7 +62,6 @@ pub(super) fn fixed() -> Vec<(Vec<u8>, Lead)> {
         }
     }
     all.push((KEY_BLOCK_BEGIN.to_vec(), Lead::BlockBegin));
-    all.push((KEY_BLOCK_END.to_vec(), Lead::BlockEnd));
     for (shift, form) in encoded(KEY_BLOCK_BEGIN) {
         all.push((form, Lead::EncodedBlock(shift)));
     }
@@ -96,7 +94,6 @@ impl Lead {
             Self::EncodedShape(..) | Self::EncodedBlock(_) => Some(Charset::Wide),
             Self::Known(_)
             | Self::BlockBegin
-            | Self::BlockEnd
             | Self::Name(_)
             | Self::Bearer(_)
             | Self::Basic(_)
@@ -111,7 +108,6 @@ impl Lead {
             Self::Known(_)
             | Self::EncodedShape(..)
             | Self::BlockBegin
-            | Self::BlockEnd
             | Self::EncodedBlock(_)
             | Self::Name(_)
             | Self::Bearer(_)
@@ -133,12 +129,16 @@ impl Lead {
             Self::Known(until) => Led::Secret { from: 0, until, set: None, family: KNOWN },
             Self::Shape(shape) => follow_shape(shape, text, is_over),
             Self::EncodedShape(..) | Self::EncodedBlock(_) => self.follow_encoded(text, is_over),
-            Self::BlockBegin => match is_key_block(&text[KEY_BLOCK_BEGIN.len()..], is_over) {
-                Decision::Secret => Led::Block,
-                Decision::Text => Led::Text,
-                Decision::Open => Led::Open,
-            },
-            Self::BlockEnd => Led::EndOfBlock,
+            Self::BlockBegin => {
+                let header = &text[KEY_BLOCK_BEGIN.len()..];
+                match is_key_block(header, is_over) {
+                    Decision::Secret => {
+                        Led::Block { header: KEY_BLOCK_BEGIN.len() + block_kind_len(header) }
+                    }
+                    Decision::Text => Led::Text,
+                    Decision::Open => Led::Open,
+                }
+            }
             Self::Name(len) => {
                 let set = Some(Charset::Value);
                 told(len, told::named(&text[len..], is_over), "a secret value", set)
@@ -184,7 +184,6 @@ impl Lead {
             Self::Known(_)
             | Self::Shape(_)
             | Self::BlockBegin
-            | Self::BlockEnd
             | Self::Name(_)
             | Self::Bearer(_)
             | Self::Basic(_)

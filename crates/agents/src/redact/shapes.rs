@@ -8,8 +8,7 @@
 
 use Charset::{Alphanumeric, Dotted, Upper, Wide, Word};
 
-/// Characters which tokens are made of. A later set holds all characters of the earlier ones, but
-/// for `Marker`, which only ever ends a block and inside of which no token begins.
+/// Characters which tokens are made of. A later set holds all characters of the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub(super) enum Charset {
     Upper,
@@ -22,13 +21,11 @@ pub(super) enum Charset {
     Wide,
     /// And whatever a password may have, but for quotes, brackets and what ends a value.
     Value,
-    Marker,
 }
 
 impl Charset {
     pub(super) fn has(self, byte: u8) -> bool {
         match self {
-            Self::Marker => byte.is_ascii_uppercase() || byte == b' ' || byte == b'-',
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Alphanumeric => byte.is_ascii_alphanumeric(),
             Self::Word => byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-',
@@ -187,15 +184,13 @@ impl Shape {
 pub(super) const KEY_BLOCK: &str = "a private key";
 /// Begins a block that may be a private key.
 pub(super) const KEY_BLOCK_BEGIN: &[u8] = b"-----BEGIN ";
-/// Ends such a block.
-pub(super) const KEY_BLOCK_END: &[u8] = b"-----END ";
 /// The kind of a block (`RSA PRIVATE KEY`) is not longer than this.
 const BLOCK_KIND_BYTES_MAX: usize = 64;
 
 /// Whether what follows [`KEY_BLOCK_BEGIN`] makes it a private key.
 pub(super) fn is_key_block(header: &[u8], is_over: bool) -> Decision {
     let kind = &header[..header.len().min(BLOCK_KIND_BYTES_MAX)];
-    let end = kind.iter().position(|&byte| !(Upper.has(byte) || byte == b' '));
+    let end = Some(block_kind_len(header)).filter(|&end| end < kind.len());
     match end {
         Some(end) if kind[end..].starts_with(b"-") => {
             let is_private = kind[..end].windows(11).any(|words| words == b"PRIVATE KEY");
@@ -205,4 +200,10 @@ pub(super) fn is_key_block(header: &[u8], is_over: bool) -> Decision {
         None if is_over || kind.len() == BLOCK_KIND_BYTES_MAX => Decision::Text,
         None => Decision::Open,
     }
+}
+
+/// How long the kind of a block is that stands at the beginning of a header.
+pub(super) fn block_kind_len(header: &[u8]) -> usize {
+    let kind = header.iter().take(BLOCK_KIND_BYTES_MAX);
+    kind.take_while(|&&byte| Upper.has(byte) || byte == b' ').count()
 }

@@ -2,7 +2,7 @@
 
 use super::{shapes::SHAPES, *};
 
-fn redacted(known: &[&str], input: &str) -> String {
+pub(super) fn redacted(known: &[&str], input: &str) -> String {
     let mut redactor = Redactor::new(known.iter().map(|value| value.as_bytes().to_vec()));
     let mut out = Vec::new();
     redactor.push(input.as_bytes(), &mut out);
@@ -46,7 +46,7 @@ fn known_values_go_in_their_escaped_and_encoded_forms() {
 }
 
 /// One value of every shape.
-fn examples() -> Vec<(&'static str, String)> {
+pub(super) fn examples() -> Vec<(&'static str, String)> {
     let example = |prefix: &str| match prefix {
         "eyJ" => "hbGciOi.eyJzdWIiOiIx.c2lnbmF0dXJl".to_owned(),
         "SK" | "dapi" => "0a1b2c3d4e5f60718293a4b5c6d7e8f9".to_owned(),
@@ -216,17 +216,20 @@ fn a_private_key_goes_from_begin_to_end_and_not_for_ever() {
     assert_eq!(redacted(&[], &format!("a\n{key}\nb")), "a\n[redacted]\nb");
     let escaped = key.replace('\n', "\\n");
     assert_eq!(redacted(&[], &format!("\"{escaped}\\n\"")), "\"[redacted]\\n\"");
-    let endless = format!("-----BEGIN PRIVATE KEY-----{}", "m ".repeat(KEY_BLOCK_BYTES_MAX));
+    let line = format!("{}\n", "Mz09".repeat(16));
+    let endless = format!("-----BEGIN PRIVATE KEY-----\n{}", line.repeat(BLOCK_BYTES_MAX / 32));
     let out = redacted(&[], &endless);
-    assert_eq!(out.len(), REDACTED.len() + endless.len() - KEY_BLOCK_BYTES_MAX);
+    let rest = REDACTED.len() + endless.len() - BLOCK_BYTES_MAX;
+    assert!(out.len() <= rest && rest < out.len() + line.len(), "{} of {rest}", out.len());
 }
 
 #[test]
 fn a_key_without_an_end_takes_no_other_line_of_json_with_it() {
     let text = "{\"a\":\"-----BEGIN PRIVATE KEY-----\\nMIIE\"}\n{\"type\":\"result\"}\n";
-    assert_eq!(redacted(&[], text), "{\"a\":\"[redacted]\n{\"type\":\"result\"}\n");
-    let lines = "-----BEGIN PRIVATE KEY-----\n\" +\n\"MIIE\n-----END PRIVATE KEY-----\n";
-    assert_eq!(redacted(&[], lines), "[redacted]\n");
+    assert_eq!(redacted(&[], text), "{\"a\":\"[redacted]\"}\n{\"type\":\"result\"}\n");
+    let body = "MIIEow0z".repeat(8);
+    let lines = format!("-----BEGIN PRIVATE KEY-----\n\" +\n\"{body}\n-----END PRIVATE KEY-----\n");
+    assert_eq!(redacted(&[], &lines), "[redacted]\n\" +\n\"[redacted]\n");
 }
 
 #[test]
@@ -256,8 +259,10 @@ fn little_is_held_back_and_a_line_of_text_goes_out_at_once() {
 /// Files of this repository in which something is meant to look like a secret.
 const LOOKS_LIKE_ONE: &[&str] = &[
     "crates/agents/src/redact/clean.rs",
+    "crates/agents/src/redact/json_tests.rs",
     "crates/agents/src/redact/known.rs",
     "crates/agents/src/redact/tests.rs",
+    "crates/app/tests/claude/stage.rs",
     "crates/app/tests/secrets/canaries.rs",
 ];
 
@@ -304,10 +309,10 @@ fn hashes_and_ids_stay() {
 }
 
 /// A small generator; the same seed gives the same story.
-struct Chance(u64);
+pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
