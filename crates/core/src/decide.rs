@@ -24,7 +24,7 @@ use crate::{
         Answer, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record,
         Ruling, SentBack, Start, Why,
     },
-    failure::{FaultClass, IDENTICAL_FAILURES_MAX},
+    failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
     flow::{Flow, FlowError, Stage, Work},
     id::{AttemptId, CallId, JudgementId, QuestionId, UnitId},
     item::{ITEMS_MAX, Item, flaw},
@@ -543,7 +543,7 @@ impl Draft {
 
     fn missed(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
         if self.run.unit(unit).misses >= self.run.stage(unit).misses {
-            self.ask(unit, None, Why::NoResult { what: what.to_owned() });
+            self.ask(unit, None, Why::NoResult { class: Some(class), what: what.to_owned() });
         } else {
             self.escalate_if_identical(unit, class, what);
         }
@@ -581,8 +581,13 @@ impl Draft {
     fn escalate_if_identical(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
         let n = self.run.n_failures(unit, class, what);
         if n >= IDENTICAL_FAILURES_MAX && *self.run.phase() == Phase::Going {
-            let last = what.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let what = format!("`{}` failed {n} times in the same way: {last}", unit.place());
+            let place = unit.place();
+            let what = match main_line(class, what) {
+                (line, 0) => format!("`{place}` failed {n} times in the same way: {line}"),
+                (line, more) => {
+                    format!("`{place}` failed {n} times in the same way: {line} and {more} more")
+                }
+            };
             self.record(Event::RunHeld { hold: Hold::Escalated { what } });
         }
     }

@@ -654,6 +654,9 @@ pub enum Why {
     NotShrinking,
     /// It has no result that can be used, again and again.
     NoResult {
+        /// What kind of failure the last one was, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<FaultClass>,
         /// How the last one ended.
         what: String,
     },

@@ -47,6 +47,27 @@ pub struct Fault {
     pub what: String,
 }
 
+/// The line that says most of a failure, and how many more lines say something of their own.
+///
+/// Programs come to the point at the end. Secrets are listed, one on each line.
+pub fn main_line(class: FaultClass, what: &str) -> (&str, usize) {
+    let mut lines = what.lines().map(str::trim).filter(|line| !line.is_empty());
+    match class {
+        FaultClass::Secret => (lines.next().unwrap_or_default(), lines.count()),
+        FaultClass::NotStarted
+        | FaultClass::Crashed
+        | FaultClass::TimedOut
+        | FaultClass::TooMuchOutput
+        | FaultClass::NoResult
+        | FaultClass::NoArtifact
+        | FaultClass::FlawedList
+        | FaultClass::OutOfBudget
+        | FaultClass::CommandFailed
+        | FaultClass::NoFindings
+        | FaultClass::NoWorkspace => (lines.next_back().unwrap_or_default(), 0),
+    }
+}
+
 /// How many identical failures a run takes before it stops and calls for a person.
 pub const IDENTICAL_FAILURES_MAX: u32 = 3;
 

@@ -144,7 +144,7 @@ impl Draft {
             Reserve::StageIsBroke => {
                 let cap = self.run.stage(unit).budget.unwrap_or_default();
                 let what = format!("the stage's budget of {cap} is used up");
-                self.ask(unit, gate, Why::NoResult { what });
+                self.ask(unit, gate, Why::NoResult { class: None, what });
             }
             Reserve::Free | Reserve::Amount(_) | Reserve::Later => {}
         }

@@ -6,7 +6,7 @@ use crate::{
         Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling, SentBack,
         Waiver, Why,
     },
-    failure::FaultClass,
+    failure::{FaultClass, main_line},
     money::{Cost, Spent},
     verdict::{BlockerClass, Finding, Verdict},
 };
@@ -51,14 +51,14 @@ pub fn sentence(event: &Event) -> String {
                 Outcome::Blocked { what, .. } => {
                     format!("{attempt} cannot go on{cost}: {}", line(what))
                 }
-                Outcome::Fault { class: FaultClass::Secret, what } => {
+                Outcome::Fault { class: class @ FaultClass::Secret, what } => {
                     format!(
                         "{attempt} left a secret in its change{cost}, so nothing was committed: {}",
-                        last_line(what)
+                        fault(*class, what)
                     )
                 }
-                Outcome::Fault { what, .. } => {
-                    format!("{attempt} ended without a result{cost}: {}", last_line(what))
+                Outcome::Fault { class, what } => {
+                    format!("{attempt} ended without a result{cost}: {}", fault(*class, what))
                 }
                 Outcome::Limited { until, what } => {
                     format!("{attempt} has to wait until {}", limit(*until, &cost, what))
@@ -86,8 +86,8 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Verdict(Verdict::Block { reason }) => {
                     format!("{judgement} blocks{cost}: {}", line(reason))
                 }
-                Ruling::Fault { what, .. } => {
-                    format!("{judgement} ended without a verdict{cost}: {}", last_line(what))
+                Ruling::Fault { class, what } => {
+                    format!("{judgement} ended without a verdict{cost}: {}", fault(*class, what))
                 }
                 Ruling::Unverified { what } => {
                     format!("{judgement} cannot prove it{cost}: {}", line(what))
@@ -209,11 +209,12 @@ pub(super) fn why(question: &Question) -> String {
         Why::NotShrinking => {
             format!("`{gate}` finds as much as before, so another round would not help. What now?")
         }
-        Why::NoResult { what } if gate.is_empty() => {
-            format!("It has no result that can be used (last: {}). What now?", last_line(what))
+        Why::NoResult { class, what } if gate.is_empty() => {
+            let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
+            format!("It has no result that can be used (last: {last}). What now?")
         }
         // The work has a result, but its gate may not spend more.
-        Why::NoResult { what } => {
+        Why::NoResult { what, .. } => {
             format!("`{gate}` cannot look: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         Why::CapReached { cap } => {
@@ -320,6 +321,14 @@ fn list(findings: &[Finding]) -> String {
 fn line(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     cut(first)
+}
+
+/// A failure, in one line.
+fn fault(class: FaultClass, what: &str) -> String {
+    match main_line(class, what) {
+        (line, 0) => cut(line),
+        (line, more) => format!("{} and {more} more", cut(line)),
+    }
 }
 
 fn last_line(text: &str) -> String {

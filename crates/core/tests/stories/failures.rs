@@ -453,3 +453,35 @@ fn reviewers_who_prove_the_same_thing_three_times_are_no_broken_tool() {
     }
     assert_eq!(world.calls(), ["work#4"]);
 }
+
+#[test]
+fn of_several_secrets_the_first_is_told_and_how_many_more_there_are() {
+    let long = format!("a token in {}", "x".repeat(200));
+    let secrets = |lines: &[&str]| {
+        let what = lines.join("\n");
+        Outcome::Fault { class: FaultClass::Secret, what }
+    };
+    let mut world = World::small(ONE).begin();
+    let three = ["a token in a.rs", "", "a key in b.rs", "a password in c.rs"];
+    world.ends("work#1", secrets(&three));
+    world.says(
+        "work#1 left a secret in its change, so nothing was committed: a token in a.rs and 2 more",
+    );
+    world.ends("work#2", secrets(&[&long, "a key in b.rs"]));
+    assert_eq!(world.about("… and 1 more). What now?").len(), 1, "{:?}", world.story());
+    world.say(1, Answer::Retry, "");
+    world.ends("work#3", secrets(&["a token in a.rs", "a key in b.rs"]));
+    world.ends("work#4", secrets(&["a token in a.rs", "a key in b.rs"]));
+    world.says("Q2 is asked about work: It has no result that can be used (last: a token in a.rs and 1 more). What now?");
+}
+
+#[test]
+fn a_run_that_sees_the_same_secrets_again_and_again_says_the_first() {
+    let flow = ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 9");
+    let mut world = World::small(&flow).begin();
+    for n in 1..=3 {
+        let what = "a token in a.rs\na key in b.rs".to_owned();
+        world.ends(&format!("work#{n}"), Outcome::Fault { class: FaultClass::Secret, what });
+    }
+    world.says("escalated: `work` failed 3 times in the same way: a token in a.rs and 1 more");
+}

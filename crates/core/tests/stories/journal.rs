@@ -477,7 +477,8 @@ fn every_fact_can_be_written_and_read_back() {
     all.extend([
         asked(Why::RoundsUsedUp),
         asked(Why::NotShrinking),
-        asked(Why::NoResult { what: "x".into() }),
+        asked(Why::NoResult { class: None, what: "x".into() }),
+        asked(Why::NoResult { class: Some(FaultClass::Secret), what: "x".into() }),
         asked(Why::CapReached { cap: None }),
         asked(Why::CapReached { cap: Some(Money(100_000)) }),
         asked(Why::Setbacks { n: 5 }),
