@@ -275,8 +275,11 @@ impl Redactor {
                     Some(block)
                 }
                 Step::Key { from, until, then } => {
-                    self.cover_key(block.at + from, block.at + until.min(len));
-                    (block.at, block.reading) = (block.at + until.min(len), then);
+                    // How much of a run is seen at once depends on how the input was cut.
+                    let most = if block.reading.is_run() { block.until - block.at } else { len };
+                    let until = block.at + until.min(most);
+                    self.cover_key(block.at + from, until);
+                    (block.at, block.reading) = (until, then);
                     Some(block)
                 }
             };

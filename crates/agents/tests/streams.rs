@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Key, Kind, Listener, Price, Session,
-    Signal, Stderr, Tokens, Turn, Use, Watchdog, hear, session_id, start,
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Key, Kind, Listener, Price, Redactor,
+    Session, Signal, Stderr, Tokens, Turn, Use, Watchdog, hear, session_id, start,
 };
 use serde_json::Value;
 
@@ -249,6 +249,76 @@ fn stray_broken_and_unknown_lines_change_nothing() {
         let (_, heard) = signals(Kind::Claude, &mixed, piece);
         assert_eq!(heard, whole);
     }
+}
+
+#[test]
+fn a_stream_that_speaks_of_private_keys_means_the_same_without_them() {
+    let header = format!("-----BEGIN {} KEY-----", "RSA PRIVATE");
+    let end = header.replace("BEGIN", "END");
+    let body = "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgHcTz6sE2I2yPB";
+    for text in [
+        header.clone(),
+        format!("{header} is how it begins, in \"quotes\" too"),
+        format!("{{\"key\":\"{header}\\n{body}\"}}"),
+        format!("{header}\n{body}\nand no end"),
+        format!("{header}\n{body}\naFDrBz9vFqU4yK==\n{end}\n"),
+    ] {
+        for (name, code, _) in CLAUDE {
+            let stream = String::from_utf8(recorded(name)).unwrap();
+            let told: String =
+                stream.lines().map(|line| format!("{}\n", telling(line, &text))).collect();
+            let mut clean = Vec::new();
+            let mut redactor = Redactor::new([]);
+            told.as_bytes().chunks(999).for_each(|piece| redactor.push(piece, &mut clean));
+            redactor.finish(&mut clean);
+            let shown = String::from_utf8_lossy(&clean);
+            assert!(!shown.contains(&header) && !shown.contains(body), "{name}:\n{shown}");
+            let before = heard(name);
+            let after = hear(Kind::Claude, clean.as_slice(), &Earlier::default());
+            let what = |heard: &Heard| {
+                let mut uses = heard.uses();
+                // An answer without a last line is estimated by its length.
+                for one in uses.iter_mut().filter(|one| matches!(one.cost, Price::Estimated(_))) {
+                    (one.tokens.output, one.cost) = (0, Price::Estimated(0));
+                }
+                (heard.end(Some(&how(*code)), ""), uses, heard.session.clone())
+            };
+            assert_eq!(what(&after), what(&before), "{name} with {text}");
+            assert_eq!(after.answer.is_some(), before.answer.is_some(), "{name} with {text}");
+            let lines = signals(Kind::Claude, &clean, 4096).0.len();
+            assert_eq!(lines, signals(Kind::Claude, told.as_bytes(), 4096).0.len(), "{name}");
+        }
+    }
+}
+
+/// The same line, with a text behind what was said, given to tools and answered.
+fn telling(line: &str, text: &str) -> String {
+    fn tell(value: &mut Value, text: &str) {
+        match value {
+            Value::String(string) => string.push_str(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| tell(value, text)),
+            Value::Object(keys) => keys.values_mut().for_each(|value| tell(value, text)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut value: Value = serde_json::from_str(line).unwrap();
+    // The words of an error are part of how it ends.
+    let is_error = value["is_error"] == true || value.get("error").is_some();
+    for place in ["/structured_output", "/tool_use_result", "/result"] {
+        if let Some(value) = value.pointer_mut(place).filter(|_| !is_error) {
+            tell(value, text);
+        }
+    }
+    if let Some(parts) = value.pointer_mut("/message/content").and_then(Value::as_array_mut) {
+        for part in parts.iter_mut().filter(|_| !is_error) {
+            for name in ["text", "input", "content"] {
+                if let Some(value) = part.get_mut(name) {
+                    tell(value, text);
+                }
+            }
+        }
+    }
+    value.to_string()
 }
 
 #[test]

@@ -102,6 +102,14 @@ impl Reading {
         Self::Dashes(DASHES)
     }
 
+    /// Whether it takes whatever has come, and does not look ahead.
+    pub(super) fn is_run(self) -> bool {
+        match self {
+            Self::Dashes(_) | Self::Run | Self::Kind(_) | Self::LastDashes(_) => true,
+            Self::Behind | Self::LineEnd | Self::Text => false,
+        }
+    }
+
     /// Reads the next bytes. `is_over` says that no more will come.
     pub(super) fn step(self, text: &[u8], quotes: Quotes, is_over: bool) -> Step {
         let text = Look { text: &text[..text.len().min(LOOK_BYTES_MAX)], is_over };

@@ -381,6 +381,16 @@ const PARTS: &[&str] = &[
     "SG.",
     "\n{",
     "{",
+    "{\"a\":\"",
+    "\"}\n",
+    "\\u003e",
+    "\\\\n",
+    "\\",
+    "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7",
+    "\nProc-Type: 4,ENCRYPTED",
+    "    12\u{2192}",
+    "12",
+    "-----END RSA PRIVATE KEY-----",
 ];
 
 fn story(chance: &mut Chance) -> Vec<u8> {
