@@ -137,34 +137,28 @@ impl Line {
 
 impl Place {
     fn next(self, byte: u8) -> Self {
-        match (self, byte) {
-            (_, b'\n') => Self::Start,
-            (Self::Start, b'{') => Self::Outside,
-            (Self::Start | Self::Plain, _) => Self::Plain,
-            (Self::Inside, b'"') => Self::Outside,
-            (Self::Inside, b'\\') => Self::Escape,
-            (Self::Escape, b'u') => Self::Digits(4),
-            (Self::Digits(2..), _) if byte.is_ascii_hexdigit() => self.one_digit_less(),
-            (Self::Inside | Self::Escape | Self::Digits(_), _) => Self::Inside,
-            (_, b'"') => Self::Inside,
-            (_, b'{' | b'}' | b'[' | b']' | b',' | b':') => Self::Outside,
-            (_, _) if byte.is_ascii_whitespace() => Self::Outside,
-            (Self::Outside, b'-' | b'0'..=b'9') => Self::Number,
-            (Self::Number, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9') => Self::Number,
-            (Self::Outside | Self::Number | Self::Word, _) => Self::Word,
+        if byte == b'\n' {
+            return Self::Start;
         }
-    }
-
-    fn one_digit_less(self) -> Self {
         match self {
-            Self::Digits(left) => Self::Digits(left.saturating_sub(1)),
-            Self::Start
-            | Self::Plain
-            | Self::Outside
-            | Self::Number
-            | Self::Word
-            | Self::Inside
-            | Self::Escape => self,
+            Self::Start if byte == b'{' => Self::Outside,
+            Self::Start | Self::Plain => Self::Plain,
+            Self::Inside => match byte {
+                b'"' => Self::Outside,
+                b'\\' => Self::Escape,
+                _ => Self::Inside,
+            },
+            Self::Escape if byte == b'u' => Self::Digits(4),
+            Self::Digits(left) if left > 1 && byte.is_ascii_hexdigit() => Self::Digits(left - 1),
+            Self::Escape | Self::Digits(_) => Self::Inside,
+            Self::Outside | Self::Number | Self::Word => match byte {
+                b'"' => Self::Inside,
+                b'{' | b'}' | b'[' | b']' | b',' | b':' => Self::Outside,
+                _ if byte.is_ascii_whitespace() => Self::Outside,
+                b'-' | b'0'..=b'9' if self == Self::Outside => Self::Number,
+                b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9' if self == Self::Number => self,
+                _ => Self::Word,
+            },
         }
     }
 }
