@@ -114,7 +114,9 @@ impl Check {
 /// What is about to be run, and that it may cost something.
 fn announced(plan: &Plan) -> String {
     let cost = match plan.cap {
-        Some(cap) => format!("which may cost a little, and never more than {cap}"),
+        Some(cap) => {
+            format!("which may cost a little (it is stopped at {cap}, if it tells what it costs)")
+        }
         None => "which costs nothing".to_owned(),
     };
     let words = screen::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);

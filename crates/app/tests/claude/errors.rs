@@ -128,7 +128,7 @@ fn who_may_not_is_asked_about() {
 #[test]
 fn a_model_that_does_not_exist_is_asked_about() {
     let Some(met) = met_by(Step::status(404, "model: claude-sonnet-4-5")) else { return };
-    met.is_blocked("no_access", &["claude-sonnet-4-5", "mend its settings"]);
+    met.is_blocked("no_access", &["claude-sonnet-4-5", "for a new run"]);
 }
 
 #[test]

@@ -255,10 +255,7 @@ fn the_real_claude_answers() {
     };
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["claude 2.1.325 answers (", " s, $0.00", "model claude-sonnet-4-5)"]);
-    has(
-        &said.err,
-        &["one tiny call to claude, which may cost a little, and never more than $0.05"],
-    );
+    has(&said.err, &["one tiny call to claude, which may cost a little (it is stopped at $0.05"]);
     assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }
 

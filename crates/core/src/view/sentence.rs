@@ -255,8 +255,9 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     match class {
         BlockerClass::NoAccess => format!(
-            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in \
-             or mend its settings, then retry. What now?"
+            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
+             then retry. A run keeps the model and the command that it began with: wrong ones are for \
+             a new run. What now?"
         ),
         BlockerClass::ContextOverflow
         | BlockerClass::ScopeExceeded
