@@ -131,8 +131,13 @@ impl World {
         for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "GIT_DIR", "GIT_INDEX_FILE"] {
             command.env_remove(name);
         }
-        // A test that runs inside of an attempt is still not part of it.
-        command.env_remove("FORGE_ATTEMPT_DIR");
+        // A test that runs inside of an attempt is still not part of it, and the sizes of families of tests
+        // set nothing.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("FORGE_") {
+                command.env_remove(name);
+            }
+        }
     }
 
     /// A place outside of the repository, for what a test and its agent share.
