@@ -262,6 +262,7 @@ const LOOKS_LIKE_ONE: &[&str] = &[
     "crates/agents/src/redact/json_tests.rs",
     "crates/agents/src/redact/known.rs",
     "crates/agents/src/redact/tests.rs",
+    "crates/app/tests/agents/troubles.rs",
     "crates/app/tests/claude/stage.rs",
     "crates/app/tests/secrets/canaries.rs",
 ];
