@@ -2,7 +2,7 @@
 
 use std::{fs, process::ExitCode};
 
-use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, StatsView};
+use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView};
 use forge_runtime::{
     catalog::FlowRow,
     doctor::{Finding, Salvaged},
@@ -28,7 +28,6 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("config.schema.json", schemars::schema_for!(Vec<SettingRow>)));
     schemas.push(("config-explain.schema.json", schemars::schema_for!(Explained)));
     schemas.push(("show.schema.json", schemars::schema_for!(ResultView)));
-    schemas.push(("stats.schema.json", schemars::schema_for!(StatsView)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));

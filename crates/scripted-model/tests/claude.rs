@@ -3,7 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
-use std::{fs, io::Write, path::Path, process::Output};
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::Output,
+    time::{Duration, Instant},
+};
 
 use scripted_model::{
     Call, Ending, Key, Request, Script, Server, Step,
@@ -224,6 +230,12 @@ fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
     stdin.write_all(b"Go.").unwrap();
     drop(stdin);
     key.reached("killed");
+    // It writes its memory down a little later than it asks.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !remembers(place.path(), session, "echo first") {
+        assert!(Instant::now() < deadline, "it never wrote its session");
+        std::thread::yield_now();
+    }
     child.kill().unwrap();
     child.wait().unwrap();
     let resumed = run(&claude, &key, place.path(), &["--resume", session], Credential::ApiKey);
@@ -233,4 +245,16 @@ fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
     assert_eq!(requests.len(), 3);
     assert!(requests[2].messages.to_string().contains("echo first"), "it remembers");
     assert!(requests.iter().all(|request| request.session.as_deref() == Some(session)));
+}
+
+/// Whether the file of a session, somewhere below a folder, has this text in it.
+fn remembers(folder: &Path, session: &str, text: &str) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return remembers(&path, session, text);
+        }
+        path.file_stem().is_some_and(|stem| stem == session)
+            && std::fs::read_to_string(&path).is_ok_and(|found| found.contains(text))
+    })
 }
