@@ -249,12 +249,12 @@ fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
 
 /// Whether the file of a session, somewhere below a folder, has this text in it.
 fn remembers(folder: &Path, session: &str, text: &str) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
         if path.is_dir() {
             return remembers(&path, session, text);
         }
         path.file_stem().is_some_and(|stem| stem == session)
-            && std::fs::read_to_string(&path).is_ok_and(|found| found.contains(text))
+            && fs::read_to_string(&path).is_ok_and(|found| found.contains(text))
     })
 }
