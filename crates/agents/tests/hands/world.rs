@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use forge_agents::{AttemptFolder, Ending, Keeper, Limits, Spec, Standing, Stderr, Stdout};
 
 /// Nothing in these tests takes as long, unless it is broken.
@@ -147,7 +149,12 @@ pub(crate) fn ending(folder: &AttemptFolder, keeper: &mut Child) -> Ending {
 }
 
 pub(crate) fn exited(child: &mut Child) -> ExitStatus {
-    until("it exits", || child.try_wait().unwrap())
+    let pid = rustix::process::Pid::from_child(child);
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+    let mut files = [PollFd::new(&handle, PollFlags::IN)];
+    let time = Timespec::try_from(DEADLINE).unwrap();
+    assert_eq!(poll(&mut files, Some(&time)), Ok(1), "it does not exit");
+    child.wait().unwrap()
 }
 
 /// Asks until there is an answer.

@@ -24,6 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 /// The program under test.
@@ -454,6 +455,22 @@ pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     until_or(what, look, String::new)
 }
 
+/// Whether a child ends in that time. The system tells when it does.
+fn ends_within(child: &Child, time: Duration) -> bool {
+    let pid = rustix::process::Pid::from_child(child);
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+    let until = Instant::now() + time;
+    loop {
+        let mut files = [PollFd::new(&handle, PollFlags::IN)];
+        let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).unwrap();
+        match poll(&mut files, Some(&left)) {
+            Ok(n) => return n > 0,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => panic!("cannot wait for a child: {error}"),
+        }
+    }
+}
+
 /// Waits until something is so, and says more if it never is.
 pub(crate) fn until_or<T>(
     what: &str,
@@ -544,20 +561,11 @@ impl Running {
 
     /// Waits until it has ended by itself.
     pub(crate) fn end(mut self) -> Said {
-        let began = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            if began.elapsed() > DEADLINE {
-                let _ = self.child.kill();
-                panic!(
-                    "it did not end in time; it said {:#?}",
-                    self.lines.iter().collect::<Vec<_>>()
-                );
-            }
-            thread::sleep(LOOK_EVERY / 5);
-        };
+        if !ends_within(&self.child, DEADLINE) {
+            let _ = self.child.kill();
+            panic!("it did not end in time; it said {:#?}", self.lines.iter().collect::<Vec<_>>());
+        }
+        let status = self.child.wait().unwrap();
         // Nobody below it keeps these open: agents and keepers have their own.
         while let Ok(line) = self.lines.recv_timeout(DEADLINE) {
             self.seen.push(line);

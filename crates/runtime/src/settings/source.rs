@@ -23,7 +23,7 @@ pub const LOCAL_FILE: &str = "forge.local.toml";
 /// One person's settings for all repositories, in Forge's configuration folder.
 pub const USER_FILE: &str = "config.toml";
 
-/// Variables that Forge's own processes and tests use. They set nothing.
+/// Variables that Forge gives to its own processes and to agents. They set nothing.
 const INNER: &[&str] = &[
     "FORGE_INBOX",
     "FORGE_OUTBOX",
@@ -32,18 +32,6 @@ const INNER: &[&str] = &[
     "FORGE_MODEL",
     "FORGE_TURN",
     "FORGE_ATTEMPT_DIR",
-    "FORGE_FLIPS",
-    "FORGE_SEED",
-    "FORGE_WRITE_JOURNAL",
-];
-/// How families of such variables begin.
-const INNER_FAMILIES: &[&str] = &[
-    "FORGE_BUDGETS_",
-    "FORGE_CHANCE_",
-    "FORGE_CRASH_",
-    "FORGE_LANDING_",
-    "FORGE_STATES",
-    "FORGE_TEST_",
 ];
 
 /// What each layer says, before anybody reads it.
@@ -139,7 +127,7 @@ fn variables(
     let mut variables = Vec::new();
     for (name, value) in all {
         let name = name.to_string_lossy();
-        if !name.starts_with("FORGE_") || is_inner(&name) {
+        if !name.starts_with("FORGE_") || INNER.contains(&name.as_ref()) {
             continue;
         }
         let value = value.into_string().map_err(|_| {
@@ -150,10 +138,6 @@ fn variables(
     }
     variables.sort();
     Ok(variables)
-}
-
-fn is_inner(name: &str) -> bool {
-    INNER.contains(&name) || INNER_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// Asks git whose the local file is. If git cannot say, it is not taken for the person's own:
@@ -185,18 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_our_own_processes_and_tests_set_nothing() {
-        for name in INNER.iter().copied().chain([
-            "FORGE_BUDGETS_RUNS",
-            "FORGE_CHANCE_SEED",
-            "FORGE_CRASH_KILLS",
-            "FORGE_LANDING_RECORDS",
-            "FORGE_STATES",
-            "FORGE_STATES_MAX",
-            "FORGE_TEST_JOURNAL_CHILD",
-            "PATH",
-            "forge_agent",
-        ]) {
+    fn variables_of_our_own_processes_set_nothing() {
+        for name in INNER.iter().copied().chain(["PATH", "forge_agent"]) {
             assert_eq!(given(name, b"x").unwrap(), [], "{name}");
         }
         for name in ["FORGE_AGENT", "FORGE_INBOXES", "FORGE_"] {
