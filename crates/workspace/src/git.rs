@@ -47,8 +47,13 @@ const NEVER: &[&str] = &[
 ];
 
 /// A commit that a fact names must survive the loss of power: what git leaves to chance by default
-/// is synced, all new objects of a call at once.
-const DURABLE: &[&str] = &["core.fsync=committed,loose-object,reference", "core.fsyncMethod=batch"];
+/// is synced, all new objects of a call at once. Another git may hold a ref for a moment longer than
+/// git waits by default.
+const DURABLE: &[&str] = &[
+    "core.fsync=committed,loose-object,reference",
+    "core.fsyncMethod=batch",
+    "core.filesRefLockTimeout=1000",
+];
 
 /// A call of git that is being put together.
 #[derive(Debug)]

@@ -44,7 +44,7 @@ impl Repository {
     /// Lets go of what a ref below `refs/forge/` kept.
     pub fn unpin(&self, name: &str) -> Result<(), GitError> {
         assert!(name.starts_with("refs/forge/"), "no ref of the user's is ever removed");
-        Git::of(&self.common_dir).args(["update-ref", "-d", name]).run().map(|_| ())
+        self.write_refs(&[name], || Git::of(&self.common_dir).args(["update-ref", "-d", name]))
     }
 
     /// When a commit was made, in milliseconds since 1970.

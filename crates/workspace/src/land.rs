@@ -140,10 +140,13 @@ fn transact(user: &Repository, steps: &[&Step]) -> Result<(), GitError> {
     }
     // Where a reflog is kept, it wants to know who.
     let identity = Settings::of(None, &user.common_dir)?.identity();
-    let git = user.git().durably().env("GIT_COMMITTER_NAME", identity.author().0);
-    let git = git.env("GIT_COMMITTER_EMAIL", identity.author().1);
-    git.args(["update-ref", "--no-deref", "-z", "--stdin"]).input(input).run()?;
-    Ok(())
+    let git = || {
+        let git = user.git().durably().env("GIT_COMMITTER_NAME", identity.author().0);
+        let git = git.env("GIT_COMMITTER_EMAIL", identity.author().1);
+        git.args(["update-ref", "--no-deref", "-z", "--stdin"]).input(input.clone())
+    };
+    let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+    user.write_refs(&names, git)
 }
 
 /// Somebody was faster, or git cannot write the head at all.

@@ -6,7 +6,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt, io,
+    fmt, fs, io,
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
@@ -111,8 +111,27 @@ impl Repository {
             let command = format!("git update-ref {name}");
             return Err(GitError::Refused { command, code: None, said: failure.what });
         }
-        self.git().durably().args(["update-ref", "--no-deref", name, commit]).run()?;
-        Ok(())
+        let git = || self.git().durably().args(["update-ref", "--no-deref", name, commit]);
+        self.write_refs(&[name], git)
+    }
+
+    /// Writes refs, also where a git that was killed has left its lock. Below `refs/forge/` only we
+    /// write, and git holds such a lock for a moment: one that outlasts git's patience is of a dead
+    /// process, and goes. Locks on the user's refs stay.
+    pub(crate) fn write_refs(&self, names: &[&str], git: impl Fn() -> Git) -> Result<(), GitError> {
+        let Err(error) = git().run() else { return Ok(()) };
+        if !error.said().contains(".lock': File exists") {
+            return Err(error);
+        }
+        for name in names.iter().filter(|name| name.starts_with("refs/forge/")) {
+            let lock = self.common_dir.join(format!("{name}.lock"));
+            match fs::remove_file(&lock) {
+                Ok(()) => {}
+                Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => return Err(error),
+            }
+        }
+        git().run().map(|_| ())
     }
 
     /// Whether `a` is in the history of `b`, or `b` itself.

@@ -1,6 +1,6 @@
 //! Moving the head of a run, and its branch.
 
-use std::{path::PathBuf, thread};
+use std::{fs, path::PathBuf, thread};
 
 use forge_workspace::{BranchMoved, HasMoved, Move, Order};
 
@@ -118,7 +118,7 @@ fn a_branch_in_the_middle_of_a_rebase_or_bisect_is_left_alone() {
         write(&world.root.join(".git"), file, content);
         let left = BranchMoved::LeftCheckedOut { place: world.root.join(".git") };
         assert_eq!(moved(&next(&order, &commits[1])), yes(left), "{file}");
-        std::fs::remove_file(world.root.join(".git").join(file)).unwrap();
+        fs::remove_file(world.root.join(".git").join(file)).unwrap();
     }
     assert_eq!(world.git(&["rev-parse", "forge/run"]), commits[0]);
 }
@@ -181,4 +181,33 @@ fn a_place_is_written_down_exactly() {
     let place = PathBuf::from("/a b");
     let text = serde_json::to_string(&BranchMoved::LeftCheckedOut { place }).unwrap();
     assert_eq!(text, r#"{"left_checked_out":{"where":"/a b"}}"#);
+}
+
+#[test]
+fn a_lock_that_a_killed_git_left_on_a_ref_of_ours_is_in_nobodys_way() {
+    let (world, commits, order) = ready();
+    let common = world.repository().common_dir;
+    for name in ["refs/forge/run/head", "refs/forge/run/calls/0011"] {
+        let lock = common.join(format!("{name}.lock"));
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::write(lock, "").unwrap();
+    }
+    assert_eq!(moved(&order), yes(BranchMoved::Moved));
+    world.repository().pin("refs/forge/run/calls/0011", &commits[1]).unwrap();
+    assert_eq!(world.git(&["rev-parse", "refs/forge/run/head"]), commits[0]);
+    assert_eq!(world.git(&["rev-parse", "refs/forge/run/calls/0011"]), commits[1]);
+}
+
+#[test]
+fn a_lock_on_a_branch_of_the_users_stays() {
+    let (world, commits, order) = ready();
+    let lock = world.repository().common_dir.join("refs/heads/forge/run.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let HasMoved::Yes { branch: BranchMoved::LeftBlocked { why } } = moved(&order) else {
+        panic!("the head moves, the branch cannot")
+    };
+    assert!(why.contains("run.lock"), "{why}");
+    assert!(lock.exists());
+    assert_eq!(world.git(&["rev-parse", "refs/forge/run/head"]), commits[0]);
 }
