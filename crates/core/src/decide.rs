@@ -21,8 +21,8 @@ use std::{collections::BTreeMap, fmt};
 use crate::{
     Time,
     event::{
-        Answer, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record,
-        Ruling, SentBack, Start, Why,
+        Answer, Approvals, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person, Receipt,
+        Record, Ruling, SentBack, Start, Why,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
     flow::{Flow, FlowError, Stage, Work},
@@ -162,6 +162,8 @@ pub enum Refusal {
     AlreadyGoing,
     /// It is held already.
     AlreadyHeld,
+    /// With these parameters every checkpoint is for a person, and `--auto` was said.
+    Manual,
     /// The flow cannot be run.
     Flow(FlowError),
     /// A parameter cannot have its value.
@@ -308,6 +310,9 @@ impl Draft {
         }
         for (name, param) in &flow.params {
             start.params.entry(name.clone()).or_insert_with(|| param.default.clone());
+        }
+        if start.approvals == Approvals::Automatic && flow.is_manual(&start.params) {
+            return Err(Refusal::Manual);
         }
         self.record(Event::RunStarted(Box::new(start)));
         self.skip_by_params();
@@ -659,6 +664,10 @@ impl fmt::Display for Refusal {
             Self::AlreadyHeld => f.write_str("the run is held already"),
             Self::Flow(error) => error.fmt(f),
             Self::Param(problem) => f.write_str(problem),
+            Self::Manual => write!(
+                f,
+                "every checkpoint of this run is for a person, so it cannot be started with --auto"
+            ),
             Self::NoSuchQuestion { question, open } if open.is_empty() => {
                 write!(f, "there is no open question {question}: nothing is asked")
             }

@@ -278,6 +278,21 @@ pub struct Start {
     /// The branch that the run's result lands on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The branch of the user's that is to follow the result at the end, if they say so then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    /// Which rule chose a parameter, in words, for those that were not simply given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub chosen: BTreeMap<String, String>,
+    /// Where the request comes from, such as the address of an issue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How much the summary tells.
+    #[serde(default, skip_serializing_if = "Detail::is_plain")]
+    pub detail: Detail,
+    /// Who looked at the request before the run began, and what that cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coherence: Option<Coherence>,
     /// The Forge that started it.
     pub version: String,
     /// Who started it.
@@ -305,6 +320,40 @@ pub enum Approvals {
     ByPeople,
     /// Where every review passed without critical findings.
     Automatic,
+}
+
+/// How much the summary of a run tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// What a user wants to know.
+    #[default]
+    Plain,
+    /// Also what helps to find out why: every call, with its folder and session.
+    Debug,
+}
+
+impl Detail {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_plain(&self) -> bool {
+        *self == Self::Plain
+    }
+}
+
+/// The look at a request before its run began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Coherence {
+    /// What it used up. It is part of what the run spent.
+    pub spent: Spent,
+    /// Who used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took_ms: u64,
+    /// What it said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
 }
 
 /// The content hash of something that is kept outside the journal.

@@ -39,6 +39,8 @@ pub const ITEMS_MAX_DEFAULT: usize = 100;
 pub const DEPTH_MAX: usize = 4;
 /// The artifact that is there before any stage.
 pub const REQUEST: &str = "request.md";
+/// What a reader of code finds under this name: the difference that its unit, or the run so far, makes.
+pub const CHANGE: &str = "change.diff";
 
 /// A named table of stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,10 @@ pub struct Flow {
     pub description: String,
     /// What a person can choose at the start.
     pub params: BTreeMap<String, Param>,
+    /// With these parameters no checkpoint passes by itself, and `--auto` is refused.
+    pub manual: When,
+    /// The role that looks at a request before anything is created.
+    pub coherence: Option<String>,
     /// In reading order.
     pub stages: Vec<Stage>,
 }
@@ -133,10 +139,43 @@ pub enum Work {
     /// Something that must happen outside, once.
     Deliver {
         /// What.
-        what: String,
+        what: Delivery,
     },
     /// Nothing: the stage is only its gates. A checkpoint.
     Nothing,
+}
+
+/// What leaves the run, once. Forge does it itself; no agent has a hand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The verified result is offered: title, text, branch, commit and evidence.
+    PullRequest,
+    /// What the run came to is written down, as `summary.md`.
+    Summary,
+    /// Whoever asked is told.
+    Comment,
+    /// Artifacts, summary and state become a last commit below `.forge/runs/`.
+    Commit,
+}
+
+impl Delivery {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit];
+
+    /// The word in a flow.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::PullRequest => "pull-request",
+            Self::Summary => "summary",
+            Self::Comment => "comment",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// The delivery of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|delivery| delivery.word() == word)
+    }
 }
 
 /// Whether the work or the gates of a stage come first.
@@ -320,7 +359,7 @@ impl Flow {
                 collect(stage.inner(), roles);
             }
         }
-        let mut roles = Vec::new();
+        let mut roles: Vec<&str> = self.coherence.as_deref().into_iter().collect();
         collect(&self.stages, &mut roles);
         roles.sort_unstable();
         roles.dedup();
@@ -333,6 +372,18 @@ impl Flow {
             let row = table.iter().find(|stage| stage.name == group);
             row.expect("a scope names stages of its flow").inner()
         })
+    }
+
+    /// Whether no checkpoint may pass by itself in a run with these parameters.
+    pub fn is_manual(&self, params: &BTreeMap<String, String>) -> bool {
+        let holds = |condition: &Condition| match condition {
+            Condition::Param { name, is } => {
+                let default = self.params.get(name).map(|param| &param.default);
+                params.get(name).or(default).is_some_and(|value| is.contains(value))
+            }
+            Condition::Item { .. } => false,
+        };
+        !self.manual.0.is_empty() && self.manual.0.iter().all(holds)
     }
 
     /// Whether a parameter may have this value, and if not, why.

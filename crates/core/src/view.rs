@@ -631,7 +631,7 @@ pub fn call_in_words(run: &Run, call: &CallId) -> String {
         CallId::Attempt(_) => match &stage.work {
             Work::Agent { role } => format!("agent as {role}"),
             Work::Command { run } => format!("command {run}"),
-            Work::Deliver { what } => format!("delivers {what}"),
+            Work::Deliver { what } => format!("delivers {}", what.word()),
             Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "items".to_owned(),
         },
         CallId::Judgement(judgement) => {

@@ -18,7 +18,7 @@ use crate::{catalog::Role, place::Hand};
 const FINDINGS_MAX: usize = 40;
 
 /// The change under review, in the inbox of a reviewer.
-pub(crate) const CHANGE: &str = "change.diff";
+pub(crate) use forge_core::flow::CHANGE;
 
 /// The most changed files that a brief names.
 const FILES_MAX: usize = 100;

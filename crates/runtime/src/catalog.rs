@@ -43,6 +43,32 @@ const SHIPPED: &[Shipped] = &[
         ],
     },
     Shipped {
+        name: "feature",
+        text: include_str!("../../../flows/feature/flow.toml"),
+        roles: &[
+            ("architect", include_str!("../../../flows/feature/roles/architect.md")),
+            (
+                "coherence-checker",
+                include_str!("../../../flows/feature/roles/coherence-checker.md"),
+            ),
+            (
+                "comprehensive-reviewer",
+                include_str!("../../../flows/feature/roles/comprehensive-reviewer.md"),
+            ),
+            ("design-reviewer", include_str!("../../../flows/feature/roles/design-reviewer.md")),
+            ("impl-reviewer", include_str!("../../../flows/feature/roles/impl-reviewer.md")),
+            ("implementer", include_str!("../../../flows/feature/roles/implementer.md")),
+            ("investigator", include_str!("../../../flows/feature/roles/investigator.md")),
+            (
+                "situation-analyst",
+                include_str!("../../../flows/feature/roles/situation-analyst.md"),
+            ),
+            ("task-decomposer", include_str!("../../../flows/feature/roles/task-decomposer.md")),
+            ("task-reviewer", include_str!("../../../flows/feature/roles/task-reviewer.md")),
+            ("verifier", include_str!("../../../flows/feature/roles/verifier.md")),
+        ],
+    },
+    Shipped {
         name: "draft",
         text: include_str!("../../../flows/draft/flow.toml"),
         roles: &[

@@ -12,7 +12,7 @@ use std::{
 };
 
 use forge_core::{
-    event::{Approvals, Blob, Limits, Start},
+    event::{Approvals, Blob, Detail, Limits, Start},
     flow::{Check, FORMAT, Stage, Work},
     money::Money,
 };
@@ -158,6 +158,11 @@ impl Doors {
             instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
             base_branch: base.as_ref().and_then(|_| repository.branch()),
             branch: base.as_ref().filter(|_| lands).map(|_| frozen.branch_of(&id)),
+            onto: None,
+            chosen: BTreeMap::new(),
+            source: None,
+            detail: Detail::Plain,
+            coherence: None,
             base,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),

@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use forge_core::flow::{self, Check, Condition, Exhausted, Gate, Order, Stage, Weight, When, Work};
+use forge_core::flow::{
+    self, Check, Condition, Delivery, Exhausted, Gate, Order, Stage, Weight, When, Work,
+};
 use forge_runtime::{
     Trouble,
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
@@ -144,7 +146,7 @@ fn origin(origin: &Origin) -> String {
 }
 
 fn show(found: &Found) -> String {
-    let flow::Flow { name, description, params, stages } = &found.flow;
+    let flow::Flow { name, description, params, manual, coherence, stages } = &found.flow;
     let mut text = format!("{name}  {description}");
     for (name, param) in params {
         let _ = write!(
@@ -153,6 +155,12 @@ fn show(found: &Found) -> String {
             param.values.join("|"),
             param.default
         );
+    }
+    if let Some(role) = coherence {
+        let _ = write!(text, "\n  your request is looked at first, by an agent as {role}");
+    }
+    if !manual.0.is_empty() {
+        let _ = write!(text, "\n  --auto is refused{}", when(manual));
     }
     table(&mut text, stages, 1);
     let most = found.flow.calls_max().0;
@@ -170,7 +178,7 @@ fn table(text: &mut String, stages: &[Stage], depth: usize) {
                 format!("for each of {list}, {at_once} at once, at most {items_max}")
             }
             Work::Flow { name, .. } => format!("the flow {name}"),
-            Work::Deliver { what } => format!("delivers {what}"),
+            Work::Deliver { what } => format!("delivers {}", delivered(*what)),
             Work::Nothing => "checkpoint".to_owned(),
         };
         let order = match stage.order {
@@ -182,6 +190,15 @@ fn table(text: &mut String, stages: &[Stage], depth: usize) {
             let _ = write!(text, "\n{indent}  - {}", gate_line(stage, gate));
         }
         table(text, stage.inner(), depth + 1);
+    }
+}
+
+const fn delivered(what: Delivery) -> &'static str {
+    match what {
+        Delivery::PullRequest => "the verified result, as a pull request",
+        Delivery::Summary => "summary.md",
+        Delivery::Comment => "a comment where the request came from",
+        Delivery::Commit => "a last commit with what was written on the way",
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Check, Condition, Flow, FlowError, REQUEST, Stage, When, Work, firsts, followers};
+use super::{
+    CHANGE, Check, Condition, Flow, FlowError, REQUEST, Stage, When, Work, firsts, followers,
+};
 
 /// The largest number of agent calls that a flow can make by itself.
 ///
@@ -89,7 +91,7 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             return Err(wrong(format!("reads `{name}`, which is not a plain relative file name")));
         }
         let mut there = known.artifacts.iter().chain(also);
-        if there.any(|written| matches_name(name, &sample(written))) {
+        if name == CHANGE || there.any(|written| matches_name(name, &sample(written))) {
             Ok(())
         } else {
             Err(wrong(format!("reads `{name}` before any stage writes it")))

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Exhausted, FORMAT,
-    Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param,
+    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
+    FORMAT, Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param,
     ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work, check,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
@@ -52,6 +52,8 @@ struct RawFlow {
     description: String,
     #[serde(default)]
     params: BTreeMap<String, RawParam>,
+    manual: Option<RawWhen>,
+    coherence: Option<String>,
     #[serde(default)]
     stage: Vec<RawStage>,
 }
@@ -210,8 +212,16 @@ impl Reader<'_> {
             params.insert(name, Param { values, default });
         }
         let stages = self.table(raw.stage, &mut params, depth)?;
+        let manual = RawWhen::parse(raw.manual).map_err(|problem| self.wrong(None, problem))?;
         self.path.pop();
-        Ok(Flow { name: raw.name, description: raw.description, params, stages })
+        Ok(Flow {
+            name: raw.name,
+            description: raw.description,
+            params,
+            manual,
+            coherence: raw.coherence,
+            stages,
+        })
     }
 
     fn table(
@@ -381,7 +391,15 @@ impl Reader<'_> {
                 }
                 Ok(Work::Flow { name: used, stages: inner.stages })
             }
-            (None, None, None, None, Some(what)) => Ok(Work::Deliver { what }),
+            (None, None, None, None, Some(word)) => match Delivery::named(&word) {
+                Some(what) => Ok(Work::Deliver { what }),
+                None => {
+                    let known: Vec<&str> = Delivery::ALL.iter().map(|what| what.word()).collect();
+                    let known = known.join(", ");
+                    let problem = format!("delivers `{word}`, but what can be is {known}");
+                    Err(self.wrong(Some(&name), problem))
+                }
+            },
             (None, None, None, None, None) if !has_no_gates => Ok(Work::Nothing),
             (None, None, None, None, None) => {
                 Err(self.wrong(Some(&name), "has neither work nor gates"))

@@ -153,7 +153,7 @@ fn stages_have_names_work_and_bounds() {
             "writes `y/z/a.md`, but `y` is a file of this flow and cannot be a folder",
         ),
         (
-            "deliver = \"x\"\nlist = \"l\"",
+            "deliver = \"summary\"\nlist = \"l\"",
             "says `list = \"l\"`, but only an agent or a command reports a list",
         ),
         (
