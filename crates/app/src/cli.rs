@@ -5,6 +5,7 @@ mod answer;
 mod config;
 mod demo;
 mod doctor;
+mod driving;
 mod edit;
 mod flow;
 mod hold;
@@ -43,7 +44,7 @@ enum Cmd {
     Demo(demo::Demo),
     Init(init::Init),
     Run(run::Run),
-    Resume(run::Resume),
+    Resume(driving::Resume),
     Status(status::Status),
     Show(show::Show),
     Log(log::Log),

@@ -9,7 +9,7 @@ use forge_runtime::{
     doors::{Sent, person},
 };
 
-use super::{doors, run::next_step};
+use super::{doors, driving::next_step};
 use crate::screen;
 
 /// Answer a question of a run

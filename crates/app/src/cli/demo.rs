@@ -17,7 +17,7 @@ use forge_runtime::{
 };
 
 use super::{
-    run::{Form, leave},
+    driving::{Form, leave},
     show,
 };
 use crate::screen;

@@ -8,7 +8,7 @@ use forge_runtime::Trouble;
 
 use super::{
     doors,
-    run::{Form, leave},
+    driving::{Form, leave},
     show::unit_id,
 };
 

@@ -10,7 +10,7 @@ use forge_core::{
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
-use super::{doors, run::next_step, say_json};
+use super::{doors, driving::next_step, say_json};
 use crate::screen;
 
 /// Show all runs, or one: what it is doing, why, and what it cost
