@@ -274,7 +274,7 @@ fn a_variable_that_is_wrong_is_refused_and_one_of_our_own_is_not() {
     let said = finish(world.command(&["run", "do it"]).env("FORGE_AGENT", "cloude"));
     has(&said.err, &["FORGE_AGENT: there is no agent `cloude`; did you mean `claude`?", "next: "]);
     assert!(world.is_untouched());
-    let said = finish(world.command(&["config", "list"]).env("FORGE_CHANCE_SEED", "1"));
+    let said = finish(world.command(&["config", "list"]).env("FORGE_INBOX", "1"));
     assert_eq!(said.code, DONE, "{said}");
 }
 

@@ -456,7 +456,11 @@ pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Whether a child ends in that time. The system tells when it does.
-fn ends_within(child: &Child, time: Duration) -> bool {
+fn ends_within(child: &mut Child, time: Duration) -> bool {
+    // Whoever has been waited for already has no handle any more.
+    if child.try_wait().unwrap().is_some() {
+        return true;
+    }
     let pid = rustix::process::Pid::from_child(child);
     let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
     let until = Instant::now() + time;
@@ -561,7 +565,7 @@ impl Running {
 
     /// Waits until it has ended by itself.
     pub(crate) fn end(mut self) -> Said {
-        if !ends_within(&self.child, DEADLINE) {
+        if !ends_within(&mut self.child, DEADLINE) {
             let _ = self.child.kill();
             panic!("it did not end in time; it said {:#?}", self.lines.iter().collect::<Vec<_>>());
         }
