@@ -61,7 +61,7 @@ fn test() -> ExitCode {
         ("clippy", &|| {
             cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
         }),
-        ("tests", &|| families::ci(&["test", "--workspace"], &agents.variables)),
+        ("tests", &|| families::ci(&["test", "--workspace", "--no-fail-fast"], &agents.variables)),
         ("mutants", &|| mutants::run(mutants::Size::Sample)),
     ];
     for (name, step) in steps {
