@@ -57,7 +57,8 @@ pub fn artifacts(run: &Run) -> Vec<(Scope, String, Blob)> {
     found
 }
 
-/// The nearest row that wrote it is meant. A pattern means all rows, the nearest for each name.
+/// The nearest row that wrote it is meant. A pattern means all rows, the nearest for each name; one
+/// such as `build.*/review-*.md` means only what was written inside items.
 fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<Reading> {
     if name == REQUEST {
         return vec![Reading { name: name.to_owned(), source: Source::Request }];
@@ -99,9 +100,10 @@ impl Search<'_> {
         // What a row around the reader wrote itself is later than the reader.
         if !self.is_around(id) {
             for (name, blob) in &unit.artifacts {
-                if matches_name(self.name, name) {
+                let below = format!("{}/{name}", id.scope);
+                if matches_name(self.name, name) || matches_name(self.name, &below) {
                     let is_ours = self.reader.scope.within(&id.scope);
-                    let name = if is_ours { name.clone() } else { format!("{}/{name}", id.scope) };
+                    let name = if is_ours { name.clone() } else { below };
                     found.entry(name).or_insert_with(|| blob.clone());
                 }
             }

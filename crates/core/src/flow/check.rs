@@ -47,6 +47,9 @@ fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> 
         known.stages.insert(stage.name.clone());
         row(flow, stage, &known)?;
         known.is_in_each |= matches!(stage.work, Work::Each { .. });
+        // Of the items that its own waited for, a stage may read what they wrote.
+        let inside: Vec<String> = stage.inner().iter().flat_map(all_writes).collect();
+        known.artifacts.extend(below(stage, &inside));
         table(flow, stage.inner(), &known)?;
     }
     Ok(())
@@ -186,11 +189,19 @@ fn param(flow: &Flow, name: &str, is: &[String]) -> Result<(), String> {
     }
 }
 
-/// All that a stage, its gates and the tables inside it write.
+/// All that a stage, its gates and the tables inside it write. What is written inside is also known
+/// by the name of its item.
 fn all_writes(stage: &Stage) -> Vec<String> {
     let mut writes: Vec<String> = own_writes(stage).cloned().collect();
-    writes.extend(stage.inner().iter().flat_map(all_writes));
+    let inside: Vec<String> = stage.inner().iter().flat_map(all_writes).collect();
+    writes.extend(below(stage, &inside));
+    writes.extend(inside);
     writes
+}
+
+/// Names of what was written inside the items of a stage, with the item in front.
+fn below(stage: &Stage, written: &[String]) -> Vec<String> {
+    written.iter().map(|name| format!("{}.x/{name}", stage.name)).collect()
 }
 
 /// All that a stage and its gates write.
