@@ -28,6 +28,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("config.schema.json", schemars::schema_for!(Vec<SettingRow>)));
     schemas.push(("config-explain.schema.json", schemars::schema_for!(Explained)));
     schemas.push(("show.schema.json", schemars::schema_for!(ResultView)));
+    schemas.push(("summary.schema.json", schemars::schema_for!(SummaryView)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));

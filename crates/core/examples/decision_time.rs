@@ -11,7 +11,7 @@ use std::{
 
 use forge_core::{
     Command, Effect, Input, Report, Run, decide,
-    event::{Approvals, Limits, Outcome, Person, Receipt, Ruling, Start},
+    event::{Approvals, Detail, Limits, Outcome, Person, Receipt, Ruling, Start},
     item::Item,
     money::Spent,
     run::Phase,
@@ -87,6 +87,11 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         base: None,
         base_branch: None,
         branch: None,
+        onto: None,
+        chosen: BTreeMap::new(),
+        source: None,
+        detail: Detail::Plain,
+        coherence: None,
         version: "0".to_owned(),
         by: Person { who: "ada".to_owned(), door: "cli".to_owned() },
     };

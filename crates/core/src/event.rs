@@ -14,7 +14,7 @@ use crate::{
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
     money::{Money, Spent, Used},
-    verdict::{BlockerClass, Finding, Shown, Verdict},
+    verdict::{BlockerClass, Finding, Shown, Verdict, VerdictWord},
 };
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
@@ -125,6 +125,9 @@ pub enum Event {
         gate: String,
         /// By whom.
         by: Approval,
+        /// What the reviews of the attempt said together, where nobody was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verdict: Option<VerdictWord>,
     },
     /// The gate did not pass, and the unit goes on all the same.
     GateWaived {

@@ -201,6 +201,11 @@ impl Ledger {
     /// Takes in what a call cost, and lets go of what was held back for it.
     pub(crate) fn settle(&mut self, call: &CallId, spent: Spent) {
         let held = self.reserved.remove(call).unwrap_or_default();
+        self.add(spent, held);
+    }
+
+    /// Takes in what was used up. What nobody knows counts as what was held back for it.
+    pub(crate) fn add(&mut self, spent: Spent, held: Money) {
         self.tokens += spent.tokens;
         match spent.cost {
             Cost::Known(cost) => self.known += cost,

@@ -8,6 +8,7 @@
 
 mod calls;
 mod code;
+mod story;
 mod table;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -19,14 +20,19 @@ use crate::{
         SentBack, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
-    flow::{Check, Condition, Flow, Stage, When, Work, followers},
+    flow::{BuiltIn, Check, Condition, Flow, Stage, When, Work, followers},
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
     money::{Ledger, Money},
-    verdict::{Finding, Proof, Severity, Verdict},
+    verdict::{Finding, Proof, Severity, Subject, Verdict, VerdictWord},
 };
 
-pub use table::{Code, Confidence, Due, Files, Inner, Look, Opened, Standing, State, Table, Unit};
+pub use story::{
+    Asked, Done, EndedCall, Ending, Failed, Landing, Log, Passed, Return, Said, Story, Waived,
+};
+pub use table::{
+    Code, Confidence, Due, Files, Inner, Look, Opened, Opinion, Standing, State, Table, Unit,
+};
 
 /// A flow under way.
 #[derive(Clone, Debug)]
@@ -69,6 +75,8 @@ pub struct Run {
     evidence: Arc<BTreeMap<(String, String), Colour>>,
     /// Facts taken in: the order of arrival.
     n_facts: u64,
+    /// What a summary tells.
+    story: Arc<Story>,
 }
 
 /// What was frozen at the start.
@@ -134,6 +142,7 @@ impl Run {
             branch: None,
             evidence: Arc::default(),
             n_facts: 0,
+            story: Arc::default(),
         }
     }
 
@@ -152,6 +161,8 @@ impl Run {
     /// Takes one fact in.
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
+        let ordinal = ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
+        Arc::make_mut(&mut self.story).hear(self.now, event, ordinal.unwrap_or_default());
         match event {
             Event::RunStarted(start) => self.start(start),
             Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),
@@ -236,6 +247,9 @@ impl Run {
         self.root = Arc::new(Table::fresh(&flow.stages));
         self.budget = start.limits.budget;
         self.branch.clone_from(&start.branch);
+        if let Some(coherence) = &start.coherence {
+            self.ledger.add(coherence.spent, Money(0));
+        }
         self.law = Some(Arc::new(Law { flow, start: start.clone() }));
     }
 
@@ -256,6 +270,7 @@ impl Run {
         unit.since = now;
         unit.confidence = Confidence::Clean;
         unit.found.clear();
+        unit.opinions.clear();
         unit.waived.clear();
         unit.looks = 0;
         unit.faults = 0;
@@ -345,6 +360,7 @@ impl Run {
             self.count_failure(id, *class, what);
         }
         let check = self.stage(id).gate(gate).map(|position| &self.stage(id).gates[position].check);
+        let is_review = check.is_some_and(|check| matches!(check, Check::Review { .. }));
         if let Ruling::Verdict(Verdict::Revise { findings }) = ruling
             && let Some(what) = check.and_then(|check| command_failure(check, findings))
         {
@@ -366,6 +382,10 @@ impl Run {
                 unit.n_findings += u32::try_from(verdict.findings().len()).unwrap_or(u32::MAX);
                 unit.notes.extend(verdict.findings().iter().cloned());
                 unit.found.extend(verdict.findings().iter().cloned());
+                if is_review {
+                    unit.opinions.retain(|opinion| opinion.gate != gate);
+                    unit.opinions.push(Opinion::of(gate, verdict));
+                }
                 match verdict {
                     Verdict::Pass { .. } => self.pass_gate(id, gate),
                     // What follows from the others is a fact of its own.
@@ -548,6 +568,11 @@ impl Run {
         self.started_at
     }
 
+    /// What happened, as far as a summary tells of it.
+    pub fn story(&self) -> &Story {
+        &self.story
+    }
+
     /// Facts taken in.
     pub fn n_facts(&self) -> u64 {
         self.n_facts
@@ -574,6 +599,25 @@ impl Run {
     pub fn stage(&self, unit: &UnitId) -> &Stage {
         let stages = self.law().flow.table(&unit.scope);
         &stages[position(stages, &unit.stage)]
+    }
+
+    /// What the work of a unit is, for whoever judges it.
+    pub fn subject(&self, unit: &UnitId) -> Subject {
+        // Whoever changes code has this gate; `changes` is what it looks at.
+        let changes = Check::BuiltIn { check: BuiltIn::Changes };
+        let is_writer = self.stage(unit).gates.iter().any(|gate| gate.check == changes);
+        let receipt = self.unit(unit).receipt.as_ref();
+        if is_writer || receipt.is_some_and(|receipt| receipt.commit.is_some()) {
+            Subject::Code
+        } else {
+            Subject::Document
+        }
+    }
+
+    /// What the reviews of a unit's current attempt say together: the worst of it.
+    pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
+        let worst = self.unit(unit).opinions.iter().map(|opinion| opinion.says).max();
+        worst.map(|says| says.of(self.subject(unit)))
     }
 
     /// Where a unit stands.
@@ -720,6 +764,38 @@ impl Run {
         }
         let position = position(stages, &id.stage);
         (&stages[position], &mut table.units[position])
+    }
+}
+
+/// The call that a fact ends.
+fn ended(event: &Event) -> Option<CallId> {
+    match event {
+        Event::AttemptEnded { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
+        Event::Judged { judgement, .. } => Some(CallId::Judgement(judgement.clone())),
+        Event::CallSettled { call, .. } => Some(call.clone()),
+        Event::RunStarted(_)
+        | Event::RunHeld { .. }
+        | Event::RunResumed { .. }
+        | Event::BudgetRaised { .. }
+        | Event::RunEnded { .. }
+        | Event::ItemsListed { .. }
+        | Event::UnitSkipped { .. }
+        | Event::GateSkipped { .. }
+        | Event::AttemptStarted { .. }
+        | Event::JudgementStarted { .. }
+        | Event::GatePassed { .. }
+        | Event::GateWaived { .. }
+        | Event::QuestionAsked(_)
+        | Event::Answered { .. }
+        | Event::UnitReopened { .. }
+        | Event::UnitAccepted { .. }
+        | Event::UnitFailed { .. }
+        | Event::Landed { .. }
+        | Event::Noticed { .. }
+        | Event::Edited { .. }
+        | Event::RunRewound { .. }
+        | Event::EffectIntended { .. }
+        | Event::EffectDone { .. } => None,
     }
 }
 

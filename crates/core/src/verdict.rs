@@ -25,6 +25,53 @@ pub enum Verdict {
     },
 }
 
+/// A verdict without its findings, ordered by how bad it is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Says {
+    /// Good.
+    Pass,
+    /// Good, and something was noted.
+    PassWithNotes,
+    /// Not yet.
+    Revise,
+    /// No attempt can repair it.
+    Block,
+}
+
+/// What is judged: a verdict is called by other words for the one and for the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Something to read.
+    Document,
+    /// Something that becomes part of the result.
+    Code,
+}
+
+/// A verdict, as people call it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum VerdictWord {
+    /// A document is good.
+    Approve,
+    /// A document is good, and something was noted.
+    ApproveWithNotes,
+    /// A document has to change.
+    Revise,
+    /// Code is good.
+    Pass,
+    /// Code is good, and something was noted.
+    PassWithNotes,
+    /// Code has to change.
+    Fail,
+    /// No attempt can repair it.
+    Block,
+}
+
 /// How bad a finding is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -129,6 +176,36 @@ pub struct Shown {
     /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+}
+
+impl Says {
+    /// How people call it.
+    pub const fn of(self, subject: Subject) -> VerdictWord {
+        match (self, subject) {
+            (Self::Pass, Subject::Document) => VerdictWord::Approve,
+            (Self::PassWithNotes, Subject::Document) => VerdictWord::ApproveWithNotes,
+            (Self::Revise, Subject::Document) => VerdictWord::Revise,
+            (Self::Pass, Subject::Code) => VerdictWord::Pass,
+            (Self::PassWithNotes, Subject::Code) => VerdictWord::PassWithNotes,
+            (Self::Revise, Subject::Code) => VerdictWord::Fail,
+            (Self::Block, Subject::Document | Subject::Code) => VerdictWord::Block,
+        }
+    }
+}
+
+impl VerdictWord {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Approve => "APPROVE",
+            Self::ApproveWithNotes => "APPROVE_WITH_NOTES",
+            Self::Revise => "REVISE",
+            Self::Pass => "PASS",
+            Self::PassWithNotes => "PASS_WITH_NOTES",
+            Self::Fail => "FAIL",
+            Self::Block => "BLOCK",
+        }
+    }
 }
 
 impl Severity {

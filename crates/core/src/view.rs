@@ -3,9 +3,11 @@
 //! These types are promises: `--json` prints them, and their schemas are published. Add optional
 //! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.
 
+pub mod phases;
 mod result;
 mod sentence;
 mod stats;
+pub mod summary;
 mod words;
 
 use schemars::JsonSchema;
@@ -23,10 +25,12 @@ use crate::{
     wanted,
 };
 
+pub use phases::PhasesView;
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::{sentence, short_commit};
 pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, spendings, stats};
-pub use words::{Amount, day, moment};
+pub use summary::SummaryView;
+pub use words::{Amount, day, moment, span, stamp};
 
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;

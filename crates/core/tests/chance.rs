@@ -30,8 +30,8 @@ use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Choice, Colour, End, Evidence, Limits, Outcome, Person, Receipt,
-        Record, Ruling, Start,
+        Answer, Approvals, Blob, Choice, Colour, Detail, End, Evidence, Limits, Outcome, Person,
+        Receipt, Record, Ruling, Start,
     },
     failure::FaultClass,
     flow::{Check, Flow},
@@ -160,6 +160,11 @@ impl Game {
             base: None,
             base_branch: None,
             branch: None,
+            onto: None,
+            chosen: BTreeMap::new(),
+            source: None,
+            detail: Detail::Plain,
+            coherence: None,
             version: "0.1.0".to_owned(),
             by: somebody(),
         }

@@ -16,7 +16,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_core::{Run, event::Blob, reading, view::RunView};
+use forge_core::{
+    Run,
+    event::Blob,
+    reading,
+    view::{PhasesView, RunView},
+};
 use serde::Serialize;
 
 use crate::{
@@ -37,6 +42,9 @@ pub struct StateFile {
     /// The run.
     #[serde(flatten)]
     pub run: RunView,
+    /// Where it stands, in the phases of its flow.
+    #[serde(flatten)]
+    pub phases: PhasesView,
 }
 
 /// Shows one run.
@@ -106,7 +114,8 @@ impl Projector {
         if self.state == seq {
             return Ok(());
         }
-        let state = StateFile { version: 1, seq, run: RunView::of(&self.id, run) };
+        let phases = PhasesView::of(&self.id, run);
+        let state = StateFile { version: 1, seq, run: RunView::of(&self.id, run), phases };
         let text = serde_json::to_string_pretty(&state).expect("a view can be written") + "\n";
         let path = self.dir.join("state.json");
         replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;

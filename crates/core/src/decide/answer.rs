@@ -126,7 +126,7 @@ impl Draft {
                 match question.why {
                     Why::Checkpoint { .. } | Why::Guarded => {
                         let by = Approval::Person { question: id };
-                        self.record(Event::GatePassed { unit, gate, by });
+                        self.record(Event::GatePassed { unit, gate, by, verdict: None });
                     }
                     Why::RoundsUsedUp
                     | Why::NotShrinking

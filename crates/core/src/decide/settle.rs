@@ -280,8 +280,9 @@ impl Draft {
                     && self.run.law().start.approvals == Approvals::Automatic
                     && confidence == Confidence::Clean;
                 if automatic {
+                    let verdict = self.run.verdict_word(unit);
                     let (unit, by) = (unit.clone(), Approval::Automatic);
-                    self.record(Event::GatePassed { unit, gate: gate.name, by });
+                    self.record(Event::GatePassed { unit, gate: gate.name, by, verdict });
                 } else {
                     self.ask(unit, Some(&gate.name), Why::Checkpoint { text: question });
                 }

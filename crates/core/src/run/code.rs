@@ -38,6 +38,7 @@ impl Run {
         unit.fault = None;
         unit.confidence = Confidence::Clean;
         unit.found.clear();
+        unit.opinions.clear();
         unit.waived.clear();
         unit.files = Files::Committed;
         if let Edit::Artifact { name, content } = edit {
@@ -129,6 +130,17 @@ impl Run {
     /// The commit that the work of a scope stands at, once Forge has made one.
     pub fn code(&self, scope: &Scope) -> Option<&Code> {
         self.table(scope).1.code.as_ref()
+    }
+
+    /// The code tree of the run's result, once something has landed.
+    pub fn tree(&self) -> Option<&str> {
+        self.story.landed.newest().map(|landing| landing.tree.as_str())
+    }
+
+    /// What Forge itself ran on a code tree, and what came of it last.
+    pub fn proofs(&self, tree: &str) -> Vec<(&str, Colour)> {
+        let own = self.evidence.iter().filter(|((of, _), _)| of == tree);
+        own.map(|((_, command), colour)| (command.as_str(), *colour)).collect()
     }
 
     /// What came of a command that Forge ran on a code tree.

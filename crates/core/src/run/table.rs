@@ -15,7 +15,7 @@ use crate::{
     id::QuestionId,
     item::Item,
     money::{Money, Tokens},
-    verdict::Finding,
+    verdict::{Finding, Says, Severity, Verdict},
 };
 
 /// The units of one scope, in the order of its rows.
@@ -118,6 +118,8 @@ pub struct Unit {
     pub words: Vec<String>,
     /// What was found at the current attempt.
     pub found: Vec<Finding>,
+    /// What reviews say of the current attempt, in the order of their looks.
+    pub opinions: Vec<Opinion>,
     /// All that was found so far.
     pub notes: Vec<Finding>,
     /// Findings ever numbered.
@@ -190,6 +192,43 @@ pub enum Look {
     Pending,
     /// It looks, and this is the number of its look.
     UnderWay(u32),
+}
+
+/// What a review says of an attempt, without its findings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opinion {
+    /// Which gate.
+    pub gate: String,
+    /// What it says.
+    pub says: Says,
+    /// Critical findings.
+    pub critical: u32,
+    /// Major ones.
+    pub major: u32,
+    /// Minor ones.
+    pub minor: u32,
+}
+
+impl Opinion {
+    /// What a verdict says, in short.
+    pub(super) fn of(gate: &str, verdict: &Verdict) -> Self {
+        let count = |severity| {
+            let found = verdict.findings().iter().filter(|found| found.severity == severity);
+            u32::try_from(found.count()).unwrap_or(u32::MAX)
+        };
+        Self {
+            gate: gate.to_owned(),
+            says: match verdict {
+                Verdict::Pass { findings } if findings.is_empty() => Says::Pass,
+                Verdict::Pass { .. } => Says::PassWithNotes,
+                Verdict::Revise { .. } => Says::Revise,
+                Verdict::Block { .. } => Says::Block,
+            },
+            critical: count(Severity::Critical),
+            major: count(Severity::Major),
+            minor: count(Severity::Minor),
+        }
+    }
 }
 
 /// Whether a unit is to be worked on for the first time.

@@ -105,10 +105,13 @@ pub fn sentence(event: &Event) -> String {
         Event::CallSettled { call, spent, .. } => {
             format!("{call} no longer mattered and was stopped{}", cost(spent))
         }
-        Event::GatePassed { unit, gate, by: Approval::Automatic } => {
+        Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: Some(verdict) } => {
+            format!("{unit}: {gate} approved automatically (AI verdict: {})", verdict.word())
+        }
+        Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
             format!("{unit}: {gate} approved automatically (--auto), because no review objected")
         }
-        Event::GatePassed { unit, gate, by: Approval::Person { question } } => {
+        Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
             format!("{unit}: {gate} passed by the answer to {question}")
         }
         Event::GateWaived { unit, gate, why } => match why {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::words::{Amount, day};
 use crate::{
     Time,
-    event::{Event, Outcome, Receipt, Ruling},
+    event::{Event, Outcome, Receipt, Ruling, Start},
     flow::{Check, Flow, Stage, Work},
     id::CallId,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -137,6 +137,9 @@ pub struct StatsRow {
     pub took_ms: u64,
 }
 
+/// The stage under which the look at the request is counted.
+pub(super) const COHERENCE: &str = "coherence";
+
 /// The name of whom or what nobody told us.
 const UNKNOWN: &str = "unknown";
 
@@ -159,7 +162,7 @@ impl CallEnd {
         }
     }
 
-    fn of_work(outcome: &Outcome) -> Self {
+    pub(super) fn of_work(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Done => Self::Done,
             Outcome::Partial { .. } => Self::Partial,
@@ -172,7 +175,7 @@ impl CallEnd {
         }
     }
 
-    fn of_look(ruling: &Ruling) -> Self {
+    pub(super) fn of_look(ruling: &Ruling) -> Self {
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
             Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
@@ -195,7 +198,10 @@ pub fn spendings<'a>(
     let mut spendings: Vec<Spending> = Vec::new();
     for (at, fact) in facts {
         match fact {
-            Event::RunStarted(start) => flow = Flow::read_frozen(&start.flow, &start.texts).ok(),
+            Event::RunStarted(start) => {
+                flow = Flow::read_frozen(&start.flow, &start.texts).ok();
+                spendings.extend(before_the_run(run, at, start, flow.as_ref()));
+            }
             Event::RunRewound { from, .. } => {
                 // The other run has paid for what both share.
                 let own = spendings.iter_mut().filter(|spending| spending.run == run);
@@ -266,26 +272,65 @@ impl Ended<'_> {
         if is_free && (role.is_none() || self.end == CallEnd::Deferred) {
             return Vec::new();
         }
-        let used = receipt.used.clone().unwrap_or_default();
-        let agent = used.agent.clone();
-        let spending = |(part, model): (u32, ModelUse)| Spending {
+        let whole = Spending {
             run: self.run.to_owned(),
             call: self.call.to_string(),
-            part,
+            part: 0,
             day: day(self.at),
             unit: unit.place(),
             stage: unit.stage.clone(),
             role: named(role.unwrap_or_default()),
-            agent: named(&agent),
+            agent: String::new(),
+            provider: String::new(),
+            model: String::new(),
+            tokens: receipt.spent.tokens,
+            cost: receipt.spent.cost,
+            took_ms: receipt.took_ms,
+            end: self.end,
+        };
+        whole.by_model(receipt.spent, receipt.used.clone())
+    }
+}
+
+impl Spending {
+    /// One for each model that took part.
+    fn by_model(self, spent: Spent, used: Option<Used>) -> Vec<Self> {
+        let used = used.unwrap_or_default();
+        let agent = named(&used.agent);
+        let part = |(part, model): (u32, ModelUse)| Self {
+            part,
+            agent: agent.clone(),
             provider: named(&model.provider),
             model: named(&model.model),
             tokens: model.tokens,
             cost: model.cost,
-            took_ms: if part == 0 { receipt.took_ms } else { 0 },
-            end: self.end,
+            took_ms: if part == 0 { self.took_ms } else { 0 },
+            ..self.clone()
         };
-        (0..).zip(parts(receipt.spent, used)).map(spending).collect()
+        (0..).zip(parts(spent, used)).map(part).collect()
     }
+}
+
+/// What the look at the request cost, which was over when the run began.
+fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Vec<Spending> {
+    let Some(coherence) = &start.coherence else { return Vec::new() };
+    let whole = Spending {
+        run: run.to_owned(),
+        call: format!("{COHERENCE}#1"),
+        part: 0,
+        day: day(at),
+        unit: COHERENCE.to_owned(),
+        stage: COHERENCE.to_owned(),
+        role: named(flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default()),
+        agent: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        tokens: coherence.spent.tokens,
+        cost: coherence.spent.cost,
+        took_ms: coherence.took_ms,
+        end: CallEnd::Passed,
+    };
+    whole.by_model(coherence.spent, coherence.used.clone())
 }
 
 /// Whom the agent of a call plays, if it is an agent's.

@@ -62,6 +62,24 @@ pub fn moment(at: Time) -> String {
     format!("{} {:02}:{:02} UTC", day(at), minutes / 60, minutes % 60)
 }
 
+/// A moment for programs, in UTC: `2026-11-15T14:05:30Z`.
+pub fn stamp(at: Time) -> String {
+    let seconds = at % DAY_MS / 1_000;
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(at), seconds % 60)
+}
+
+/// How long something took: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+pub fn span(took_ms: u64) -> String {
+    let seconds = took_ms / 1_000;
+    match seconds {
+        0 => format!("{}.{} s", seconds, took_ms % 1_000 / 100),
+        1..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
 /// One day, in milliseconds.
 const DAY_MS: u64 = 86_400_000;
 
@@ -84,7 +102,7 @@ fn date(since_1970: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, DAY_MS, day, moment};
+    use super::{Amount, DAY_MS, day, moment, span, stamp};
     use crate::money::Money;
 
     #[test]
@@ -117,5 +135,19 @@ mod tests {
         assert_eq!(day(4_107_542_400_000), "2100-03-01", "2100 has no leap day");
         assert_eq!(moment(1_794_751_530_000), "2026-11-15 14:05 UTC");
         assert!(moment(u64::MAX).ends_with(" UTC"), "the end of time has a name, too");
+        assert_eq!(stamp(1_794_751_530_999), "2026-11-15T14:05:30Z");
+    }
+
+    #[test]
+    fn spans_are_told_as_roughly_as_they_are_long() {
+        for (took_ms, words) in [
+            (0, "0.0 s"),
+            (450, "0.4 s"),
+            (1_000, "1 s"),
+            (185_999, "3 min 5 s"),
+            (7_800_000, "2 h 10 min"),
+        ] {
+            assert_eq!(span(took_ms), words);
+        }
     }
 }

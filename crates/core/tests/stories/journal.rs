@@ -495,7 +495,12 @@ fn every_fact_can_be_written_and_read_back() {
     all.extend([
         reopened(SentBack::Landing),
         reopened(SentBack::Resumed),
-        Event::GatePassed { unit: unit.clone(), gate: "g".into(), by: Approval::Automatic },
+        Event::GatePassed {
+            unit: unit.clone(),
+            gate: "g".into(),
+            by: Approval::Automatic,
+            verdict: None,
+        },
         Event::Noticed { unit: unit.clone(), what: "x".into() },
         Event::Edited {
             attempt: attempt("s#2"),

@@ -154,7 +154,7 @@ impl Watch {
             Event::Answered { question, answer, .. } => {
                 self.answers.insert(*question, answer.clone());
             }
-            Event::GatePassed { unit, gate, by } => {
+            Event::GatePassed { unit, gate, by, .. } => {
                 may_pass(run, unit, gate, *by);
                 self.said_no.remove(&(unit.clone(), gate.clone()));
                 assert!(!self.unproved.contains(&(unit.clone(), gate.clone())), "{unit}: {gate}");

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Call, Choice, Edit, Event, Limits, Outcome, Person, Receipt,
-        Record, Ruling, Start,
+        Answer, Approvals, Blob, Call, Choice, Detail, Edit, Event, Limits, Outcome, Person,
+        Receipt, Record, Ruling, Start,
     },
     flow::Check,
     id::{AttemptId, CallId, JudgementId, QuestionId},
@@ -73,6 +73,11 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         base: None,
         base_branch: None,
         branch: None,
+        onto: None,
+        chosen: BTreeMap::new(),
+        source: None,
+        detail: Detail::Plain,
+        coherence: None,
         version: "0.1.0".to_owned(),
         by: person("ada"),
     }

@@ -1,0 +1,314 @@
+//! What happened in a run, as far as a summary tells of it: calls, what was sent back, questions
+//! and answers, waivers, landings, deliveries. Where the run stands is in `run.rs`; what to say
+//! about the story is in `view/summary.rs`.
+//!
+//! Invariant: copying a story is cheap, however long it is: only the last few entries of a log
+//! are not shared.
+
+use std::sync::Arc;
+
+use crate::{
+    Time,
+    event::{
+        Answer, Approval, Event, FailureKind, Hold, Outcome, Person, Question, Receipt, Ruling,
+        SentBack, Waiver,
+    },
+    id::{AttemptId, CallId, QuestionId, UnitId},
+    money::{Spent, Used},
+    verdict::Finding,
+};
+
+/// Entries of a log that are copied together.
+const CHUNK_ENTRIES: usize = 32;
+
+/// What happened, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// Calls that have ended.
+    pub calls: Log<EndedCall>,
+    /// Units that went back to work.
+    pub sent_back: Log<Return>,
+    /// Questions, and their answers.
+    pub asked: Log<Asked>,
+    /// Gates that passed without a judgement.
+    pub passed: Log<Passed>,
+    /// Gates that were waived.
+    pub waived: Log<Waived>,
+    /// When nothing new was started, and why.
+    pub held: Log<(Time, Hold)>,
+    /// Units that failed, and why.
+    pub failed: Log<Failed>,
+    /// What became part of the result.
+    pub landed: Log<Landing>,
+    /// What was done outside, once.
+    pub done: Log<Done>,
+    /// What a person should know.
+    pub notes: Log<(UnitId, String)>,
+}
+
+/// A list that grows at its end.
+#[derive(Clone, Debug)]
+pub struct Log<T> {
+    full: Vec<Arc<Vec<T>>>,
+    last: Vec<T>,
+}
+
+/// A call that has ended.
+#[derive(Clone, Debug)]
+pub struct EndedCall {
+    /// Which.
+    pub call: CallId,
+    /// The number of its folder.
+    pub ordinal: u32,
+    /// When it ended.
+    pub at: Time,
+    /// How.
+    pub ending: Ending,
+    /// What it used up.
+    pub spent: Spent,
+    /// Who used it.
+    pub used: Option<Used>,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// The agent's own session.
+    pub session: Option<String>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    /// It was work.
+    Work(Outcome),
+    /// It was a look.
+    Look(Ruling),
+    /// It no longer mattered.
+    Overtaken,
+}
+
+/// A unit that went back to work.
+#[derive(Clone, Debug)]
+pub struct Return {
+    /// Which.
+    pub unit: UnitId,
+    /// Who or what sent it back.
+    pub by: SentBack,
+    /// For what.
+    pub findings: Vec<Finding>,
+}
+
+/// A question, and what was answered.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// When it was asked.
+    pub at: Time,
+    /// The question.
+    pub question: Question,
+    /// The answer, if there is one.
+    pub answer: Option<Said>,
+}
+
+/// What a person answered.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub answer: Answer,
+    /// In which words.
+    pub words: String,
+    /// Who.
+    pub by: Person,
+}
+
+/// A gate that passed without a judgement.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    /// When.
+    pub at: Time,
+    /// Whose gate.
+    pub unit: UnitId,
+    /// Which.
+    pub gate: String,
+    /// By whom.
+    pub by: Approval,
+}
+
+/// A gate that was waived.
+#[derive(Clone, Debug)]
+pub struct Waived {
+    /// Whose gate.
+    pub unit: UnitId,
+    /// Which.
+    pub gate: String,
+    /// Why.
+    pub why: Waiver,
+}
+
+/// A unit that failed.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub unit: UnitId,
+    /// How.
+    pub kind: FailureKind,
+    /// Why.
+    pub reason: String,
+}
+
+/// Something that became part of the result.
+#[derive(Clone, Debug)]
+pub struct Landing {
+    /// Which unit.
+    pub unit: UnitId,
+    /// The commit that was judged.
+    pub commit: String,
+    /// The code tree of the result with it.
+    pub tree: String,
+}
+
+/// Something that was done outside, once.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// By which attempt.
+    pub attempt: AttemptId,
+    /// What the outside world calls it.
+    pub reference: String,
+}
+
+impl<T> Default for Log<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<T> Log<T> {
+    /// All entries, the oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.full.iter().flat_map(|chunk| chunk.iter()).chain(&self.last)
+    }
+
+    /// The newest entry.
+    pub fn newest(&self) -> Option<&T> {
+        self.iter().next_back()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.full.len() * CHUNK_ENTRIES + self.last.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.last.is_empty()
+    }
+
+    fn push(&mut self, entry: T) {
+        self.last.push(entry);
+        if self.last.len() == CHUNK_ENTRIES {
+            self.full.push(Arc::new(std::mem::take(&mut self.last)));
+        }
+    }
+}
+
+impl<T: Clone> Log<T> {
+    /// The newest entry that fits, to be changed.
+    fn newest_mut(&mut self, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
+        if let Some(position) = self.last.iter().rposition(&fits) {
+            return self.last.get_mut(position);
+        }
+        let chunk = self.full.iter_mut().rev().find(|chunk| chunk.iter().any(&fits))?;
+        Arc::make_mut(chunk).iter_mut().rev().find(|entry| fits(entry))
+    }
+}
+
+impl Story {
+    /// Takes one fact in. `ordinal` is the number of the call that it ends, if it ends one.
+    pub(super) fn hear(&mut self, at: Time, event: &Event, ordinal: u32) {
+        match event {
+            Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
+                let call = CallId::Attempt(attempt.clone());
+                self.ended(at, call, ordinal, Ending::Work(outcome.clone()), receipt);
+            }
+            Event::Judged { judgement, ruling, receipt } => {
+                let call = CallId::Judgement(judgement.clone());
+                self.ended(at, call, ordinal, Ending::Look(ruling.clone()), receipt);
+            }
+            Event::CallSettled { call, spent, used, took_ms } => {
+                let (used, took_ms) = (used.clone(), *took_ms);
+                let receipt = Receipt { used, took_ms, ..Receipt::of(*spent) };
+                self.ended(at, call.clone(), ordinal, Ending::Overtaken, &receipt);
+            }
+            Event::UnitReopened { unit, by, findings, .. } => {
+                let (unit, by, findings) = (unit.clone(), by.clone(), findings.clone());
+                self.sent_back.push(Return { unit, by, findings });
+            }
+            Event::QuestionAsked(question) => {
+                let question = question.as_ref().clone();
+                self.asked.push(Asked { at, question, answer: None });
+            }
+            Event::Answered { question, answer, words, by } => {
+                let said =
+                    Said { at, answer: answer.clone(), words: words.clone(), by: by.clone() };
+                if let Some(asked) = self.asked.newest_mut(|asked| asked.question.id == *question) {
+                    asked.answer = Some(said);
+                }
+            }
+            Event::GatePassed { unit, gate, by, .. } => {
+                let (unit, gate, by) = (unit.clone(), gate.clone(), *by);
+                self.passed.push(Passed { at, unit, gate, by });
+            }
+            Event::GateWaived { unit, gate, why } => {
+                let (unit, gate, why) = (unit.clone(), gate.clone(), *why);
+                self.waived.push(Waived { unit, gate, why });
+            }
+            Event::RunHeld { hold } => self.held.push((at, hold.clone())),
+            Event::UnitFailed { unit, kind, reason } => {
+                let (unit, kind, reason) = (unit.clone(), *kind, reason.clone());
+                self.failed.push(Failed { at, unit, kind, reason });
+            }
+            Event::Landed { unit, commit, tree, .. } => {
+                let (unit, commit, tree) = (unit.clone(), commit.clone(), tree.clone());
+                self.landed.push(Landing { unit, commit, tree });
+            }
+            Event::EffectDone { attempt, reference, .. } => {
+                let (attempt, reference) = (attempt.clone(), reference.clone());
+                self.done.push(Done { attempt, reference });
+            }
+            Event::Noticed { unit, what } => self.notes.push((unit.clone(), what.clone())),
+            Event::AttemptEnded { receipt: None, .. }
+            | Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::ItemsListed { .. }
+            | Event::UnitSkipped { .. }
+            | Event::GateSkipped { .. }
+            | Event::AttemptStarted { .. }
+            | Event::JudgementStarted { .. }
+            | Event::UnitAccepted { .. }
+            | Event::Edited { .. }
+            | Event::RunRewound { .. }
+            | Event::EffectIntended { .. }
+            | Event::RunEnded { .. } => {}
+        }
+    }
+
+    fn ended(&mut self, at: Time, call: CallId, ordinal: u32, ending: Ending, receipt: &Receipt) {
+        self.calls.push(EndedCall {
+            call,
+            ordinal,
+            at,
+            ending,
+            spent: receipt.spent,
+            used: receipt.used.clone(),
+            took_ms: receipt.took_ms,
+            session: receipt.session.clone(),
+        });
+    }
+
+    /// A question that was asked, with its answer.
+    pub fn question(&self, id: QuestionId) -> Option<&Asked> {
+        self.asked.iter().rev().find(|asked| asked.question.id == id)
+    }
+}

@@ -1,0 +1,540 @@
+//! The documented fields of `state.json`: where a run stands, told in the phases of its flow.
+//!
+//! Phases are the labels that stages and gates of a flow carry, in the order of its table. The
+//! law never looks at them, and a flow without labels has none here. The run's branch is not here,
+//! because the view beside this one has it under the same name.
+//!
+//! Invariant: no phase is both completed and skipped.
+
+mod tasks;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::words::stamp;
+use crate::{
+    event::{Answer, Approvals, Detail, End, Hold},
+    flow::{Condition, Stage, When, Work},
+    id::{CallId, Scope, UnitId},
+    run::{EndedCall, Ending, Phase, Run, State, Unit},
+};
+
+pub use tasks::{ExecutionMode, ImplStatus, ReviewStatus, TaskState};
+
+/// The most rows of the log. Older ones are left out.
+pub const PHASE_LOG_ROWS_MAX: usize = 500;
+
+/// The phase of a run that is done.
+const COMPLETED: &str = "completed";
+/// The phases whose revisions are counted, and the checkpoints that can send back.
+const DESIGN: &str = "phase-3";
+const TASKS: &str = "phase-4";
+const CHECKPOINT_A: &str = "checkpoint-a";
+const CHECKPOINT_B: &str = "checkpoint-b";
+
+/// Where a run stands, in the phases of its flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PhasesView {
+    /// The run's name without its date.
+    pub spec_name: String,
+    /// How much is done about the request, if the flow lets people choose.
+    pub effort: Option<String>,
+    /// How that is called.
+    pub flow_template: Option<FlowTemplate>,
+    /// Whether checkpoints may pass by themselves.
+    pub auto_approve: bool,
+    /// Whether nothing is to be offered at the end.
+    pub skip_pr: bool,
+    /// Whether the user's own branch is to follow the result.
+    pub use_current_branch: bool,
+    /// Whether the summary tells every call.
+    pub debug: bool,
+    /// Phases that do not apply, in the order of the flow.
+    pub skipped_phases: Vec<String>,
+    /// Phases that are over, in the order of the flow.
+    pub completed_phases: Vec<String>,
+    /// The first phase that is neither, or `completed`.
+    pub current_phase: Option<String>,
+    /// Where that phase stands.
+    pub current_phase_status: PhaseStatus,
+    /// What each call of an agent used, in order. A long log has only its end.
+    pub phase_log: Vec<PhaseLogRow>,
+    /// The items of the flow, by id.
+    pub tasks: BTreeMap<String, TaskState>,
+    /// How often design and tasks were sent back by what is not a person.
+    pub revisions: Revisions,
+    /// Checkpoints whose revision a person wants and has not seen yet.
+    pub checkpoint_revision_pending: BTreeMap<String, bool>,
+    /// What stopped the run, if something did.
+    pub error: Option<PhaseError>,
+    /// When it began, and when it last changed.
+    pub timestamps: Timestamps,
+}
+
+/// How an effort is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowTemplate {
+    /// S.
+    Light,
+    /// M.
+    Standard,
+    /// L.
+    Full,
+}
+
+/// Where the current phase stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseStatus {
+    /// Nothing of it has begun.
+    Pending,
+    /// Something of it has.
+    InProgress,
+    /// A person is asked, and nothing of it goes on before that.
+    AwaitingHuman,
+    /// The run is done.
+    Completed,
+    /// The run failed, is blocked, or only sees the same failure again.
+    Failed,
+    /// The run was given up.
+    Abandoned,
+}
+
+/// What one call of an agent used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseLogRow {
+    /// Its phase.
+    pub phase: String,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The model, or `exec` where no agent was at work.
+    pub model: String,
+    /// When it ended.
+    pub timestamp: String,
+}
+
+/// How often something was sent back by what is not a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revisions {
+    /// The design.
+    pub design_revisions: u32,
+    /// The tasks.
+    pub task_revisions: u32,
+}
+
+/// What stopped a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseError {
+    /// In which phase, as far as the flow has them.
+    pub phase: Option<String>,
+    /// What.
+    pub message: String,
+    /// When.
+    pub timestamp: String,
+}
+
+/// When a run began, and when it last changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timestamps {
+    /// The first record.
+    pub created: String,
+    /// The last one.
+    pub last_updated: String,
+}
+
+/// A stage or a gate that carries a label.
+struct Carrier<'a> {
+    label: &'a str,
+    /// The stages on the way to it, from the top: what is inside an `each` has more than one.
+    way: Vec<&'a Stage>,
+    /// The position of the gate, if it is one.
+    gate: Option<usize>,
+}
+
+/// How far a phase is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Skipped,
+    Completed,
+    Asks,
+    Begun,
+    Pending,
+}
+
+impl PhasesView {
+    /// Where a run stands, in the phases of its flow.
+    pub fn of(id: &str, run: &Run) -> Self {
+        let timestamps =
+            Timestamps { created: stamp(run.started_at()), last_updated: stamp(run.now()) };
+        let spec_name = id.split_once('-').map_or(id, |(_, rest)| rest).to_owned();
+        if !run.is_started() {
+            return Self::nothing(spec_name, timestamps);
+        }
+        let start = &run.law().start;
+        let effort = start.params.get("effort").cloned();
+        let phases = progress(run);
+        let labels = |wanted: Progress| -> Vec<String> {
+            let fits = phases.iter().filter(|(_, progress)| *progress == wanted);
+            fits.map(|(label, _)| label.clone()).collect()
+        };
+        let open = phases.iter().find(|(_, progress)| !progress.is_over());
+        let current_phase = match (run.phase(), open) {
+            (Phase::Over(End::Done), _) => Some(COMPLETED.to_owned()),
+            (_, Some((label, _))) => Some(label.clone()),
+            // What is left of the flow has no label.
+            (_, None) => phases.last().map(|(label, _)| label.clone()),
+        };
+        Self {
+            spec_name,
+            flow_template: effort.as_deref().and_then(FlowTemplate::of),
+            effort,
+            auto_approve: start.approvals == Approvals::Automatic,
+            skip_pr: start.params.get("pr").is_some_and(|pr| pr == "no"),
+            use_current_branch: start.onto.is_some(),
+            debug: start.detail == Detail::Debug,
+            skipped_phases: labels(Progress::Skipped),
+            completed_phases: labels(Progress::Completed),
+            error: error(run, current_phase.as_ref()),
+            current_phase,
+            current_phase_status: status(run, open.map(|(_, progress)| *progress)),
+            phase_log: log(run),
+            tasks: tasks::of(run),
+            revisions: Revisions {
+                design_revisions: rounds(run, DESIGN),
+                task_revisions: rounds(run, TASKS),
+            },
+            checkpoint_revision_pending: [CHECKPOINT_A, CHECKPOINT_B]
+                .into_iter()
+                .map(|label| (label.to_owned(), revision_pending(run, label, &phases)))
+                .collect(),
+            timestamps,
+        }
+    }
+
+    fn nothing(spec_name: String, timestamps: Timestamps) -> Self {
+        Self {
+            spec_name,
+            effort: None,
+            flow_template: None,
+            auto_approve: false,
+            skip_pr: false,
+            use_current_branch: false,
+            debug: false,
+            skipped_phases: Vec::new(),
+            completed_phases: Vec::new(),
+            current_phase: None,
+            current_phase_status: PhaseStatus::Pending,
+            phase_log: Vec::new(),
+            tasks: BTreeMap::new(),
+            revisions: Revisions::default(),
+            checkpoint_revision_pending: BTreeMap::new(),
+            error: None,
+            timestamps,
+        }
+    }
+}
+
+impl FlowTemplate {
+    /// How an effort is called.
+    pub fn of(effort: &str) -> Option<Self> {
+        match effort {
+            "S" => Some(Self::Light),
+            "M" => Some(Self::Standard),
+            "L" => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
+
+impl Progress {
+    fn is_over(self) -> bool {
+        match self {
+            Self::Skipped | Self::Completed => true,
+            Self::Asks | Self::Begun | Self::Pending => false,
+        }
+    }
+
+    /// How far several are that carry the same label.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Skipped, other) => other,
+            (one, Self::Skipped) => one,
+            (Self::Completed, Self::Completed) => Self::Completed,
+            (Self::Pending, Self::Pending) => Self::Pending,
+            (Self::Asks, Self::Asks | Self::Pending | Self::Completed)
+            | (Self::Pending | Self::Completed, Self::Asks) => Self::Asks,
+            (Self::Begun, _)
+            | (_, Self::Begun)
+            | (Self::Completed, Self::Pending)
+            | (Self::Pending, Self::Completed) => Self::Begun,
+        }
+    }
+}
+
+/// All labels of the run's flow, in the order of its table, and how far each is.
+fn progress(run: &Run) -> Vec<(String, Progress)> {
+    let mut carriers = Vec::new();
+    carry(&run.law().flow.stages, &[], &mut carriers);
+    let mut phases: Vec<(String, Progress)> = Vec::new();
+    for carrier in &carriers {
+        let own = carrier.progress(run);
+        match phases.iter_mut().find(|(label, _)| label == carrier.label) {
+            Some((_, progress)) => *progress = progress.with(own),
+            None => phases.push((carrier.label.to_owned(), own)),
+        }
+    }
+    phases
+}
+
+fn carry<'a>(stages: &'a [Stage], outer: &[&'a Stage], carriers: &mut Vec<Carrier<'a>>) {
+    for stage in stages {
+        let way: Vec<&Stage> = outer.iter().copied().chain([stage]).collect();
+        if let Some(label) = &stage.phase {
+            carriers.push(Carrier { label, way: way.clone(), gate: None });
+        }
+        for (position, gate) in stage.gates.iter().enumerate() {
+            if let Some(label) = &gate.phase {
+                carriers.push(Carrier { label, way: way.clone(), gate: Some(position) });
+            }
+        }
+        carry(stage.inner(), &way, carriers);
+    }
+}
+
+impl Carrier<'_> {
+    fn progress(&self, run: &Run) -> Progress {
+        let never = |when: &When| {
+            when.0.iter().any(|condition| match condition {
+                Condition::Param { .. } => {
+                    !run.holds(&Scope::root(), &When(vec![condition.clone()]))
+                }
+                Condition::Item { .. } => false,
+            })
+        };
+        let own_gate = self.gate.map(|gate| &self.stage().gates[gate]);
+        if self.way.iter().any(|stage| never(&stage.when))
+            || own_gate.is_some_and(|gate| never(&gate.when))
+        {
+            return Progress::Skipped;
+        }
+        let [outer, inner @ ..] = self.way.as_slice() else { return Progress::Skipped };
+        let unit = run.unit(&Scope::root().unit(&outer.name));
+        if inner.is_empty() {
+            return self.unit_progress(run, unit);
+        }
+        if unit.state == State::Accepted {
+            return Progress::Completed;
+        }
+        let mut found = Vec::new();
+        self.inside(run, unit, inner, &mut found);
+        let all = found.into_iter().reduce(Progress::with).unwrap_or(Progress::Pending);
+        match all {
+            // Only when all items are closed well, what is inside is over.
+            Progress::Completed | Progress::Skipped => Progress::Begun,
+            Progress::Asks | Progress::Begun | Progress::Pending => all,
+        }
+    }
+
+    fn stage(&self) -> &Stage {
+        self.way.last().expect("a carrier is a stage, or lies in one")
+    }
+
+    fn inside(&self, run: &Run, unit: &Unit, way: &[&Stage], found: &mut Vec<Progress>) {
+        let [next, rest @ ..] = way else { return found.push(self.unit_progress(run, unit)) };
+        for (_, table) in unit.inner.members() {
+            let stages = table.units.iter();
+            // The rows of a table and the units in it have the same order.
+            let Some(row) = self.row(way.len(), &next.name) else { continue };
+            if let Some(unit) = stages.clone().nth(row) {
+                self.inside(run, unit, rest, found);
+            }
+        }
+    }
+
+    /// The position of a stage in its table, which is the table inside the stage before it.
+    fn row(&self, left: usize, name: &str) -> Option<usize> {
+        let outer = self.way[self.way.len() - left - 1];
+        outer.inner().iter().position(|stage| stage.name == name)
+    }
+
+    /// How far one unit is with what this carrier stands for: its work and the gates before the
+    /// first one with a label of its own, or one gate and those after it that have none.
+    fn unit_progress(&self, run: &Run, unit: &Unit) -> Progress {
+        let gates = &self.stage().gates;
+        let next = |from: usize| {
+            let labelled = (from..gates.len()).find(|gate| gates[*gate].phase.is_some());
+            labelled.unwrap_or(gates.len())
+        };
+        let (first, end) = match self.gate {
+            None => (None, next(0)),
+            Some(gate) => (Some(gate), next(gate + 1)),
+        };
+        let at = |gate: usize, here: Progress| {
+            if gate >= end && end < gates.len() {
+                Progress::Completed
+            } else if first.is_some_and(|first| gate < first) {
+                Progress::Pending
+            } else {
+                here
+            }
+        };
+        if self.gate.is_some_and(|gate| unit.skipped.contains(&gates[gate].name)) {
+            return Progress::Skipped;
+        }
+        match unit.state {
+            State::Skipped => Progress::Skipped,
+            State::Accepted => Progress::Completed,
+            State::Waiting if unit.attempt == 0 || first.is_some() => Progress::Pending,
+            State::Waiting => Progress::Begun,
+            State::Working if first.is_some() => Progress::Pending,
+            State::Working => Progress::Begun,
+            State::Judging { gate, .. } => at(gate, Progress::Begun),
+            State::Asking { question } => {
+                let question = run.question(question);
+                let gate = question.and_then(|question| question.gate.as_deref());
+                let gate = gate.and_then(|gate| self.stage().gate(gate));
+                match (gate, first) {
+                    (Some(gate), _) => at(gate, Progress::Asks),
+                    (None, None) => Progress::Asks,
+                    (None, Some(_)) => Progress::Pending,
+                }
+            }
+            State::Failed { .. } if first.is_some() => Progress::Pending,
+            State::Failed { .. } => Progress::Begun,
+        }
+    }
+}
+
+fn status(run: &Run, open: Option<Progress>) -> PhaseStatus {
+    match run.phase() {
+        Phase::Over(End::Done) => PhaseStatus::Completed,
+        Phase::Over(End::Abandoned) => PhaseStatus::Abandoned,
+        Phase::Over(End::Failed | End::Blocked) | Phase::Held(Hold::Escalated { .. }) => {
+            PhaseStatus::Failed
+        }
+        Phase::Fresh
+        | Phase::Going
+        | Phase::Held(
+            Hold::Paused { .. }
+            | Hold::Interrupted { .. }
+            | Hold::Stopped { .. }
+            | Hold::OutOfBudget { .. }
+            | Hold::Unfinished { .. },
+        ) => match open {
+            Some(Progress::Asks) => PhaseStatus::AwaitingHuman,
+            Some(Progress::Pending) => PhaseStatus::Pending,
+            Some(Progress::Begun | Progress::Skipped | Progress::Completed) | None => {
+                PhaseStatus::InProgress
+            }
+        },
+    }
+}
+
+fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
+    let error = |message: &str, at| PhaseError {
+        phase: phase.cloned(),
+        message: message.to_owned(),
+        timestamp: stamp(at),
+    };
+    match run.phase() {
+        Phase::Over(End::Failed | End::Blocked) => {
+            let failed = run.story().failed.newest()?;
+            let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
+            let message = format!("{}: {}", failed.unit, failed.reason);
+            Some(PhaseError { phase, message, timestamp: stamp(failed.at) })
+        }
+        Phase::Held(Hold::Escalated { what }) => {
+            run.story().held.newest().map(|(at, _)| error(what, *at))
+        }
+        Phase::Fresh
+        | Phase::Going
+        | Phase::Over(End::Done | End::Abandoned)
+        | Phase::Held(
+            Hold::Paused { .. }
+            | Hold::Interrupted { .. }
+            | Hold::Stopped { .. }
+            | Hold::OutOfBudget { .. }
+            | Hold::Unfinished { .. },
+        ) => None,
+    }
+}
+
+/// The label under which a call, or the work of a unit, is counted.
+pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<String> {
+    let stages = run.law().flow.table(&unit.scope);
+    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
+    let upto = gate.and_then(|gate| stage.gate(gate)).map_or(0, |position| position + 1);
+    let by_gate = stage.gates[..upto].iter().rev().find_map(|gate| gate.phase.clone());
+    by_gate.or_else(|| stage.phase.clone())
+}
+
+fn log(run: &Run) -> Vec<PhaseLogRow> {
+    let mut rows: Vec<PhaseLogRow> = Vec::new();
+    for call in run.story().calls.iter().rev() {
+        if rows.len() == PHASE_LOG_ROWS_MAX {
+            break;
+        }
+        rows.extend(log_row(run, call));
+    }
+    rows.reverse();
+    rows
+}
+
+/// Nothing, for gates that no agent looks through, and for calls that have no phase.
+fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
+    let gate = match &call.call {
+        CallId::Attempt(_) => None,
+        CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
+    };
+    let is_work = match call.ending {
+        Ending::Work(_) => true,
+        Ending::Look(_) | Ending::Overtaken => false,
+    };
+    let models = call.used.iter().flat_map(|used| &used.models);
+    let models: Vec<&str> =
+        models.map(|used| used.model.as_str()).filter(|model| !model.is_empty()).collect();
+    let model = match (models.as_slice(), &call.used) {
+        ([], Some(used)) if !used.agent.is_empty() => used.agent.clone(),
+        ([], _) if is_work => "exec".to_owned(),
+        ([], _) if call.spent.tokens.total() == 0 => return None,
+        (models, _) => models.join(", "),
+    };
+    Some(PhaseLogRow {
+        phase: label_of(run, call.call.unit(), gate)?,
+        tokens: call.spent.tokens.total(),
+        duration_ms: call.took_ms,
+        model,
+        timestamp: stamp(call.at),
+    })
+}
+
+fn rounds(run: &Run, label: &str) -> u32 {
+    let stages = run.law().flow.stages.iter();
+    let own = stages.filter(|stage| stage.phase.as_deref() == Some(label));
+    let own = own.filter(|stage| !matches!(stage.work, Work::Each { .. }));
+    own.map(|stage| run.unit(&Scope::root().unit(&stage.name)).round).sum()
+}
+
+/// Whether a person sent work back at a checkpoint, and has not been asked again.
+fn revision_pending(run: &Run, label: &str, phases: &[(String, Progress)]) -> bool {
+    let is_over = phases.iter().any(|(known, progress)| known == label && progress.is_over());
+    let is_here = |gate: &str, unit: &UnitId| {
+        let stages = run.law().flow.table(&unit.scope);
+        let stage = stages.iter().find(|stage| stage.name == unit.stage);
+        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        gate.is_some_and(|gate| gate.phase.as_deref() == Some(label))
+    };
+    let asked = run.story().asked.iter().rev().find(|asked| {
+        asked.question.gate.as_deref().is_some_and(|gate| is_here(gate, &asked.question.unit))
+    });
+    let answer = asked.and_then(|asked| asked.answer.as_ref()).map(|said| &said.answer);
+    !is_over && answer == Some(&Answer::Revise)
+}

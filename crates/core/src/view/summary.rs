@@ -1,0 +1,581 @@
+//! What a run came to, for whoever asked for it: `summary.md`, also for a run that failed, was
+//! given up, or still goes on. Made from facts alone; no agent has a hand in it.
+//!
+//! - `summary.rs`: what it tells.
+//! - `summary/improve.rs`: what would make the next run better.
+//! - `summary/usage.rs`: what each phase used, and every call for those who look for a fault.
+//! - `summary/markdown.rs`: all of it as text.
+//!
+//! Invariant: the same facts give the same bytes, and every list has an end.
+
+mod improve;
+mod markdown;
+mod usage;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ProofState, RunRow, Standing, WaivedView, stats::StatsRow, words::Amount};
+use crate::{
+    Time,
+    event::{Approval, Colour, Detail, Waiver},
+    flow::{Check, Delivery, Work},
+    id::{Scope, UnitId},
+    money::Money,
+    run::{Run, State, Unit},
+    verdict::{Finding, Says},
+};
+
+pub use improve::Improvement;
+pub use markdown::markdown;
+pub use usage::CallView;
+
+/// The most tasks that a summary lists.
+pub const TASKS_MAX: usize = 100;
+/// The most findings that a summary lists.
+pub const FINDINGS_MAX: usize = 50;
+/// The most calls that a summary lists.
+pub const CALLS_MAX: usize = 1_000;
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SummaryView {
+    /// The run.
+    pub run: String,
+    /// Its flow.
+    pub flow: String,
+    /// The request, whole.
+    pub request: String,
+    /// Where the request comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How it ended, or where it stands.
+    pub standing: Standing,
+    /// Why, where that needs words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// When it started.
+    pub started_at: Time,
+    /// The moment that the summary is of.
+    pub at: Time,
+    /// A value for every parameter, and how it was chosen, where it was not simply given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub params: Vec<ParamView>,
+    /// The commit that it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The branch that its result lands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is its result, once something has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// What proves it.
+    pub proof: ProofView,
+    /// What left the run, and what did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<DeliveryView>,
+    /// Its tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskRow>,
+    /// Tasks that the list leaves out.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub more_tasks: u32,
+    /// Findings that are left, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<LeftView>,
+    /// Findings that the list leaves out.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub more_findings: u32,
+    /// Checkpoints that passed, and who let them pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalView>,
+    /// What would make the next run better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub improvements: Vec<Improvement>,
+    /// What each phase used, in the order of the flow.
+    pub phases: Vec<PhaseRow>,
+    /// All of it.
+    pub total: StatsRow,
+    /// Every call, if the run was started with `--debug`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallView>,
+    /// Calls that the list leaves out.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub more_calls: u32,
+}
+
+/// A parameter of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ParamView {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Which rule chose it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub chosen: String,
+}
+
+/// What proves a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProofView {
+    /// Whether it is proved.
+    pub state: ProofState,
+    /// The code tree that is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// What was run on exactly this tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckView>,
+    /// Proofs that a person waived, and in which words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<WaivedView>,
+}
+
+/// A command that was run on the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckView {
+    /// The command line.
+    pub command: String,
+    /// What came of it.
+    pub colour: Colour,
+}
+
+/// Something that leaves a run, or does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryView {
+    /// Which unit.
+    pub unit: String,
+    /// What: `pull-request`, `comment`, …
+    pub what: String,
+    /// Whether it was done.
+    pub state: DeliveryState,
+    /// What the outside world calls it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reference: String,
+    /// Why it was not done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// Whether something was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryState {
+    /// It was.
+    Delivered,
+    /// It does not apply to this run.
+    NotWanted,
+    /// It was not.
+    NotDelivered,
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskRow {
+    /// Its id, behind the scope that it lies in.
+    pub id: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Where it stands.
+    pub state: TaskStanding,
+    /// Attempts at its work.
+    pub attempts: u32,
+    /// How often it was sent back by what is not a person.
+    pub rounds: u32,
+    /// What it is known to have cost, in micro-dollars.
+    pub known: Money,
+    /// What it is estimated to have cost besides.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub estimated: Money,
+    /// Calls whose price nobody knows.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub unknown_calls: u32,
+}
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskStanding {
+    /// Nothing has begun.
+    Waiting,
+    /// It was begun.
+    Open,
+    /// A person is asked about it.
+    Asking,
+    /// It is good, and part of the result.
+    Landed,
+    /// It is good.
+    Done,
+    /// It failed.
+    Failed,
+}
+
+/// A finding that is left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftView {
+    /// At which unit.
+    pub unit: String,
+    /// Why it is left.
+    pub left: Left,
+    /// What.
+    pub finding: Finding,
+}
+
+/// Why a finding is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Left {
+    /// The work did not become good.
+    Open,
+    /// The gate that found it was waived, or a person let it pass.
+    Waived,
+    /// Nobody had to act on it.
+    Note,
+}
+
+/// A checkpoint that passed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalView {
+    /// Whose.
+    pub unit: String,
+    /// Which.
+    pub gate: String,
+    /// Who, or nothing if it passed by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub who: String,
+    /// In which words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+}
+
+/// What a phase used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRow {
+    /// The stage, or the gate behind it.
+    pub stage: String,
+    /// The label of the phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Attempts at the work.
+    pub attempts: u32,
+    /// What its calls used; `key` is the label, or the stage.
+    #[serde(flatten)]
+    pub used: StatsRow,
+}
+
+/// What a run came to, at this moment.
+pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
+    let row = RunRow::of(id, run);
+    let start = run.is_started().then(|| &run.law().start);
+    let (phases, total) = usage::phases(run);
+    let (tasks, more_tasks) = cut(tasks(run), TASKS_MAX);
+    let (findings, more_findings) = cut(left(run), FINDINGS_MAX);
+    let wants_calls = start.is_some_and(|start| start.detail == Detail::Debug);
+    let (calls, more_calls) =
+        cut(if wants_calls { usage::calls(run) } else { Vec::new() }, CALLS_MAX);
+    let params = start.iter().flat_map(|start| {
+        start.params.iter().map(|(name, value)| ParamView {
+            name: name.clone(),
+            value: value.clone(),
+            chosen: start.chosen.get(name).cloned().unwrap_or_default(),
+        })
+    });
+    SummaryView {
+        run: id.to_owned(),
+        flow: row.flow.clone(),
+        request: start.map(|start| start.request.clone()).unwrap_or_default(),
+        source: start.and_then(|start| start.source.clone()),
+        standing: row.standing,
+        why: why(run, &row),
+        started_at: row.started_at,
+        at,
+        params: params.collect(),
+        base: start.and_then(|start| start.base.clone()),
+        branch: run.branch().map(str::to_owned),
+        head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
+        proof: proof(run),
+        deliveries: deliveries(run),
+        tasks,
+        more_tasks,
+        findings,
+        more_findings,
+        approvals: approvals(run),
+        improvements: improve::improvements(run),
+        phases,
+        total,
+        calls,
+        more_calls,
+    }
+}
+
+/// The beginning of a list, and how much was left out.
+fn cut<T>(mut list: Vec<T>, most: usize) -> (Vec<T>, u32) {
+    let more = list.len().saturating_sub(most);
+    list.truncate(most);
+    (list, u32::try_from(more).unwrap_or(u32::MAX))
+}
+
+/// Why a run stands where it stands. For one that failed, in the words of what failed.
+fn why(run: &Run, row: &RunRow) -> String {
+    match row.standing {
+        Standing::Failed | Standing::Blocked => {
+            let units = run.story().failed.iter().filter(|failed| run.has(&failed.unit));
+            let mut reasons: BTreeMap<String, String> = BTreeMap::new();
+            for failed in units {
+                let unit = run.unit(&failed.unit);
+                if matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty() {
+                    reasons.insert(failed.unit.to_string(), failed.reason.clone());
+                }
+            }
+            let reasons = reasons.into_iter().map(|(unit, reason)| format!("{unit}: {reason}"));
+            let (reasons, more) = cut(reasons.collect(), 5);
+            match more {
+                0 => reasons.join("; "),
+                more => format!("{}; and {more} more", reasons.join("; ")),
+            }
+        }
+        Standing::Waiting => {
+            let asked: Vec<String> =
+                run.questions().map(|asked| format!("{} about {}", asked.id, asked.unit)).collect();
+            format!("it waits for an answer: {}", asked.join(", "))
+        }
+        Standing::Going
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Abandoned => row.why.clone(),
+    }
+}
+
+fn proof(run: &Run) -> ProofView {
+    let tree = run.tree().map(str::to_owned);
+    let checks: Vec<CheckView> = tree
+        .iter()
+        .flat_map(|tree| run.proofs(tree))
+        .map(|(command, colour)| CheckView { command: command.to_owned(), colour })
+        .collect();
+    let state = match (&tree, checks.as_slice()) {
+        (None, _) => ProofState::NothingLanded,
+        (Some(_), []) => ProofState::Unverified,
+        (Some(_), some) if some.iter().any(|check| check.colour == Colour::Red) => ProofState::Red,
+        (Some(_), _) => ProofState::Verified,
+    };
+    let is_proof = |unit: &UnitId, gate: &str| {
+        let stages = run.law().flow.table(&unit.scope);
+        let stage = stages.iter().find(|stage| stage.name == unit.stage);
+        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        gate.is_some_and(crate::flow::Gate::is_proof)
+    };
+    let waived = run.story().waived.iter().filter_map(|waived| match waived.why {
+        Waiver::Person { question } if is_proof(&waived.unit, &waived.gate) => {
+            let said = run.story().question(question).and_then(|asked| asked.answer.as_ref());
+            Some(WaivedView {
+                unit: waived.unit.to_string(),
+                gate: waived.gate.clone(),
+                who: said.map(|said| said.by.who.clone()).unwrap_or_default(),
+                words: said.map(|said| said.words.clone()).unwrap_or_default(),
+            })
+        }
+        Waiver::Person { .. }
+        | Waiver::Advisory
+        | Waiver::RoundsUsedUp
+        | Waiver::NotShrinking
+        | Waiver::NothingToRedo => None,
+    });
+    ProofView { state, tree, checks, waived: waived.collect() }
+}
+
+/// What leaves the run. The summary itself is not told of in the summary.
+fn deliveries(run: &Run) -> Vec<DeliveryView> {
+    let mut views = Vec::new();
+    for (id, stage, unit) in run.units() {
+        let Work::Deliver { what } = stage.work else { continue };
+        if what == Delivery::Summary {
+            continue;
+        }
+        let done = run.story().done.iter().rev().find(|done| done.attempt.unit == id);
+        let (state, why) = match unit.state {
+            State::Accepted => (DeliveryState::Delivered, String::new()),
+            State::Skipped => {
+                (DeliveryState::NotWanted, "the run was started without it".to_owned())
+            }
+            State::Failed { .. } => (DeliveryState::NotDelivered, "it failed".to_owned()),
+            State::Waiting if unit.attempt == 0 => {
+                (DeliveryState::NotDelivered, "the run did not come so far".to_owned())
+            }
+            State::Waiting | State::Working | State::Judging { .. } => {
+                (DeliveryState::NotDelivered, "it is not over yet".to_owned())
+            }
+            State::Asking { .. } => {
+                (DeliveryState::NotDelivered, "a person is asked about it".to_owned())
+            }
+        };
+        views.push(DeliveryView {
+            unit: id.to_string(),
+            what: what.word().to_owned(),
+            state,
+            reference: done.map(|done| done.reference.clone()).unwrap_or_default(),
+            why,
+        });
+    }
+    views
+}
+
+/// All items, those of tables inside behind the ones that they lie in.
+fn tasks(run: &Run) -> Vec<TaskRow> {
+    fn collect(run: &Run, scope: &Scope, rows: &mut Vec<TaskRow>) {
+        let (stages, table) = run.table(scope);
+        for (stage, unit) in stages.iter().zip(&table.units) {
+            let is_each = matches!(stage.work, Work::Each { .. });
+            let id = scope.unit(&stage.name);
+            for (item, table) in unit.inner.members() {
+                let inner = id.item(&item.id);
+                if is_each {
+                    let name = match scope.item() {
+                        Some(outer) => format!("{outer}/{}", item.id),
+                        None => item.id.clone(),
+                    };
+                    rows.push(task(name, &item.title, table));
+                }
+                collect(run, &inner, rows);
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    if run.is_started() {
+        collect(run, &Scope::root(), &mut rows);
+    }
+    rows
+}
+
+fn task(id: String, title: &str, table: &crate::run::Table) -> TaskRow {
+    let units = || table.units.iter();
+    let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));
+    let mut amount = Amount::default();
+    for unit in units() {
+        amount.known += unit.spent.minus(unit.estimated).minus(unit.unknown_at_most);
+        amount.estimated += unit.estimated;
+        amount.unknown_calls += unit.n_unknown;
+    }
+    TaskRow {
+        id,
+        title: title.to_owned(),
+        state: match table.standing() {
+            crate::run::Standing::Waiting => TaskStanding::Waiting,
+            crate::run::Standing::Open if is_asked => TaskStanding::Asking,
+            crate::run::Standing::Open => TaskStanding::Open,
+            crate::run::Standing::Closed if table.has_landed() => TaskStanding::Landed,
+            crate::run::Standing::Closed => TaskStanding::Done,
+            crate::run::Standing::Failed => TaskStanding::Failed,
+        },
+        attempts: units().map(|unit| unit.attempt).sum(),
+        rounds: units().map(|unit| unit.round).sum(),
+        known: amount.known,
+        estimated: amount.estimated,
+        unknown_calls: amount.unknown_calls,
+    }
+}
+
+/// Findings that are left, the worst first, in the order of the flow where they are as bad.
+fn left(run: &Run) -> Vec<LeftView> {
+    let mut all = Vec::new();
+    for (id, _, unit) in run.units() {
+        let is_good = unit.state == State::Accepted;
+        let found = if unit.found.is_empty() && !is_good { &unit.findings } else { &unit.found };
+        for finding in found {
+            all.push(LeftView {
+                unit: id.to_string(),
+                left: left_as(unit, finding),
+                finding: finding.clone(),
+            });
+        }
+    }
+    all.sort_by_key(|view| std::cmp::Reverse(view.finding.severity));
+    all
+}
+
+fn left_as(unit: &Unit, finding: &Finding) -> Left {
+    let was_refused = unit.opinions.iter().any(|opinion| opinion.says >= Says::Revise);
+    match unit.state {
+        State::Accepted if finding.is_serious() || was_refused => Left::Waived,
+        State::Accepted => Left::Note,
+        State::Waiting
+        | State::Working
+        | State::Judging { .. }
+        | State::Asking { .. }
+        | State::Failed { .. }
+        | State::Skipped => {
+            if finding.is_serious() {
+                Left::Open
+            } else {
+                Left::Note
+            }
+        }
+    }
+}
+
+fn approvals(run: &Run) -> Vec<ApprovalView> {
+    let is_human = |unit: &UnitId, gate: &str| {
+        let stages = run.law().flow.table(&unit.scope);
+        let stage = stages.iter().find(|stage| stage.name == unit.stage);
+        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        gate.is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
+    };
+    let own = run.story().passed.iter().filter(|passed| is_human(&passed.unit, &passed.gate));
+    let view = own.map(|passed| {
+        let said = match passed.by {
+            Approval::Person { question } => {
+                run.story().question(question).and_then(|asked| asked.answer.as_ref())
+            }
+            Approval::Automatic => None,
+        };
+        ApprovalView {
+            unit: passed.unit.to_string(),
+            gate: passed.gate.clone(),
+            who: said.map(|said| said.by.who.clone()).unwrap_or_default(),
+            words: said.map(|said| said.words.clone()).unwrap_or_default(),
+        }
+    });
+    cut(view.collect(), TASKS_MAX).0
+}
+
+impl TaskRow {
+    /// What it cost.
+    pub fn amount(&self) -> Amount {
+        Amount { known: self.known, estimated: self.estimated, unknown_calls: self.unknown_calls }
+    }
+}
+
+impl TaskStanding {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Open => "open",
+            Self::Asking => "asked about",
+            Self::Landed => "landed",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Left {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Waived => "waived",
+            Self::Note => "note",
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What would make the next run better: what the facts show, each with one line of advice. No
+//! agent is asked, and what went well is not praised.
+//!
+//! Invariant: every line names the fact that it comes from.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::{Answer, Hold, Outcome, Ruling, SentBack, Why},
+    failure::main_line,
+    flow::{Check, Gate},
+    id::{CallId, UnitId},
+    run::{Asked, EndedCall, Ending, Run, State},
+    verdict::{Finding, Verdict},
+};
+
+/// The most lines of advice.
+const IMPROVEMENTS_MAX: usize = 20;
+/// The most findings that one line names.
+const FINDINGS_NAMED_MAX: usize = 3;
+/// The most characters of words that one line quotes.
+const QUOTED_CHARS_MAX: usize = 160;
+/// Setbacks of one unit that are nothing unusual.
+const SETBACKS_USUAL: u32 = 1;
+
+/// Something that could go better.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Improvement {
+    /// What happened.
+    pub fact: String,
+    /// What would help.
+    pub advice: String,
+}
+
+/// What would make the next run better. Nothing, if nothing stood in the way.
+pub(super) fn improvements(run: &Run) -> Vec<Improvement> {
+    let mut all = Vec::new();
+    if run.is_started() {
+        sent_back(run, &mut all);
+        unproved(run, &mut all);
+        calls(run, &mut all);
+        questions(run, &mut all);
+        held(run, &mut all);
+        waited(run, &mut all);
+    }
+    let more = all.len().saturating_sub(IMPROVEMENTS_MAX);
+    all.truncate(IMPROVEMENTS_MAX);
+    if more > 0 {
+        all.push(Improvement {
+            fact: format!("{more} more like these"),
+            advice: "`forge log` tells all of it".to_owned(),
+        });
+    }
+    all
+}
+
+fn times(n: usize) -> String {
+    match n {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => format!("{n} times"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    if line.chars().count() <= QUOTED_CHARS_MAX {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(QUOTED_CHARS_MAX - 1).collect();
+    format!("{cut}…")
+}
+
+fn gate<'a>(run: &'a Run, unit: &UnitId, name: &str) -> Option<&'a Gate> {
+    let stages = run.law().flow.table(&unit.scope);
+    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
+    stage.gate(name).map(|position| &stage.gates[position])
+}
+
+/// Which gates sent back what, how often, and for what.
+fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
+    let mut gates: BTreeMap<(&UnitId, &UnitId, &str), Vec<&[Finding]>> = BTreeMap::new();
+    let mut landings: BTreeMap<&UnitId, usize> = BTreeMap::new();
+    let mut partly: BTreeMap<&UnitId, usize> = BTreeMap::new();
+    for back in run.story().sent_back.iter() {
+        match &back.by {
+            SentBack::Gate { unit, gate } => {
+                gates.entry((&back.unit, unit, gate)).or_default().push(&back.findings);
+            }
+            SentBack::Landing => *landings.entry(&back.unit).or_default() += 1,
+            SentBack::Partial => *partly.entry(&back.unit).or_default() += 1,
+            SentBack::Person { .. } | SentBack::Resumed => {}
+        }
+    }
+    for ((unit, judge, name), found) in gates {
+        let n = found.len();
+        let what = commonest(&found);
+        let advice = match gate(run, judge, name).map(|gate| &gate.check) {
+            Some(Check::Verify | Check::Command { .. }) => {
+                "name the check in .forge/instructions.md, so that it is run before the work ends"
+            }
+            Some(Check::Review { .. }) => {
+                "say in the request or in .forge/instructions.md what the review asks for"
+            }
+            Some(Check::Artifact { .. }) => {
+                "say in the role's prompt what the artifact must look like"
+            }
+            Some(Check::BuiltIn { .. }) => {
+                "let the tasks declare the paths that they write, and leave guarded files alone"
+            }
+            Some(Check::Human { .. } | Check::Land) | None => "say it in the request",
+        };
+        all.push(Improvement {
+            fact: format!("{unit} was sent back {} by {name}{what}", times(n)),
+            advice: advice.to_owned(),
+        });
+    }
+    for (unit, n) in landings {
+        all.push(Improvement {
+            fact: format!("{unit} did not fit {} to what landed before it", times(n)),
+            advice: "let tasks that touch the same code come after each other".to_owned(),
+        });
+    }
+    for (unit, n) in partly {
+        all.push(Improvement {
+            fact: format!("{unit} did only a part {}", times(n)),
+            advice: "split it into smaller tasks".to_owned(),
+        });
+    }
+}
+
+/// The findings that came most often, the most frequent first.
+fn commonest(found: &[&[Finding]]) -> String {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for finding in found.iter().flat_map(|findings| findings.iter()) {
+        let what = quoted(&finding.in_words());
+        match counted.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, n)) => *n += 1,
+            None => counted.push((what, 1)),
+        }
+    }
+    counted.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let more = counted.len().saturating_sub(FINDINGS_NAMED_MAX);
+    let named = counted.iter().take(FINDINGS_NAMED_MAX).map(|(what, n)| match n {
+        1 => what.clone(),
+        n => format!("{what} ({})", times(*n)),
+    });
+    let named: Vec<String> = named.collect();
+    match (named.as_slice(), more) {
+        ([], _) => String::new(),
+        (named, 0) => format!(": {}", named.join("; ")),
+        (named, more) => format!(": {}; and {more} more", named.join("; ")),
+    }
+}
+
+/// Red at the base, and nothing that could prove anything.
+fn unproved(run: &Run, all: &mut Vec<Improvement>) {
+    let mut seen: Vec<&str> = Vec::new();
+    let unverified = run.story().calls.iter().filter_map(|call| match &call.ending {
+        Ending::Look(Ruling::Unverified { what }) => Some(what.as_str()),
+        Ending::Look(_) | Ending::Work(_) | Ending::Overtaken => None,
+    });
+    for what in unverified {
+        if !seen.contains(&what) {
+            seen.push(what);
+            all.push(Improvement {
+                fact: format!("nothing proved the work: {}", quoted(what)),
+                advice: "run `forge init`, or set verify.commands in forge.toml".to_owned(),
+            });
+        }
+    }
+    let red = run.story().notes.iter().find(|(_, what)| what.contains("red at the base"));
+    if let Some((_, what)) = red {
+        all.push(Improvement {
+            fact: quoted(what),
+            advice: "mend the checks on the base before the next run".to_owned(),
+        });
+    }
+}
+
+/// Calls that ended without a result, were limited or set back.
+fn calls(run: &Run, all: &mut Vec<Improvement>) {
+    let mut faults: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut limits: BTreeMap<String, usize> = BTreeMap::new();
+    let mut setbacks: BTreeMap<&UnitId, u32> = BTreeMap::new();
+    for call in run.story().calls.iter() {
+        match fate(call) {
+            Fate::Fault(what) => {
+                let entry = faults.entry(place(call)).or_default();
+                *entry = (entry.0 + 1, what);
+            }
+            Fate::Limited(what) => *limits.entry(quoted(&what)).or_default() += 1,
+            Fate::SetBack => *setbacks.entry(call.call.unit()).or_default() += 1,
+            Fate::Usual => {}
+        }
+    }
+    for (place, (n, what)) in faults {
+        all.push(Improvement {
+            fact: format!("{place} ended {} without a result: {what}", times(n)),
+            advice: "look at it with `forge brief`, and at its transcript".to_owned(),
+        });
+    }
+    for (what, n) in limits {
+        let what = if what.is_empty() { "a limit".to_owned() } else { what };
+        all.push(Improvement {
+            fact: format!("{what} stopped work {}", times(n)),
+            advice: "list a second account or agent, or lower limits.at_once".to_owned(),
+        });
+    }
+    for (unit, n) in setbacks.into_iter().filter(|(_, n)| *n > SETBACKS_USUAL) {
+        all.push(Improvement {
+            fact: format!("{unit} was lost or interrupted {n} times"),
+            advice: "let the driver run undisturbed, or see `forge doctor`".to_owned(),
+        });
+    }
+}
+
+/// What a call tells about the surroundings.
+enum Fate {
+    Fault(String),
+    Limited(String),
+    SetBack,
+    Usual,
+}
+
+fn fate(call: &EndedCall) -> Fate {
+    match &call.ending {
+        Ending::Work(Outcome::Fault { class, what })
+        | Ending::Look(Ruling::Fault { class, what }) => {
+            Fate::Fault(quoted(&main_line(*class, what).0))
+        }
+        Ending::Work(Outcome::Limited { what, .. })
+        | Ending::Look(Ruling::Limited { what, .. }) => Fate::Limited(what.clone()),
+        Ending::Work(Outcome::Lost | Outcome::Interrupted)
+        | Ending::Look(Ruling::Lost | Ruling::Interrupted) => Fate::SetBack,
+        Ending::Work(
+            Outcome::Done
+            | Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Deferred { .. },
+        )
+        | Ending::Look(
+            Ruling::Verdict(Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. })
+            | Ruling::Unverified { .. }
+            | Ruling::Blocked { .. },
+        )
+        | Ending::Overtaken => Fate::Usual,
+    }
+}
+
+/// The unit, and the gate behind it.
+fn place(call: &EndedCall) -> String {
+    match &call.call {
+        CallId::Attempt(attempt) => attempt.unit.to_string(),
+        CallId::Judgement(judgement) => format!("{}: {}", judgement.attempt.unit, judgement.gate),
+    }
+}
+
+/// Questions that were not planned, and checkpoints at which a person wanted something else.
+fn questions(run: &Run, all: &mut Vec<Improvement>) {
+    for asked in run.story().asked.iter() {
+        let Some(said) = &asked.answer else { continue };
+        let about = about(asked);
+        let words = match quoted(&said.words).as_str() {
+            "" => String::new(),
+            words => format!(": \"{words}\""),
+        };
+        let answered = format!("{} answered {}{words}", said.by.who, said.answer.choice().word());
+        let advice = match (&asked.question.why, &said.answer) {
+            (Why::Checkpoint { .. }, Answer::Revise) => {
+                "say it in the request or in .forge/instructions.md, and it is known from the start"
+            }
+            (Why::Checkpoint { .. } | Why::Guarded, _) => continue,
+            (Why::Unverified { .. }, _) => "set verify.commands, and nobody is asked",
+            (Why::CapReached { .. }, _) => "raise the cap of the call, or split the work",
+            (Why::RoundsUsedUp | Why::NotShrinking, _) => {
+                "split the work, or say in the request what the gate asks for"
+            }
+            (Why::Blocked { .. } | Why::NoResult { .. } | Why::NoVerdict { .. }, _) => {
+                "remove what stood in the way before the next run"
+            }
+            (Why::DoesNotLand | Why::LandedAlready | Why::NothingToRedo, _) => {
+                "let tasks that touch the same code come after each other"
+            }
+            (Why::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
+        };
+        all.push(Improvement { fact: format!("{about}: {answered}"), advice: advice.to_owned() });
+    }
+}
+
+fn about(asked: &Asked) -> String {
+    let question = &asked.question;
+    match &question.gate {
+        Some(gate) => format!("{} about {}, {gate}", question.id, question.unit),
+        None => format!("{} about {}", question.id, question.unit),
+    }
+}
+
+/// What stopped the whole run.
+fn held(run: &Run, all: &mut Vec<Improvement>) {
+    for (_, hold) in run.story().held.iter() {
+        let (fact, advice) = match hold {
+            Hold::OutOfBudget { what } => (what.clone(), "give it more, or a smaller request"),
+            Hold::Unfinished { unit, note } => {
+                (format!("{unit} was left unfinished: {}", quoted(note)), "split it")
+            }
+            Hold::Escalated { what } => (quoted(what), "mend the surroundings before the next run"),
+            Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => continue,
+        };
+        all.push(Improvement { fact, advice: advice.to_owned() });
+    }
+}
+
+/// Units that came to their end only at a second or third try without a result.
+fn waited(run: &Run, all: &mut Vec<Improvement>) {
+    for (id, _, unit) in run.units() {
+        if unit.misses > 0 && matches!(unit.state, State::Failed { .. }) {
+            all.push(Improvement {
+                fact: format!(
+                    "{id} was given up after {} without a result",
+                    times(unit.misses as usize)
+                ),
+                advice: "try the role with another agent or model".to_owned(),
+            });
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A summary as text: `summary.md`. It says nothing that the view does not say.
+//!
+//! Invariant: what others wrote cannot break a table or a heading.
+
+use std::fmt::Write as _;
+
+use super::{
+    super::words::{Amount, moment, span},
+    DeliveryState, PhaseRow, ProofState, Standing, SummaryView,
+};
+use crate::{event::Colour, money::Cost, view::short_commit};
+
+/// The most characters of a request that a summary quotes.
+const REQUEST_CHARS_MAX: usize = 8_000;
+
+/// All of a summary.
+pub fn markdown(view: &SummaryView) -> String {
+    let mut text = String::new();
+    head(view, &mut text);
+    result(view, &mut text);
+    tasks(view, &mut text);
+    findings(view, &mut text);
+    improvements(view, &mut text);
+    stats(view, &mut text);
+    debug(view, &mut text);
+    text
+}
+
+/// One line of a document.
+macro_rules! line {
+    ($text:expr) => { $text.push('\n') };
+    ($text:expr, $($part:tt)*) => {
+        writeln!($text, $($part)*).expect("a text can be written to")
+    };
+}
+
+fn head(view: &SummaryView, text: &mut String) {
+    line!(text, "# Summary of {}", view.run);
+    line!(text);
+    line!(text, "## Request");
+    line!(text);
+    let request = view.request.trim();
+    let cut: String = request.chars().take(REQUEST_CHARS_MAX).collect();
+    for row in cut.lines() {
+        line!(text, "{}", format!("> {row}").trim_end());
+    }
+    let more = request.chars().count().saturating_sub(REQUEST_CHARS_MAX);
+    if more > 0 {
+        line!(text, ">");
+        line!(text, "> … and {more} characters more, in request.md");
+    }
+    line!(text);
+    if let Some(source) = &view.source {
+        line!(text, "Source: {}", plain(source));
+        line!(text);
+    }
+    let ended = match view.standing {
+        Standing::Done => "The run is **done**",
+        Standing::Failed => "The run **failed**",
+        Standing::Blocked => "The run is **blocked**",
+        Standing::Abandoned => "The run was **abandoned**",
+        Standing::Going => "The run is **still going**",
+        Standing::Waiting => "The run **waits for a person**",
+        Standing::Limited => "The run **waits for a limit** to be over",
+        Standing::Paused => "The run is **paused**",
+        Standing::Interrupted => "The run was **interrupted**",
+        Standing::Stopped => "The run was **stopped**",
+        Standing::Parked => "The run is **parked**",
+        Standing::Escalated => "The run is **escalated**",
+    };
+    line!(text, "## How it ended");
+    line!(text);
+    let why = if view.why.is_empty() { String::new() } else { format!(": {}", plain(&view.why)) };
+    line!(text, "{ended}{why}.");
+    line!(text);
+    let took = span(view.at.saturating_sub(view.started_at));
+    line!(text, "- started {}, {took} until {}", moment(view.started_at), moment(view.at));
+    line!(text, "- flow `{}`", view.flow);
+    for param in &view.params {
+        match param.chosen.as_str() {
+            "" => line!(text, "- {} `{}`", param.name, param.value),
+            chosen => line!(text, "- {} `{}`: {}", param.name, param.value, plain(chosen)),
+        }
+    }
+    for approval in &view.approvals {
+        let (unit, gate) = (&approval.unit, &approval.gate);
+        match (approval.who.as_str(), plain(&approval.words).as_str()) {
+            ("", _) => line!(text, "- {unit}: {gate} passed by itself (--auto)"),
+            (who, "") => line!(text, "- {unit}: {gate} approved by {}", plain(who)),
+            (who, words) => line!(text, "- {unit}: {gate} approved by {}: {words}", plain(who)),
+        }
+    }
+    line!(text);
+}
+
+fn result(view: &SummaryView, text: &mut String) {
+    line!(text, "## Result");
+    line!(text);
+    match &view.branch {
+        Some(branch) => line!(text, "- branch `{branch}`"),
+        None => line!(text, "- no branch"),
+    }
+    match &view.head {
+        Some(head) => line!(text, "- commit `{head}`"),
+        None => line!(text, "- nothing landed"),
+    }
+    let tree = view.proof.tree.as_deref().map(short_commit).unwrap_or_default();
+    match view.proof.state {
+        ProofState::NothingLanded => {}
+        ProofState::Verified => line!(text, "- proof: green on tree `{tree}`"),
+        ProofState::Red => line!(text, "- proof: **red** on tree `{tree}`"),
+        ProofState::Unverified => {
+            line!(text, "- proof: **unverified**, nothing proves tree `{tree}`");
+        }
+    }
+    for check in &view.proof.checks {
+        let colour = match check.colour {
+            Colour::Green => "green",
+            Colour::Red => "red",
+        };
+        line!(text, "  - {colour}: `{}`", plain(&check.command).replace('`', "'"));
+    }
+    for waived in &view.proof.waived {
+        line!(
+            text,
+            "- {}: {} waived by {}: {}",
+            waived.unit,
+            waived.gate,
+            plain(&waived.who),
+            plain(&waived.words)
+        );
+    }
+    for delivery in &view.deliveries {
+        let what = &delivery.what;
+        match (delivery.state, delivery.reference.as_str()) {
+            (DeliveryState::Delivered, "") => line!(text, "- {what}: delivered"),
+            (DeliveryState::Delivered, reference) => {
+                line!(text, "- {what}: delivered as {}", plain(reference));
+            }
+            (DeliveryState::NotWanted | DeliveryState::NotDelivered, _) => {
+                line!(text, "- {what}: not delivered: {}", plain(&delivery.why));
+            }
+        }
+    }
+    line!(text);
+}
+
+fn tasks(view: &SummaryView, text: &mut String) {
+    line!(text, "## Tasks");
+    line!(text);
+    if view.tasks.is_empty() {
+        line!(text, "There are none.");
+        line!(text);
+        return;
+    }
+    line!(text, "| task | title | state | attempts | rounds | cost |");
+    line!(text, "|---|---|---|--:|--:|--:|");
+    for task in &view.tasks {
+        line!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            task.id,
+            cell(&task.title),
+            task.state.word(),
+            task.attempts,
+            task.rounds,
+            task.amount().in_short()
+        );
+    }
+    more(text, view.more_tasks, "tasks");
+    line!(text);
+}
+
+fn findings(view: &SummaryView, text: &mut String) {
+    line!(text, "## Findings that are left");
+    line!(text);
+    if view.findings.is_empty() {
+        line!(text, "None.");
+    }
+    for left in &view.findings {
+        line!(
+            text,
+            "- {} ({}), {} {}: {}",
+            left.finding.severity.word(),
+            left.left.word(),
+            left.unit,
+            left.finding.id,
+            plain(&left.finding.in_words())
+        );
+    }
+    more(text, view.more_findings, "findings");
+    line!(text);
+}
+
+fn improvements(view: &SummaryView, text: &mut String) {
+    line!(text, "## Improvement report");
+    line!(text);
+    if view.improvements.is_empty() {
+        line!(text, "Nothing stood in the way: nothing to improve.");
+    }
+    for improvement in &view.improvements {
+        line!(text, "- {}.", plain(&improvement.fact).trim_end_matches('.'));
+        line!(text, "  Next time: {}.", plain(&improvement.advice));
+    }
+    line!(text);
+}
+
+fn stats(view: &SummaryView, text: &mut String) {
+    line!(text, "## Execution stats");
+    line!(text);
+    line!(text, "| phase | stage | attempts | calls | time | tokens | cost |");
+    line!(text, "|---|---|--:|--:|--:|--:|--:|");
+    for PhaseRow { stage, phase, attempts, used } in &view.phases {
+        line!(
+            text,
+            "| {} | {stage} | {attempts} | {} | {} | {} | {} |",
+            phase.as_deref().unwrap_or("-"),
+            used.calls,
+            span(used.took_ms),
+            used.tokens.total(),
+            used.amount().in_short()
+        );
+    }
+    let attempts: u32 = view.phases.iter().map(|row| row.attempts).sum();
+    line!(
+        text,
+        "| all | | {attempts} | {} | {} | {} | {} |",
+        view.total.calls,
+        span(view.total.took_ms),
+        view.total.tokens.total(),
+        view.total.amount().in_short()
+    );
+    line!(text);
+}
+
+fn debug(view: &SummaryView, text: &mut String) {
+    if view.calls.is_empty() {
+        return;
+    }
+    line!(text, "## Debug report");
+    line!(text);
+    line!(text, "Folder NNNN of a call is `.git/forge/attempts/{}/NNNN`.", view.run);
+    line!(text);
+    line!(
+        text,
+        "| folder | call | role | agent, model | outcome | session | time | tokens | cost |"
+    );
+    line!(text, "|---|---|---|---|---|---|--:|--:|--:|");
+    for call in &view.calls {
+        let folder = match call.ordinal {
+            0 => "-".to_owned(),
+            ordinal => format!("{ordinal:04}"),
+        };
+        let models = call.models.join(", ");
+        let who = match (call.agent.as_str(), models.as_str()) {
+            ("", "") => "-".to_owned(),
+            (agent, "") => cell(agent),
+            ("", models) => cell(models),
+            (agent, models) => format!("{}, {}", cell(agent), cell(models)),
+        };
+        line!(
+            text,
+            "| {folder} | {} | {} | {who} | {} | {} | {} | {} | {} |",
+            call.call,
+            cell(&call.role),
+            call.end.word(),
+            call.session.as_deref().map_or_else(|| "-".to_owned(), cell),
+            span(call.took_ms),
+            call.tokens,
+            amount(call.cost).in_short()
+        );
+    }
+    more(text, view.more_calls, "calls");
+    line!(text);
+    let chosen: Vec<_> = view.params.iter().filter(|param| !param.chosen.is_empty()).collect();
+    for param in chosen {
+        line!(text, "- {} = {} was chosen by: {}", param.name, param.value, plain(&param.chosen));
+    }
+}
+
+fn amount(cost: Cost) -> Amount {
+    match cost {
+        Cost::Known(known) => Amount { known, ..Amount::default() },
+        Cost::Estimated(estimated) => Amount { estimated, ..Amount::default() },
+        Cost::Unknown => Amount { unknown_calls: 1, ..Amount::default() },
+    }
+}
+
+fn more(text: &mut String, more: u32, what: &str) {
+    if more > 0 {
+        line!(text);
+        line!(text, "… and {more} more {what}");
+    }
+}
+
+/// The words of others on one line.
+fn plain(words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// The words of others in a table.
+fn cell(words: &str) -> String {
+    plain(words).replace('|', "\\|")
+}

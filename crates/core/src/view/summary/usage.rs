@@ -1,0 +1,195 @@
+//! What each phase of a run used: attempts, calls, time, tokens, money. And every call, for those
+//! who look for a fault.
+//!
+//! Invariant: the rows add up to the run's ledger, by each kind of cost and of token.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PhaseRow;
+use crate::{
+    flow::{Check, Stage, Work},
+    id::CallId,
+    money::{Cost, Spent},
+    run::{EndedCall, Ending, Run},
+    view::stats::{COHERENCE, CallEnd, StatsRow},
+};
+
+/// One call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallView {
+    /// The number of its folder.
+    pub ordinal: u32,
+    /// Its name.
+    pub call: String,
+    /// Whom the agent played, or what was done.
+    pub role: String,
+    /// The agent, if it was one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// The models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// How it ended.
+    pub end: CallEnd,
+    /// The agent's own session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// Money.
+    pub cost: Cost,
+}
+
+/// What each phase used, and all of it.
+pub(super) fn phases(run: &Run) -> (Vec<PhaseRow>, StatsRow) {
+    let mut rows: Vec<PhaseRow> = Vec::new();
+    let mut total = StatsRow { key: "total".to_owned(), ..StatsRow::default() };
+    if !run.is_started() {
+        return (rows, total);
+    }
+    if let Some(coherence) = &run.law().start.coherence {
+        let mut row = empty(COHERENCE.to_owned(), None);
+        add(&mut row.used, &coherence.spent, coherence.took_ms);
+        add(&mut total, &coherence.spent, coherence.took_ms);
+        rows.push(row);
+    }
+    let first = rows.len();
+    let mut keys: Vec<(String, Option<String>)> = Vec::new();
+    places(&run.law().flow.stages, "", &mut keys);
+    rows.extend(keys.iter().map(|(stage, phase)| empty(stage.clone(), phase.clone())));
+    for call in run.story().calls.iter() {
+        let key = place(run, &call.call);
+        let Some(position) = keys.iter().position(|(stage, _)| *stage == key) else { continue };
+        let row = &mut rows[first + position];
+        row.attempts += u32::from(matches!(call.call, CallId::Attempt(_)));
+        add(&mut row.used, &call.spent, call.took_ms);
+        add(&mut total, &call.spent, call.took_ms);
+    }
+    rows.retain(|row| row.used.calls > 0);
+    (rows, total)
+}
+
+fn empty(stage: String, phase: Option<String>) -> PhaseRow {
+    let key = phase.clone().unwrap_or_else(|| stage.clone());
+    PhaseRow { stage, phase, attempts: 0, used: StatsRow { key, ..StatsRow::default() } }
+}
+
+fn add(row: &mut StatsRow, spent: &Spent, took_ms: u64) {
+    row.calls += 1;
+    row.tokens += spent.tokens;
+    row.took_ms = row.took_ms.saturating_add(took_ms);
+    match spent.cost {
+        Cost::Known(cost) => row.known += cost,
+        Cost::Estimated(cost) => row.estimated += cost,
+        Cost::Unknown => row.unknown_calls += 1,
+    }
+}
+
+/// A row for each stage, and for each gate that has a label of its own, in the flow's order.
+fn places(stages: &[Stage], outer: &str, keys: &mut Vec<(String, Option<String>)>) {
+    for stage in stages {
+        let name = format!("{outer}{}", stage.name);
+        keys.push((name.clone(), stage.phase.clone()));
+        for gate in stage.gates.iter().filter(|gate| gate.phase.is_some()) {
+            keys.push((format!("{name}: {}", gate.name), gate.phase.clone()));
+        }
+        places(stage.inner(), &format!("{name}/"), keys);
+    }
+}
+
+/// The row that a call belongs to: that of the last labelled gate so far, or of its stage.
+fn place(run: &Run, call: &CallId) -> String {
+    let unit = call.unit();
+    let mut name = String::new();
+    for (group, _) in unit.scope.steps() {
+        name.push_str(group);
+        name.push('/');
+    }
+    name.push_str(&unit.stage);
+    let stages = run.law().flow.table(&unit.scope);
+    let stage = stages.iter().find(|stage| stage.name == unit.stage);
+    let upto = match call {
+        CallId::Attempt(_) => None,
+        CallId::Judgement(judgement) => stage.and_then(|stage| stage.gate(&judgement.gate)),
+    };
+    let labelled = upto.zip(stage).and_then(|(upto, stage)| {
+        stage.gates[..=upto].iter().rev().find(|gate| gate.phase.is_some())
+    });
+    match labelled {
+        Some(gate) => format!("{name}: {}", gate.name),
+        None => name,
+    }
+}
+
+/// Every call, in the order of their ends.
+pub(super) fn calls(run: &Run) -> Vec<CallView> {
+    let start = &run.law().start;
+    let coherence = start.coherence.iter().map(|coherence| CallView {
+        ordinal: 0,
+        call: format!("{COHERENCE}#1"),
+        role: run.law().flow.coherence.clone().unwrap_or_default(),
+        agent: coherence.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
+        models: models(coherence.used.as_ref()),
+        end: CallEnd::Passed,
+        session: None,
+        took_ms: coherence.took_ms,
+        tokens: coherence.spent.tokens.total(),
+        cost: coherence.spent.cost,
+    });
+    coherence.chain(run.story().calls.iter().map(|call| view(run, call))).collect()
+}
+
+fn models(used: Option<&crate::money::Used>) -> Vec<String> {
+    let models = used.iter().flat_map(|used| &used.models).map(|used| used.model.clone());
+    models.filter(|model| !model.is_empty()).collect()
+}
+
+fn view(run: &Run, call: &EndedCall) -> CallView {
+    CallView {
+        ordinal: call.ordinal,
+        call: call.call.to_string(),
+        role: role(run, &call.call),
+        agent: call.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
+        models: models(call.used.as_ref()),
+        end: match &call.ending {
+            Ending::Work(outcome) => CallEnd::of_work(outcome),
+            Ending::Look(ruling) => CallEnd::of_look(ruling),
+            Ending::Overtaken => CallEnd::Overtaken,
+        },
+        session: call.session.clone(),
+        took_ms: call.took_ms,
+        tokens: call.spent.tokens.total(),
+        cost: call.spent.cost,
+    }
+}
+
+/// Whom the agent of a call played, or what was done.
+fn role(run: &Run, call: &CallId) -> String {
+    let unit = call.unit();
+    let stages = run.law().flow.table(&unit.scope);
+    let Some(stage) = stages.iter().find(|stage| stage.name == unit.stage) else {
+        return String::new();
+    };
+    match call {
+        CallId::Attempt(_) => match &stage.work {
+            Work::Agent { role } => role.clone(),
+            Work::Command { .. } => "command".to_owned(),
+            Work::Deliver { what } => what.word().to_owned(),
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => String::new(),
+        },
+        CallId::Judgement(judgement) => {
+            match stage.gate(&judgement.gate).map(|gate| &stage.gates[gate].check) {
+                Some(Check::Review { role }) => role.clone(),
+                Some(Check::Command { .. }) => "command".to_owned(),
+                Some(Check::Artifact { name }) => name.clone(),
+                Some(Check::BuiltIn { check }) => check.word().to_owned(),
+                Some(Check::Verify) => "verify".to_owned(),
+                Some(Check::Land) => "land".to_owned(),
+                Some(Check::Human { .. }) | None => String::new(),
+            }
+        }
+    }
+}
