@@ -25,7 +25,7 @@ use crate::{
         Record, Ruling, SentBack, Start, Why,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
-    flow::{Flow, FlowError, Stage, Work},
+    flow::{Delivery, Flow, FlowError, Stage, Work},
     id::{AttemptId, CallId, JudgementId, QuestionId, UnitId},
     item::{ITEMS_MAX, Item, flaw},
     money::Money,
@@ -474,6 +474,11 @@ impl Draft {
             Ok(listed) => (self.not_at_once(outcome), listed),
             Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
         };
+        let delivers = Work::Deliver { what: Delivery::Commit };
+        let lands = outcome == Outcome::Done
+            && self.run.stage(&unit).work == delivers
+            && receipt.head.is_some();
+        let landed = lands.then(|| receipt.clone());
         let receipt = Some(receipt.clone());
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
@@ -483,6 +488,10 @@ impl Draft {
         });
         if let Some((list, items)) = listed {
             self.record(Event::ItemsListed { scope: unit.scope.clone(), list, items });
+        }
+        // Forge's own last commit is judged by nobody: it changes nothing that could be.
+        if let Some(receipt) = landed {
+            self.landed(unit.clone(), &receipt);
         }
         match outcome {
             // Whoever waits for other work may wait as long as that needs.

@@ -190,6 +190,9 @@ pub enum Event {
         /// The run's result with it: that commit itself, or the one that merged it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
+        /// Whether the result is another one with it.
+        #[serde(default, skip_serializing_if = "Brings::is_something")]
+        brings: Brings,
     },
     /// Something that a person should know, and that stops nothing.
     Noticed {
@@ -470,6 +473,29 @@ pub enum Edit {
         /// Its code tree.
         tree: String,
     },
+}
+
+/// Whether what landed made the run's result another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Brings {
+    /// It did.
+    #[default]
+    Something,
+    /// There was nothing to land: the result had all of it already.
+    Nothing,
+}
+
+impl Brings {
+    /// What a run whose result was `before` gets from one that is `after`.
+    pub(crate) fn between(before: Option<&str>, after: &str) -> Self {
+        if before == Some(after) { Self::Nothing } else { Self::Something }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_something(&self) -> bool {
+        *self == Self::Something
+    }
 }
 
 /// How one attempt at the work ended.

@@ -47,7 +47,7 @@ fn where_the_checks_are_green_before_a_lie_adds_nothing_and_the_log_says_so() {
     let heads = project.world.git(&["rev-parse", "HEAD"]);
     assert!(branch.is_empty() || branch.starts_with(&heads), "nothing new landed: {branch}");
     let story = project.world.story(&project.id()).join("\n");
-    has(&story, &["build: nothing new lands: the run's result has all of it already"]);
+    has(&story, &["build: nothing to land, the run's result has all of it already"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::{
-    event::{Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
+    event::{Brings, Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
     failure::FaultClass,
     flow::{BuiltIn, Check, Exhausted, Weight, firsts, followers},
     id::{CallId, JudgementId, UnitId},
@@ -64,10 +64,7 @@ impl Draft {
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => {
                 if gate.check == Check::Land {
-                    let commit = receipt.commit.clone().unwrap_or_default();
-                    let tree = receipt.tree.clone().unwrap_or_default();
-                    let head = receipt.head.clone();
-                    self.record(Event::Landed { unit, commit, tree, head });
+                    self.landed(unit, receipt);
                 }
             }
             Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
@@ -131,6 +128,15 @@ impl Draft {
                 self.set_back(&unit, Some(&gate.name));
             }
         }
+    }
+
+    /// What a call made is part of the run's result now.
+    pub(super) fn landed(&mut self, unit: UnitId, receipt: &Receipt) {
+        let commit = receipt.commit.clone().unwrap_or_default();
+        let tree = receipt.tree.clone().unwrap_or_default();
+        let head = receipt.head.clone();
+        let brings = Brings::between(self.run.head(), head.as_ref().unwrap_or(&commit));
+        self.record(Event::Landed { unit, commit, tree, head, brings });
     }
 
     /// Gives findings their names. To send back without one that can be acted on is a fault.

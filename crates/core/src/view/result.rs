@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::RunRow;
 use crate::{
-    event::{Colour, Event, Evidence, Receipt, Record, Waiver},
+    event::{Brings, Colour, Event, Evidence, Receipt, Record, Waiver},
+    flow::Work,
     id::{QuestionId, Scope, UnitId},
     reading::artifacts,
     run::Run,
@@ -124,7 +125,7 @@ impl ResultView {
             told.hear(fact);
         }
         let start = run.is_started().then(|| &run.law().start);
-        let tree = told.landed.last().map(|(_, _, tree)| tree.clone());
+        let tree = told.tree;
         let evidence: Vec<Evidence> = told
             .evidence
             .into_values()
@@ -136,7 +137,9 @@ impl ResultView {
             (Some(_), some) if some.iter().any(|one| one.colour == Colour::Red) => ProofState::Red,
             (Some(_), _) => ProofState::Verified,
         };
-        let landed = told.landed.iter().filter(|(unit, _, _)| run.has(unit));
+        // Forge's own last commit holds no work.
+        let is_work = |unit: &UnitId| !matches!(run.stage(unit).work, Work::Deliver { .. });
+        let landed = told.landed.iter().filter(|(unit, _)| run.has(unit) && is_work(unit));
         Self {
             row: RunRow::of(id, run),
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
@@ -147,7 +150,7 @@ impl ResultView {
             proof,
             evidence,
             landed: landed
-                .map(|(unit, commit, _)| LandedView {
+                .map(|(unit, commit)| LandedView {
                     unit: unit.to_string(),
                     title: run.item(&unit.scope).map(|item| item.title.clone()).unwrap_or_default(),
                     commit: commit.clone(),
@@ -190,7 +193,9 @@ fn noted(run: &Run) -> Vec<NotedView> {
 /// What the facts tell, in their order.
 #[derive(Default)]
 struct Told {
-    landed: Vec<(UnitId, String, String)>,
+    /// The code of the result.
+    tree: Option<String>,
+    landed: Vec<(UnitId, String)>,
     evidence: BTreeMap<(String, String), Evidence>,
     answers: BTreeMap<QuestionId, (String, String)>,
     waived: Vec<WaivedView>,
@@ -206,8 +211,12 @@ impl Told {
             Event::Judged { judgement, receipt, .. } => {
                 self.receipt(&judgement.to_string(), receipt);
             }
-            Event::Landed { unit, commit, tree, .. } => {
-                self.landed.push((unit.clone(), commit.clone(), tree.clone()));
+            Event::Landed { unit, commit, tree, brings, .. } => {
+                self.tree = Some(tree.clone());
+                match brings {
+                    Brings::Something => self.landed.push((unit.clone(), commit.clone())),
+                    Brings::Nothing => {}
+                }
             }
             Event::Answered { question, words, by, .. } => {
                 self.answers.insert(*question, (by.who.clone(), words.clone()));

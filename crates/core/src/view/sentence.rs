@@ -3,8 +3,8 @@
 use crate::{
     Time,
     event::{
-        Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling, SentBack,
-        Waiver, Why,
+        Approval, Brings, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling,
+        SentBack, Waiver, Why,
     },
     failure::{FaultClass, main_line},
     money::{Cost, Spent},
@@ -158,6 +158,9 @@ pub fn sentence(event: &Event) -> String {
         }
         Event::UnitAccepted { unit } => format!("{unit} is good"),
         Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
+        Event::Landed { unit, brings: Brings::Nothing, .. } => {
+            format!("{unit}: nothing to land, the run's result has all of it already")
+        }
         Event::Landed { unit, commit, head: Some(head), .. } if head != commit => {
             format!("{unit} landed: {} merged as {}", short_commit(commit), short_commit(head))
         }

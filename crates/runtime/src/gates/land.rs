@@ -54,10 +54,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
             let ruling = Ruling::Verdict(Verdict::Revise { findings });
             return Ok(judged(plan, ruling, receipt));
         }
-        Merged::Nothing { head } => {
-            plan.notice("nothing new lands: the run's result has all of it already".to_owned());
-            head
-        }
+        Merged::Nothing { head } => head,
         Merged::Forward { commit, .. } | Merged::Merge { commit, .. } => commit,
     };
     let gates = &run.stage(unit).gates;
