@@ -127,6 +127,24 @@ pub(crate) fn look(
     Ok(flaws)
 }
 
+/// Shows a guard one file that is new: its name, and all that is in it.
+pub(crate) fn look_at(
+    path: &[u8],
+    mut file: File,
+    guard: &mut Guard<'_>,
+) -> io::Result<Vec<String>> {
+    let mut flaws = guard(&Added { path, part: Part::Name, text: path, new: &[] });
+    let mut text = Vec::new();
+    let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
+    Read::by_ref(&mut file).take(limit).read_to_end(&mut text)?;
+    if text.len() < TEXT_BYTES_MAX && !text.contains(&0) {
+        flaws.extend(guard(&Added { path, part: Part::Lines, text: &text, new: &[] }));
+    } else {
+        flaws.extend(pieces(path, text, &mut file, guard)?);
+    }
+    Ok(flaws)
+}
+
 /// A look that is under way.
 struct Looking<'a, 'g> {
     checkout: &'a Checkout,
@@ -176,21 +194,27 @@ impl Looking<'_, '_> {
                 .collect();
             return Ok((self.guard)(&Added { path, part: Part::Lines, text: &text, new: &new }));
         }
-        self.pieces(path, text, &mut file).trying("read", &place)
+        pieces(path, text, &mut file, self.guard).trying("read", &place)
     }
+}
 
-    fn pieces(&mut self, path: &[u8], first: Vec<u8>, rest: &mut File) -> io::Result<Vec<String>> {
-        let mut flaws = Vec::new();
-        let mut piece = first;
-        let wanted = u64::try_from(TEXT_BYTES_MAX - OVERLAP_BYTES).unwrap_or(u64::MAX);
-        loop {
-            let part = Part::Piece;
-            flaws.extend((self.guard)(&Added { path, part, text: &piece, new: &[] }));
-            piece.drain(..piece.len().saturating_sub(OVERLAP_BYTES));
-            if Read::by_ref(rest).take(wanted).read_to_end(&mut piece)? == 0 {
-                flaws.dedup();
-                return Ok(flaws);
-            }
+/// Shows a guard something that is too large, or has no lines, piece by piece.
+fn pieces(
+    path: &[u8],
+    first: Vec<u8>,
+    rest: &mut File,
+    guard: &mut Guard<'_>,
+) -> io::Result<Vec<String>> {
+    let mut flaws = Vec::new();
+    let mut piece = first;
+    let wanted = u64::try_from(TEXT_BYTES_MAX - OVERLAP_BYTES).unwrap_or(u64::MAX);
+    loop {
+        let part = Part::Piece;
+        flaws.extend(guard(&Added { path, part, text: &piece, new: &[] }));
+        piece.drain(..piece.len().saturating_sub(OVERLAP_BYTES));
+        if Read::by_ref(rest).take(wanted).read_to_end(&mut piece)? == 0 {
+            flaws.dedup();
+            return Ok(flaws);
         }
     }
 }

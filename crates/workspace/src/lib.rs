@@ -15,6 +15,7 @@
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
 mod aside;
+mod attach;
 mod checkout;
 mod commit;
 mod copy;
@@ -45,9 +46,9 @@ pub use git::GitError;
 pub use guard::{Added, Guard, Part};
 pub use name::{path_bytes, shown};
 pub use order::{
-    Access, Bench, BranchMoved, Change, ChangeKind, Commit, Committed, Conflict, Files, HasMoved,
-    Hooked, Hooks, Made, Merge, Merged, Move, Moved, Open, Opened, Order, Refusal, Refused,
-    Restore, Restored,
+    Access, Attach, Attached, Attachment, Bench, BranchMoved, Change, ChangeKind, Commit,
+    Committed, Conflict, Files, HasMoved, Hooked, Hooks, Made, Merge, Merged, Move, Moved, Open,
+    Opened, Order, Refusal, Refused, Restore, Restored,
 };
 pub use repository::{NoRepository, Repository};
 
@@ -66,5 +67,6 @@ pub fn perform_guarded(order: &Order, guard: &mut Guard<'_>) -> Result<Made, Fai
         Order::Restore(restore) => open::restore(restore).map(Made::Restored),
         Order::Merge(merge) => merge::merge(merge).map(Made::Merged),
         Order::Move(land) => land::land(land).map(Made::Moved),
+        Order::Attach(attach) => attach::attach(attach, guard),
     }
 }

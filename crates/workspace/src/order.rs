@@ -39,6 +39,8 @@ pub enum Order {
     Merge(Merge),
     /// Move the head of a run.
     Move(Move),
+    /// Make a commit with more files below `.forge/runs/`.
+    Attach(Attach),
 }
 
 /// What was done.
@@ -57,8 +59,10 @@ pub enum Made {
     Merged(Merged),
     /// To [`Order::Move`].
     Moved(HasMoved),
-    /// To [`Order::Commit`], if the guard objected.
+    /// To [`Order::Commit`] and [`Order::Attach`], if the guard objected.
     Refused(Refused),
+    /// To [`Order::Attach`].
+    Attached(Attached),
 }
 
 /// Make the checkout ready to be worked in. Can be killed at any moment, and repeated.
@@ -366,6 +370,45 @@ pub enum ChangeKind {
     TypeChanged,
     /// Only whether it can be run.
     ModeChanged,
+}
+
+/// Make one commit that differs from another only in one folder below `.forge/runs/`, which has exactly
+/// these files afterwards. No hooks run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attach {
+    /// Whose repository.
+    pub bench: Bench,
+    /// The parent.
+    pub onto: String,
+    /// The name of the folder.
+    pub folder: String,
+    /// The files in it.
+    pub files: Vec<Attachment>,
+    /// The message.
+    pub message: String,
+    /// The date of author and committer, so that repeating gives the same commit.
+    pub when_ms: u64,
+    /// The ref below `refs/forge/` that keeps it.
+    pub pin: String,
+}
+
+/// One file that is attached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its path in the folder.
+    pub path: String,
+    /// The file with its content.
+    #[serde(with = "name::path")]
+    pub from: PathBuf,
+}
+
+/// A commit with more files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// The commit.
+    pub commit: String,
+    /// Its code tree, which is that of its parent.
+    pub tree: String,
 }
 
 /// A branch that went on since a run came from it.

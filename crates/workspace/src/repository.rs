@@ -154,10 +154,10 @@ impl Repository {
         let rest: Vec<&Entry> = inner.iter().filter(|entry| entry.name != runs.name).collect();
         let others = root.iter().filter(|entry| entry.name != forge.name);
         if rest.is_empty() {
-            return self.make_tree(&others.collect::<Vec<_>>());
+            return Self::make_tree(self.git(), &others.collect::<Vec<_>>());
         }
-        let changed = Entry { object: self.make_tree(&rest)?, ..forge.clone() };
-        self.make_tree(&others.chain([&changed]).collect::<Vec<_>>())
+        let changed = Entry { object: Self::make_tree(self.git(), &rest)?, ..forge.clone() };
+        Self::make_tree(self.git(), &others.chain([&changed]).collect::<Vec<_>>())
     }
 
     /// What differs between two commits.
@@ -254,12 +254,14 @@ impl Repository {
         Ok(found.into_iter().find(|(_, known)| *known == name).map(|(id, _)| id.to_owned()))
     }
 
-    fn entries(&self, tree: &str) -> Result<Vec<Entry>, GitError> {
+    /// What lies directly in a tree.
+    pub(crate) fn entries(&self, tree: &str) -> Result<Vec<Entry>, GitError> {
         let said = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run()?;
         Ok(parts(&said).filter_map(Entry::read).collect())
     }
 
-    fn make_tree(&self, entries: &[&Entry]) -> Result<String, GitError> {
+    /// A tree of these. The same entries give the same tree.
+    pub(crate) fn make_tree(git: Git, entries: &[&Entry]) -> Result<String, GitError> {
         let mut input = Vec::new();
         for entry in entries {
             let start = format!("{} {} {}\t", entry.mode, entry.kind, entry.object);
@@ -267,7 +269,7 @@ impl Repository {
             input.extend(&entry.name);
             input.push(0);
         }
-        self.git().args(["mktree", "-z", "--missing"]).input(input).line()
+        git.args(["mktree", "-z", "--missing"]).input(input).line()
     }
 }
 
