@@ -5,6 +5,7 @@ use std::{fs, process::ExitCode};
 use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView};
 use forge_runtime::{
     catalog::FlowRow,
+    deliver::Offer,
     doctor::{Finding, Salvaged},
     probe::Probed,
     projection::StateFile,
@@ -22,6 +23,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("status.schema.json", schemars::schema_for!(Vec<RunRow>)));
     schemas.push(("status-run.schema.json", schemars::schema_for!(RunView)));
     schemas.push(("state.schema.json", schemars::schema_for!(StateFile)));
+    schemas.push(("delivery.schema.json", schemars::schema_for!(Offer)));
     schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<Finding>)));
     schemas.push(("doctor-salvage.schema.json", schemars::schema_for!(Salvaged)));
     schemas.push(("flow.schema.json", schemars::schema_for!(Vec<FlowRow>)));

@@ -93,7 +93,8 @@ impl Calls {
                     | Doing::Command { .. }
                     | Doing::Verify
                     | Doing::Land
-                    | Doing::BuiltIn { .. },
+                    | Doing::BuiltIn { .. }
+                    | Doing::Deliver { .. },
                     _,
                     _,
                 ) => reports.extend(self.follow(shop, run, call, *ordinal, want)?),
@@ -136,6 +137,11 @@ impl Calls {
         match next {
             Ok(report) => reports.push(report),
             Err(Halt::Report(report)) => reports.push(*report),
+            // Whoever is not wanted any more begins nothing that must happen once.
+            Err(Halt::Says(_)) if want == Want::Stops => {
+                reports.push(report_without(run, call, Without::NeverBegan));
+            }
+            Err(Halt::Says(report)) => reports.push(*report),
             Err(Halt::Trouble(trouble)) => return Err(trouble),
             Err(Halt::Void) => reports.push(report_without(run, call, Without::NeverBegan)),
             Err(Halt::Dead(folder)) => {
@@ -250,7 +256,8 @@ fn lost(plan: &Plan<'_>) -> Report {
         | Doing::Artifact { .. }
         | Doing::Verify
         | Doing::Land
-        | Doing::BuiltIn { .. } => report_without(run, call, Without::Lost),
+        | Doing::BuiltIn { .. }
+        | Doing::Deliver { .. } => report_without(run, call, Without::Lost),
     }
 }
 

@@ -113,7 +113,8 @@ pub(crate) fn report(
             | Doing::Artifact { .. }
             | Doing::Verify
             | Doing::Land
-            | Doing::BuiltIn { .. },
+            | Doing::BuiltIn { .. }
+            | Doing::Deliver { .. },
             _,
         ) => unreachable!("agents have turns, and our own gates have plans of their own"),
     }

@@ -6,7 +6,7 @@
 //! 2. [`start`] and [`doors`]: what the ways in can do: start, send a command, read.
 //! 3. [`journal`] and [`blobs`]: what is kept, and how it is known to be whole.
 //! 4. `calls`: makes what is under way equal to what is wanted, through keepers.
-//! 5. `work`, `gates` and `steps`: what a call goes through, step by step, each under a keeper.
+//! 5. `work`, `gates`, [`deliver`] and `steps`: what a call goes through, step by step, each under a keeper.
 //! 6. `place`, `prepare`, `brief` and `intake`: where it works, what it is given, and what becomes
 //!    of what it left.
 //! 7. [`catalog`], [`settings`], [`trust`], [`home`]: flows and roles, what is set and by whom, what
@@ -24,6 +24,7 @@ mod calls;
 pub mod catalog;
 mod claims;
 mod committed;
+pub mod deliver;
 pub mod demo;
 pub mod doctor;
 pub mod doors;
@@ -51,6 +52,7 @@ mod show;
 pub mod spending;
 pub mod start;
 mod steps;
+mod summary;
 mod text;
 mod trouble;
 pub mod trust;

@@ -191,6 +191,7 @@ fn uses_a_place(doing: &Doing) -> bool {
         Doing::Artifact { .. }
         | Doing::Verify
         | Doing::Land
+        | Doing::Deliver { .. }
         | Doing::BuiltIn { check: BuiltIn::Guarded | BuiltIn::NewTests } => false,
     }
 }

@@ -16,7 +16,7 @@ use forge_agents::{
 use forge_core::{
     Run,
     event::Blob,
-    flow::{BuiltIn, Check, Work},
+    flow::{BuiltIn, Check, Delivery, Work},
     id::CallId,
     reading::{self, Reading, Source},
 };
@@ -83,6 +83,11 @@ pub(crate) enum Doing {
         /// In which way.
         check: BuiltIn,
     },
+    /// We deliver.
+    Deliver {
+        /// What.
+        what: Delivery,
+    },
 }
 
 impl Doing {
@@ -93,20 +98,22 @@ impl Doing {
             Self::Agent { .. }
             | Self::Command { .. }
             | Self::Artifact { .. }
+            | Self::Deliver { .. }
             | Self::BuiltIn { check: BuiltIn::Changes | BuiltIn::Guarded } => false,
         }
     }
 }
 
-/// How a call of a run is carried out. Flows with anything else are refused at the start.
+/// How a call of a run is carried out.
 pub(crate) fn doing(run: &Run, call: &CallId) -> Doing {
     let stage = run.stage(call.unit());
     match call {
         CallId::Attempt(_) => match &stage.work {
             Work::Agent { role } => Doing::Agent { role: role.clone() },
             Work::Command { run } => Doing::Command { run: run.clone() },
-            Work::Deliver { .. } | Work::Each { .. } | Work::Flow { .. } | Work::Nothing => {
-                unreachable!("only agents and commands work in a flow that was let in")
+            Work::Deliver { what } => Doing::Deliver { what: *what },
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => {
+                unreachable!("nobody is called for what has only items or gates")
             }
         },
         CallId::Judgement(judgement) => {

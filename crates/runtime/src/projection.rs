@@ -114,9 +114,7 @@ impl Projector {
         if self.state == seq {
             return Ok(());
         }
-        let phases = PhasesView::of(&self.id, run);
-        let state = StateFile { version: 1, seq, run: RunView::of(&self.id, run), phases };
-        let text = serde_json::to_string_pretty(&state).expect("a view can be written") + "\n";
+        let text = state_text(seq, &self.id, run);
         let path = self.dir.join("state.json");
         replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
         let folder = self.dir.join("artifacts");
@@ -157,6 +155,13 @@ impl Projector {
         }
         Ok(())
     }
+}
+
+/// What `state.json` holds for a run after its last record.
+pub(crate) fn state_text(seq: u64, id: &str, run: &Run) -> String {
+    let phases = PhasesView::of(id, run);
+    let state = StateFile { version: 1, seq, run: RunView::of(id, run), phases };
+    serde_json::to_string_pretty(&state).expect("a view can be written") + "\n"
 }
 
 /// All files below a folder. We do not know yet what is in them.

@@ -134,6 +134,8 @@ pub struct VerifySettings {
 pub struct LandSettings {
     /// The name of the run's branch, with `{run}` for its id.
     pub branch: String,
+    /// What the last commit of a run keeps of it.
+    pub record: Kept,
 }
 
 /// What happens if two runs write the same paths.
@@ -158,6 +160,26 @@ pub enum FinalCheckout {
     Pristine,
     /// One that kept its caches.
     Cached,
+}
+
+/// What the last commit of a run keeps of it, below `.forge/runs/`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// Artifacts, summary, state and events.
+    #[default]
+    All,
+    /// The summary.
+    Summary,
+    /// There is no such commit.
+    Nothing,
+}
+
+impl Kept {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 impl Default for Settings {
@@ -236,7 +258,15 @@ impl Settings {
                     other => unreachable!("`{other}` was taken for a kind of checkout"),
                 },
             },
-            land: LandSettings { branch: all.text(Key::Branch).expect("it is shipped").to_owned() },
+            land: LandSettings {
+                branch: all.text(Key::Branch).expect("it is shipped").to_owned(),
+                record: match all.text(Key::Record).expect("it is shipped") {
+                    "all" => Kept::All,
+                    "summary" => Kept::Summary,
+                    "none" => Kept::Nothing,
+                    other => unreachable!("`{other}` was taken for a part of a run"),
+                },
+            },
             sheet,
             local_is,
         }

@@ -13,7 +13,7 @@ use std::{
 
 use forge_core::{
     event::{Approvals, Blob, Detail, Limits, Start},
-    flow::{Check, FORMAT, Stage, Work},
+    flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
     money::Money,
 };
 
@@ -95,7 +95,7 @@ impl Doors {
         let catalog = Catalog::at(repository, base.as_deref());
         let found = self.committed_flow(&catalog, &request.flow)?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
-        self.refuse_unready(&found, base.as_deref())?;
+        self.refuse_unready(&found, base.as_deref(), &request.params)?;
         for (name, value) in &request.params {
             found.flow.accepts(name, value).map_err(|problem| {
                 Trouble::usage(problem, format!("forge flow show {}", request.flow))
@@ -238,16 +238,27 @@ impl Doors {
     }
 
     /// Flows may need more than there is. That is found out before anything is created.
-    fn refuse_unready(&self, found: &Found, base: Option<&str>) -> Result<(), Trouble> {
-        if let Some((stage, _)) =
-            find(&found.flow.stages, &|stage, _| matches!(stage.work, Work::Deliver { .. }))
-        {
+    fn refuse_unready(
+        &self,
+        found: &Found,
+        base: Option<&str>,
+        params: &BTreeMap<String, String>,
+    ) -> Result<(), Trouble> {
+        let posts = |stage: &Stage, _: Option<&Check>| {
+            stage.work == (Work::Deliver { what: Delivery::Comment })
+                && may_hold(&found.flow, params, &stage.when)
+        };
+        if let Some((stage, _)) = find(&found.flow.stages, &posts) {
             return Err(Trouble::usage(
                 format!(
-                    "the flow `{}` is right, but its stage `{}` delivers, which this version cannot do",
+                    "the flow `{}` is right, but its stage `{}` posts a comment, and this version \
+                     reaches no host",
                     found.flow.name, stage.name
                 ),
-                "use a flow without deliver: what landed is on the run's branch",
+                format!(
+                    "choose parameters that leave it out (forge flow show {})",
+                    found.flow.name
+                ),
             ));
         }
         let Some(base) = base else {
@@ -469,6 +480,17 @@ fn uncommitted(what: &[String]) -> Trouble {
         ),
         "commit it (or put it back), then run the same command again",
     )
+}
+
+/// Whether a row can apply in a run with these parameters. Tags of items are not known yet.
+fn may_hold(flow: &Flow, params: &BTreeMap<String, String>, when: &When) -> bool {
+    when.0.iter().all(|condition| match condition {
+        Condition::Param { name, is } => {
+            let default = flow.params.get(name).map(|param| &param.default);
+            params.get(name).or(default).is_some_and(|value| is.contains(value))
+        }
+        Condition::Item { .. } => true,
+    })
 }
 
 /// The first stage that is like this, by itself or by one of its gates.

@@ -59,6 +59,8 @@ pub(crate) enum Halt {
     Void,
     /// The call is over.
     Report(Box<Report>),
+    /// This is to be a fact before the plan goes on.
+    Says(Box<Report>),
     /// Something that a user can mend.
     Trouble(Trouble),
 }

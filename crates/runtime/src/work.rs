@@ -18,7 +18,7 @@ use forge_core::{
 use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
 
 use crate::{
-    Trouble, gates,
+    Trouble, deliver, gates,
     home::now,
     intake,
     place::{Hand, Place, commit_of, is_shared},
@@ -33,7 +33,7 @@ const CHANGED_MAX: usize = 200;
 /// How long work waits for other runs before it is looked at again.
 const DEFERRED_MS: u64 = 5_000;
 /// What a person can do about a secret that is none.
-const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
+pub(crate) const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
     forge config set --local secrets.allow '[\"PATH\"]'";
 /// The most characters of the first line of a commit message.
 const SUBJECT_CHARS_MAX: usize = 72;
@@ -45,6 +45,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         Doing::Verify => gates::verify::plan(plan),
         Doing::Land => gates::land::plan(plan),
         Doing::BuiltIn { check } => gates::built_in(plan, check),
+        Doing::Deliver { what } => deliver::plan(plan, what),
         Doing::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
     }
 }
@@ -138,7 +139,11 @@ impl Worked {
                 turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
             }
             Doing::Command { .. } => plan.command(dir).map(Self::Command),
-            Doing::Artifact { .. } | Doing::Verify | Doing::Land | Doing::BuiltIn { .. } => {
+            Doing::Artifact { .. }
+            | Doing::Verify
+            | Doing::Land
+            | Doing::BuiltIn { .. }
+            | Doing::Deliver { .. } => {
                 unreachable!("only agents and commands work")
             }
         }

@@ -120,15 +120,15 @@ fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
     let world = World::new();
     world.flow(
         "f",
-        "[[stage]]\nname = \"a\"\ncommand = \"true\"\n[[stage]]\nname = \"b\"\ndeliver = \"pr\"\n",
+        "[[stage]]\nname = \"a\"\ncommand = \"true\"\n[[stage]]\nname = \"b\"\ndeliver = \"comment\"\n",
     );
     has(&world.ok(&["flow", "check", "f"]), &["is right"]);
     has(
         &world.refused(&["run", "--flow", "f", "x"]),
         &[
             "stage `b`",
-            "delivers, which this version cannot do",
-            "next: use a flow without deliver",
+            "posts a comment, and this version reaches no host",
+            "next: choose parameters that leave it out",
         ],
     );
     assert!(world.is_untouched());

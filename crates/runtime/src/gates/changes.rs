@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Trouble,
-    place::Hand,
+    place::{Hand, own_commit, scope_of},
     project::guard::{Guard, guarded},
     settings::{Frozen, FrozenAgent},
     steps::{Duty, Halt, Plan, SetUpBefore},
@@ -40,7 +40,8 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut judged_commit = span.to.clone();
     // Work without a commit of its own changed nothing that hooks could look at.
-    if receipt.commit.is_some() && span.from != span.to {
+    let is_own = own_commit(run, &scope_of(run, unit)).is_some();
+    if is_own && span.from != span.to {
         let hooked = hooked(plan, &span)?;
         if let Some(refusal) = hooked.refusal {
             let what = format!("the commit hook `{}` refuses it", refusal.hook);

@@ -10,7 +10,8 @@ use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentLike, Claims, FinalCheckout, SecretsTable, Settings, table::SCRIPTED, value::RUN_MARK,
+    AgentLike, Claims, FinalCheckout, Kept, SecretsTable, Settings, table::SCRIPTED,
+    value::RUN_MARK,
 };
 
 /// What is frozen for one run.
@@ -57,6 +58,9 @@ pub struct Frozen {
     /// The name of the run's branch, with `{run}` for its id. See [`Frozen::branch_of`].
     #[serde(default = "shipped_branch")]
     pub branch: String,
+    /// What the last commit of the run keeps of it.
+    #[serde(default, skip_serializing_if = "Kept::is_all")]
+    pub kept: Kept,
 }
 
 /// Who plays the roles of a run.
@@ -214,6 +218,7 @@ impl Settings {
             root: workspace.root.clone(),
             verify: self.verify(),
             branch: self.land.branch.clone(),
+            kept: self.land.record,
         }
     }
 

@@ -25,6 +25,8 @@ const OUTPUT_MIB_MAX: u64 = 4096;
 pub(super) const CLAIMS: &[&str] = &["warn", "defer", "block"];
 /// In what kind of checkout the last verification runs.
 pub(super) const FINALS: &[&str] = &["pristine", "cached"];
+/// What the last commit of a run keeps of it.
+pub(super) const RECORDS: &[&str] = &["all", "summary", "none"];
 
 /// A key of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +77,8 @@ pub enum Key {
     VerifyFinal,
     /// `land.branch`
     Branch,
+    /// `land.record`
+    Record,
 }
 
 /// What Forge ships for a key.
@@ -96,7 +100,7 @@ struct Row {
 
 impl Key {
     /// All keys that are not of a table with a name, in the order in which they are shown.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Agent,
         Self::AtOnce,
         Self::Budget,
@@ -118,6 +122,7 @@ impl Key {
         Self::VerifyOutputMib,
         Self::VerifyFinal,
         Self::Branch,
+        Self::Record,
     ];
 
     /// The table.
@@ -240,6 +245,12 @@ impl Key {
                 Kind::Branch,
                 Shipped::Text("forge/{run}"),
             ),
+            Self::Record => row(
+                "land.record",
+                "what the last commit of a run keeps of it in .forge/runs",
+                Kind::Word(RECORDS),
+                Shipped::Text("all"),
+            ),
         }
     }
 
@@ -324,7 +335,8 @@ impl Key {
             | Self::VerifyTimeoutMinutes
             | Self::VerifyOutputMib
             | Self::VerifyFinal
-            | Self::Branch => None,
+            | Self::Branch
+            | Self::Record => None,
         }
     }
 

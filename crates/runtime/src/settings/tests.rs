@@ -302,6 +302,7 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
         Key::Claims => key::CLAIMS,
         Key::VerifyFinal => key::FINALS,
+        Key::Record => key::RECORDS,
         Key::Budget | Key::CallBudget => &["1", "2.50", "0.000001"],
         Key::AtOnce
         | Key::WallMinutes
@@ -379,6 +380,11 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
             FinalCheckout::Cached => word("cached"),
         },
         Key::Branch => word(&land.branch),
+        Key::Record => match land.record {
+            Kept::All => word("all"),
+            Kept::Summary => word("summary"),
+            Kept::Nothing => word("none"),
+        },
     }
 }
 

@@ -1,0 +1,12 @@
+//! The flow `feature` as a person runs it, from a request in plain words to a delivered branch, played
+//! by the scripted agent in real repositories.
+//!
+//! Read `project.rs` (the small project and who plays what), then the modules, one idea each.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+#[path = "../world/mod.rs"]
+mod world;
+
+mod delivers;
+mod project;

@@ -1,0 +1,159 @@
+//! A small project, and a good play of every role of the flow `feature` in it.
+//!
+//! Not here: what is asserted. A test that wants somebody to act otherwise puts its plays first: the
+//! first one that matches a call wins.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::world::{Said, World};
+
+/// What a person asks for.
+pub(crate) const REQUEST: &str = "Add a greeting and a farewell to the program, with their tests";
+
+/// The check of the project.
+const CHECK: &str = "sh check.sh";
+
+/// Green unless something says that it is broken.
+const CHECK_SH: &str =
+    "if grep -rq broken src; then echo 'not ok 1 - something is broken'; exit 1; fi\n";
+
+/// Every role does its work well.
+pub(crate) const GOOD: &str = r##"
+[[play]]
+role = "coherence-checker"
+result = { summary = "a request", verdict = "pass", findings = [] }
+[[play]]
+role = "situation-analyst"
+artifacts = { "analysis.md" = "# Analysis\n\nOne program.\n" }
+result = { summary = "one program" }
+[[play]]
+role = "investigator"
+artifacts = { "investigation.md" = "# Investigation\n\nNobody greets yet.\n" }
+result = { summary = "nobody greets" }
+[[play]]
+role = "architect"
+artifacts = { "design.md" = "# Design\n\nTwo files.\n" }
+result = { summary = "two files", shown = { approach = "one file each", key_changes = ["src/greet", "src/part"], risk = "low" } }
+[[play]]
+role = "design-reviewer"
+artifacts = { "review-design.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+[[play]]
+role = "task-decomposer"
+artifacts = { "tasks.md" = "# Tasks\n\nT1, T2\n" }
+[play.result]
+summary = "two tasks"
+[play.result.lists]
+tasks = [
+  { id = "T1", title = "Greet", writes = ["src/greet"] },
+  { id = "T2", title = "Part", writes = ["src/part"], after = ["T1"] },
+]
+[[play]]
+role = "task-reviewer"
+artifacts = { "review-tasks.md" = "They are good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+[[play]]
+role = "implementer"
+unit = "build.T1/implement"
+files = { "src/greet" = "hello\n" }
+artifacts = { "impl-T1.md" = "It greets.\n" }
+result = { summary = "it greets", commit = "Greet" }
+[[play]]
+role = "implementer"
+unit = "build.T2/implement"
+files = { "src/part" = "goodbye\n" }
+artifacts = { "impl-T2.md" = "It parts.\n" }
+result = { summary = "it parts", commit = "Part" }
+[[play]]
+role = "impl-reviewer"
+unit = "build.T1/implement"
+artifacts = { "review-T1.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+[[play]]
+role = "impl-reviewer"
+unit = "build.T2/implement"
+artifacts = { "review-T2.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+[[play]]
+role = "comprehensive-reviewer"
+artifacts = { "comprehensive-review.md" = "All is good.\n" }
+result = { summary = "good", findings = [], commit = "Nothing" }
+[[play]]
+role = "verifier"
+run = "sed -i s/broken/whole/ src/*"
+result = { summary = "mended", commit = "Mend it" }
+"##;
+
+/// A repository with the project in it, and its scenario.
+pub(crate) struct Project {
+    pub(crate) world: World,
+}
+
+impl Project {
+    /// The project, whose check is what Forge verifies with. Some plays come before the good ones.
+    pub(crate) fn new(first: &str) -> Self {
+        Self::with(first, &format!("[verify]\ncommands = [\"{CHECK}\"]\n"))
+    }
+
+    /// The project with other settings.
+    pub(crate) fn with(first: &str, settings: &str) -> Self {
+        let world = World::new();
+        world.write("check.sh", CHECK_SH);
+        world.write("src/main", "a program\n");
+        world.write("play.toml", format!("scenario = 1\n{first}\n{GOOD}"));
+        let agents = "[agents.scripted]\nscenario = \"play.toml\"\n";
+        world.write("forge.toml", format!("{settings}{agents}"));
+        world.git(&["add", "."]);
+        world.git(&["commit", "--quiet", "-m", "the project"]);
+        Self { world }
+    }
+
+    /// Runs the flow.
+    pub(crate) fn run(&self, effort: &str, more: &[&str]) -> Said {
+        let effort = format!("effort={effort}");
+        let args = ["run", "--flow", "feature", "--param", &effort, REQUEST];
+        self.world.forge(&[&args, more].concat())
+    }
+
+    /// Runs the flow with an effort below L, without questions where all is well, until it is done.
+    pub(crate) fn done(&self, effort: &str, more: &[&str]) -> String {
+        let said = self.run(effort, &[&["--auto"], more].concat());
+        assert_eq!(said.code, 0, "{said}");
+        self.world.latest()
+    }
+
+    /// The name of the run's branch.
+    pub(crate) fn branch(run: &str) -> String {
+        format!("forge/{run}")
+    }
+
+    /// A file of the last commit of the run's branch.
+    pub(crate) fn committed(&self, run: &str, path: &str) -> String {
+        let branch = Self::branch(run);
+        self.world.git(&["show", &format!("{branch}:.forge/runs/{run}/{path}")])
+    }
+
+    /// All files that the last commit keeps of the run.
+    pub(crate) fn kept(&self, run: &str) -> Vec<String> {
+        let (branch, folder) = (Self::branch(run), format!(".forge/runs/{run}/"));
+        let listed = self.world.git(&["ls-tree", "-r", "--name-only", &branch, &folder]);
+        listed.lines().map(|path| path[folder.len()..].to_owned()).collect()
+    }
+
+    /// The records of what was delivered.
+    pub(crate) fn deliveries(&self, run: &str) -> Vec<Value> {
+        let folder = self.world.place().join("runs").join(run).join("delivery");
+        let mut found: Vec<_> = fs::read_dir(&folder)
+            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+            .unwrap_or_default();
+        found.sort();
+        found
+            .iter()
+            .map(|path| {
+                serde_json::from_slice(&fs::read(path.join("delivery.json")).unwrap()).unwrap()
+            })
+            .collect()
+    }
+}

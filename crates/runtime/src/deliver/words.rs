@@ -1,0 +1,184 @@
+//! The words of an offer: its title, and a text that says what was wanted, how it was made, in which
+//! parts, and what proves it. They come from what the stage reads and from facts, never from an agent
+//! that is asked for them.
+//!
+//! Invariant: the text is the same whenever it is made from the same facts.
+
+use std::fmt::Write as _;
+
+use forge_core::{
+    event::Colour,
+    reading::{self, Source},
+    run::{Run, State},
+    verdict::Risk,
+    view::short_commit,
+};
+
+use super::offer::Offer;
+use crate::{Trouble, steps::Plan};
+
+/// The most characters of a title.
+const TITLE_CHARS_MAX: usize = 72;
+/// The most bytes of one artifact that is quoted.
+const QUOTED_BYTES_MAX: usize = 12 * 1024;
+
+/// One line that says what was wanted.
+pub(super) fn title(request: &str) -> String {
+    let line = request.lines().map(|line| line.trim_start_matches('#').trim());
+    let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or("A change by Forge");
+    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
+    if line.chars().count() > TITLE_CHARS_MAX {
+        title = title.chars().take(TITLE_CHARS_MAX - 1).collect::<String>() + "…";
+    }
+    title
+}
+
+/// What the offer says.
+pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
+    let run = plan.run;
+    let mut text = format!("# {}\n", offer.title);
+    section(&mut text, "What was wanted", &quoted(&run.law().start.request));
+    for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
+        let told = match artifact {
+            "tasks.md" => parts(run),
+            _ => shown(run, artifact),
+        };
+        let told = match told {
+            Some(told) => Some(told),
+            None => read(plan, artifact)?,
+        };
+        if let Some(told) = told {
+            section(&mut text, title, &told);
+        }
+    }
+    section(&mut text, "How it was verified", &verified(offer));
+    section(&mut text, "Where it is", &place(offer));
+    Ok(text)
+}
+
+/// What the author of an artifact wants to be shown of it.
+fn shown(run: &Run, artifact: &str) -> Option<String> {
+    let units = run.units();
+    let (_, _, unit) =
+        units.into_iter().find(|(_, stage, _)| stage.writes.iter().any(|name| name == artifact))?;
+    let shown = unit.receipt.as_ref()?.shown.as_ref()?;
+    let mut text = shown.approach.trim().to_owned();
+    for change in &shown.key_changes {
+        let _ = write!(text, "\n- {}", change.trim());
+    }
+    if let Some(risk) = &shown.risk {
+        let _ = write!(text, "\n\nRisk: {}", risk_word(*risk));
+    }
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn risk_word(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "high",
+    }
+}
+
+/// The items that were worked off, with what became of them.
+fn parts(run: &Run) -> Option<String> {
+    let mut lines = Vec::new();
+    for (each, _, unit) in run.units() {
+        for (item, inside) in unit.inner.members() {
+            let landed = inside.units.iter().find_map(|unit| unit.landed.as_deref());
+            let is_over = inside
+                .units
+                .iter()
+                .all(|unit| matches!(unit.state, State::Accepted | State::Skipped));
+            let state = match (landed, is_over) {
+                (Some(commit), _) => format!("`{}`", short_commit(commit)),
+                (None, true) => "nothing to land".to_owned(),
+                (None, false) => "not done".to_owned(),
+            };
+            let title = item.title.replace('|', "\\|");
+            lines.push(format!("| {} | {title} | {state} |", each.item(&item.id)));
+        }
+    }
+    (!lines.is_empty())
+        .then(|| format!("| part | what | commit |\n|---|---|---|\n{}", lines.join("\n")))
+}
+
+/// An artifact that the stage may read, cut.
+fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
+    let readings = reading::inbox(plan.run, plan.call.unit(), None);
+    let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
+        return Ok(None);
+    };
+    let bytes = match &reading.source {
+        Source::Request => return Ok(None),
+        Source::Blob(blob) => plan.shop.blob(blob)?,
+    };
+    let whole = String::from_utf8_lossy(&bytes).into_owned();
+    if whole.len() <= QUOTED_BYTES_MAX {
+        return Ok(Some(whole));
+    }
+    let mut end = QUOTED_BYTES_MAX;
+    while !whole.is_char_boundary(end) {
+        end -= 1;
+    }
+    Ok(Some(format!("{}\n\n(cut here; `{artifact}` has {} bytes)", &whole[..end], whole.len())))
+}
+
+fn verified(offer: &Offer) -> String {
+    let mut text = String::new();
+    for waived in &offer.waived {
+        let _ = writeln!(
+            text,
+            "**Not proved.** {} waived `{}` of `{}` by name: {}\n",
+            waived.who, waived.gate, waived.unit, waived.words
+        );
+    }
+    if offer.evidence.is_empty() {
+        text.push_str("Forge ran nothing on this code.");
+    } else {
+        let _ = writeln!(text, "Forge ran these on exactly this code (tree `{}`):\n", offer.tree);
+        for one in &offer.evidence {
+            let colour = match one.colour {
+                Colour::Green => "green",
+                Colour::Red => "red",
+            };
+            let _ = writeln!(text, "- `{}`: {colour}", one.command);
+        }
+    }
+    text
+}
+
+fn place(offer: &Offer) -> String {
+    let mut text = String::new();
+    if let Some(branch) = &offer.branch {
+        let _ = writeln!(text, "- branch `{branch}`");
+    }
+    let onto = offer.base_branch.as_deref().map(|branch| format!(" (`{branch}`)"));
+    let _ = writeln!(text, "- commit `{}`", offer.commit);
+    let _ = writeln!(text, "- from `{}`{}", offer.base, onto.unwrap_or_default());
+    let _ = writeln!(text, "- run `{}`", offer.run);
+    text
+}
+
+fn section(text: &mut String, title: &str, body: &str) {
+    let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
+}
+
+/// Words as they are, set off as a quotation.
+fn quoted(words: &str) -> String {
+    words.lines().map(|line| format!("> {line}")).collect::<Vec<String>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_of_the_request_without_marks_and_not_too_long() {
+        assert_eq!(title("\n# Add a queue\n\nPlease."), "Add a queue");
+        assert_eq!(title("  \n"), "A change by Forge");
+        let long = title(&"ä".repeat(500));
+        assert_eq!(long.chars().count(), TITLE_CHARS_MAX);
+        assert!(long.ends_with('…'));
+    }
+}
