@@ -2,6 +2,7 @@
 
 mod agents;
 mod answer;
+mod asks;
 mod config;
 mod demo;
 mod doctor;

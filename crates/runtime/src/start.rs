@@ -6,6 +6,8 @@
 //!
 //! Invariant: everything that could be wrong is found out before anything is written.
 
+mod asks;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -35,6 +37,8 @@ use crate::{
     text::read_text,
 };
 
+pub use asks::{Allowed, AskCommands, Asks, Nobody};
+
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most bytes of the project's instructions.
@@ -61,29 +65,42 @@ pub struct Request {
     pub agent: Option<String>,
 }
 
-/// Whether a person lets a repository run its commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowed {
-    /// They do, and want to be asked again.
-    Once,
-    /// They do, and it is kept.
-    FromNowOn,
-    /// They do not, or there is nobody to ask.
-    No,
+/// A run that has begun: its first record is durable, and nothing is under way yet.
+///
+/// Whoever lets go of it leaves a run that only lost its driver: any door can take it up.
+pub struct Begun {
+    /// The run.
+    pub run: String,
+    /// What a person should know before it goes on.
+    pub notes: Vec<String>,
+    driver: Driver,
+    signals: Signals,
 }
 
-/// How a door asks whether commands of a repository may be run.
-pub type AskCommands<'a> = &'a mut dyn FnMut(&[String]) -> Allowed;
+impl Begun {
+    /// Drives it until it stops.
+    pub fn drive(mut self, tell: Tell<'_>) -> Result<Left, Trouble> {
+        self.driver.tell_first(tell)?;
+        let how = self.driver.drive(&mut self.signals, tell)?;
+        Ok(Left::by(&self.driver, self.run, how))
+    }
+
+    /// Leaves it to somebody else. The files that show it are there when this returns.
+    pub fn let_go(mut self) -> Result<String, Trouble> {
+        self.driver.tell_first(&mut |_| {})?;
+        self.driver.show();
+        Ok(self.run)
+    }
+
+    /// The driver, with the signals that were heard since before the first record.
+    pub fn into_parts(self) -> (String, Driver, Signals) {
+        (self.run, self.driver, self.signals)
+    }
+}
 
 impl Doors {
-    /// Starts a run and drives it until it stops.
-    pub fn run(
-        &self,
-        request: &Request,
-        ask: AskCommands<'_>,
-        began: &mut dyn FnMut(&str, &[String]),
-        tell: Tell<'_>,
-    ) -> Result<Left, Trouble> {
+    /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
+    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
         refuse_agents()?;
         if request.text.trim().is_empty() {
             let next = "forge run \"what you want, in plain words\"";
@@ -106,7 +123,7 @@ impl Doors {
             Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
             None => None,
         };
-        self.ask_about_commands(&settings, &found, ask)?;
+        self.ask_about_commands(&settings, &found, asks)?;
         if settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;
@@ -167,18 +184,15 @@ impl Doors {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
         };
-        let mut signals = Signals::listen()?;
+        let signals = Signals::listen()?;
         let mut notes = settings.notes();
         if has_secret {
             notes.push("what looks like a secret in your request was taken out of it".to_owned());
         }
         notes.extend(settings.notes_on_roles(&roles_of_flow));
         notes.extend(about_checks(&found.flow.stages, &frozen.verify));
-        let mut driver = Driver::begin(&self.home, store, &id, start, frozen)?;
-        began(&id, &notes);
-        driver.tell_first(tell)?;
-        let how = driver.drive(&mut signals, tell)?;
-        Ok(Left::by(&driver, id, how))
+        let driver = Driver::begin(&self.home, store, &id, start, frozen)?;
+        Ok(Begun { run: id, notes, driver, signals })
     }
 
     /// What is set for a run that starts from this commit.
@@ -316,13 +330,13 @@ impl Doors {
         &self,
         settings: &Settings,
         found: &Found,
-        ask: AskCommands<'_>,
+        asks: &mut dyn Asks,
     ) -> Result<(), Trouble> {
         let commands = self.unapproved(settings, found)?;
         if commands.is_empty() {
             return Ok(());
         }
-        match ask(&commands) {
+        match asks.commands(&commands) {
             Allowed::Once => Ok(()),
             Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
             Allowed::No => Err(Trouble::person(

@@ -10,7 +10,7 @@ use forge_runtime::{
     start::Allowed,
 };
 
-use super::{run::ask_commands, say_json};
+use super::{asks::ask_commands, say_json};
 use crate::screen;
 
 /// List the agents that you have here, or see whether one answers

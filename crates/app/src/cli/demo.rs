@@ -2,7 +2,7 @@
 //!
 //! What it says about the run is read from the journal, as `forge run` and `forge show` do it.
 
-use std::{cell::RefCell, collections::BTreeMap, env, fs, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, env, fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_core::{
@@ -13,7 +13,7 @@ use forge_runtime::{
     Trouble, demo,
     doors::{Doors, refuse_agents},
     home::new_run_id,
-    start::{Allowed, Request},
+    start::{Allowed, Asks, Request},
 };
 
 use super::{
@@ -55,15 +55,10 @@ impl Demo {
             scenario: None,
             agent: None,
         };
-        let id = RefCell::new(String::new());
-        let mut began = |run: &str, _: &[String]| {
-            run.clone_into(&mut id.borrow_mut());
-            Form::Sentences.began(run);
-        };
-        let mut tell = |record: &Record| Form::Sentences.tell(&id.borrow(), record);
-        // The commands are those of the project that was made just now.
-        let left = doors.run(&request, &mut |_| Allowed::Once, &mut began, &mut tell)?;
-        let run = left.run.clone();
+        let begun = doors.begin(&request, &mut OfTheDemo)?;
+        let run = begun.run.clone();
+        Form::Sentences.began(&run);
+        let left = begun.drive(&mut |record: &Record| Form::Sentences.tell(&run, record))?;
         let code = leave(&doors, left, Form::Sentences)?;
         let view = doors.result(&run)?;
         if view.row.standing != Standing::Done {
@@ -91,5 +86,14 @@ impl Demo {
              can work there.",
         );
         Ok(code)
+    }
+}
+
+/// The commands are those of the project that was made just now.
+struct OfTheDemo;
+
+impl Asks for OfTheDemo {
+    fn commands(&mut self, _commands: &[String]) -> Allowed {
+        Allowed::Once
     }
 }

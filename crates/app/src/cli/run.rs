@@ -1,19 +1,17 @@
 //! `forge run`: what a person wants, read from the command line, and the start of its run.
 
-use std::{cell::RefCell, collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_core::{
     event::{Approvals, Record},
     money::Money,
 };
-use forge_runtime::{
-    Trouble,
-    start::{Allowed, Request},
-};
+use forge_runtime::{Trouble, start::Request};
 
 use super::{
-    config, doors,
+    asks::Terminal,
+    doors,
     driving::{Form, leave},
 };
 use crate::screen;
@@ -59,25 +57,14 @@ impl Run {
         };
         let form = Form::of(self.json);
         let doors = doors()?;
-        let id = RefCell::new(String::new());
-        let mut began = |run: &str, notes: &[String]| {
-            run.clone_into(&mut id.borrow_mut());
-            form.began(run);
-            for note in notes {
-                screen::warn(&format!("note: {note}"));
-            }
-        };
-        let mut tell = |record: &Record| form.tell(&id.borrow(), record);
-        let left = doors.run(&request, &mut ask_commands, &mut began, &mut tell)?;
+        let begun = doors.begin(&request, &mut Terminal)?;
+        let run = begun.run.clone();
+        form.began(&run);
+        for note in &begun.notes {
+            screen::warn(&format!("note: {note}"));
+        }
+        let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
         leave(&doors, left, form)
-    }
-}
-
-/// Asks the person at the terminal, if there is one.
-pub(crate) fn ask_commands(commands: &[String]) -> Allowed {
-    match config::ask(commands) {
-        config::Consent::Given => Allowed::FromNowOn,
-        config::Consent::Refused | config::Consent::NobodyToAsk => Allowed::No,
     }
 }
 
