@@ -3,6 +3,8 @@
 mod agents;
 mod answer;
 mod asks;
+mod brief;
+mod completions;
 mod config;
 mod demo;
 mod doctor;
@@ -12,6 +14,7 @@ mod flow;
 mod hold;
 mod init;
 mod log;
+mod man;
 mod rewind;
 mod run;
 mod show;
@@ -50,6 +53,7 @@ enum Cmd {
     Show(show::Show),
     Log(log::Log),
     Watch(watch::Watch),
+    Brief(brief::Brief),
     Answer(answer::Answer),
     Pause(hold::Pause),
     Stop(hold::Stop),
@@ -61,6 +65,8 @@ enum Cmd {
     Agents(agents::Agents),
     Config(config::Config),
     Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Reads the command line and does what it says.
@@ -82,6 +88,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Resume(command) => command.main(),
         Cmd::Status(command) => command.main(),
         Cmd::Watch(command) => command.main(),
+        Cmd::Brief(command) => command.main(),
         Cmd::Stats(command) => command.main(),
         Cmd::Log(command) => command.main(),
         Cmd::Answer(command) => command.main(),
@@ -92,6 +99,8 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Agents(command) => command.main(),
         Cmd::Config(command) => command.main(),
         Cmd::Doctor(command) => command.main(),
+        Cmd::Completions(command) => Ok(command.main()),
+        Cmd::Man(command) => command.main(),
     };
     done.unwrap_or_else(|trouble| {
         screen::trouble(&trouble);

@@ -40,7 +40,8 @@ pub(crate) fn say_bytes(bytes: &[u8]) {
     say_exactly(bytes);
 }
 
-fn say_exactly(bytes: &[u8]) {
+/// Writes bytes as they are.
+pub(crate) fn say_exactly(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => {}

@@ -5,7 +5,8 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `agents`: who is there, and who answers. `stats`: what was spent. `watch`: one agent's stream. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//! by whom. `agents`: who is there, and who answers. `stats`: what was spent. `watch`: one agent's stream. `brief`: what an agent
+//! was told. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -13,6 +14,8 @@ mod world;
 
 #[path = "doors/agents.rs"]
 mod agents;
+#[path = "doors/brief.rs"]
+mod brief;
 #[path = "doors/code.rs"]
 mod code;
 #[path = "doors/goes.rs"]
@@ -25,6 +28,8 @@ mod lands;
 mod looks;
 #[path = "doors/mends.rs"]
 mod mends;
+#[path = "doors/pages.rs"]
+mod pages;
 #[path = "doors/reads.rs"]
 mod reads;
 #[path = "doors/reviewed.rs"]

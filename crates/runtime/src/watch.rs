@@ -2,6 +2,7 @@
 //!
 //! - `watch/find.rs`: which unit a person means.
 //! - `watch/stream.rs`: what one call printed, turn by turn.
+//! - `watch/told.rs`: what one call was told.
 //!
 //! Not here: how it is shown. Watching changes nothing, and nobody notices it.
 //!
@@ -10,6 +11,7 @@
 
 mod find;
 mod stream;
+mod told;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -30,6 +32,7 @@ use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::told::{InboxFile, Told, ToldTurn, Which};
 use self::{
     find::{Target, at_work, find},
     stream::{Age, Source, Stream},
@@ -232,7 +235,7 @@ impl Doors {
             run.take(record);
         }
         let target = match name {
-            Some(name) => find(id, &run, &calls(&records), name)?,
+            Some(name) => find("watch", id, &run, &calls(&records), name)?,
             None => at_work(id, &run)?,
         };
         let mut watch = Watch {

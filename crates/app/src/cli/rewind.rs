@@ -12,7 +12,7 @@ use super::{
     show::unit_id,
 };
 
-/// Start a new run from a stage of another; what came before is shared
+/// Start a new run from a stage of another; what was before is shared
 #[derive(Args)]
 pub(crate) struct Rewind {
     /// The run; it stays as it is

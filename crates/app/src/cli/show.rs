@@ -16,7 +16,7 @@ use crate::screen;
 /// Stands for the run as a whole, which is no unit's name.
 const WHOLE: &str = "";
 
-/// Show what a run has come to: what landed, its proofs, what it wrote
+/// Show what a run has come to: what landed, its proofs, its files
 #[derive(Args)]
 pub(crate) struct Show {
     /// The run; the latest if none is named

@@ -20,9 +20,29 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-const COMMANDS: [&str; 19] = [
-    "demo", "init", "run", "resume", "status", "show", "log", "watch", "answer", "pause", "stop",
-    "edit", "rewind", "abandon", "stats", "flow", "agents", "config", "doctor",
+pub(crate) const COMMANDS: [&str; 22] = [
+    "demo",
+    "init",
+    "run",
+    "resume",
+    "status",
+    "show",
+    "log",
+    "watch",
+    "brief",
+    "answer",
+    "pause",
+    "stop",
+    "edit",
+    "rewind",
+    "abandon",
+    "stats",
+    "flow",
+    "agents",
+    "config",
+    "doctor",
+    "completions",
+    "man",
 ];
 
 #[test]

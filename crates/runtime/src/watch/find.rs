@@ -32,8 +32,15 @@ enum Fit {
     Scattered,
 }
 
-/// Finds it among the units of a run, or, if a number is named, among the calls that were started.
-pub(super) fn find(id: &str, run: &Run, calls: &[CallId], name: &str) -> Result<Target, Trouble> {
+/// Finds it among the units of a run, or, if a number is named, among the calls that were started. The door
+/// is the command that asks.
+pub(super) fn find(
+    door: &str,
+    id: &str,
+    run: &Run,
+    calls: &[CallId],
+    name: &str,
+) -> Result<Target, Trouble> {
     let wanted = parts(name);
     if wanted.is_empty() {
         return Err(Trouble::usage("the unit has no name", format!("forge status {id}")));
@@ -47,7 +54,7 @@ pub(super) fn find(id: &str, run: &Run, calls: &[CallId], name: &str) -> Result<
             [.., last] if is_one(&best.iter().map(|at| &calls[*at]).collect::<Vec<_>>()) => {
                 Ok(Target::Call(calls[*last].clone()))
             }
-            several => Err(ambiguous(id, name, several.iter().map(|at| names[*at].as_str()))),
+            several => Err(ambiguous(door, id, name, several.iter().map(|at| names[*at].as_str()))),
         };
     }
     let can_be_watched = |unit: &UnitId, work: &Work| match work {
@@ -66,7 +73,7 @@ pub(super) fn find(id: &str, run: &Run, calls: &[CallId], name: &str) -> Result<
     match best(&names, &wanted).as_slice() {
         [] => Err(nobody(id, name, &names)),
         [one] => Ok(Target::Unit(units[*one].clone())),
-        several => Err(ambiguous(id, name, several.iter().map(|at| names[*at].as_str()))),
+        several => Err(ambiguous(door, id, name, several.iter().map(|at| names[*at].as_str()))),
     }
 }
 
@@ -142,18 +149,23 @@ fn nobody(id: &str, name: &str, names: &[String]) -> Trouble {
     let what = if name.contains('#') {
         format!("{id} has not begun `{name}`{near}")
     } else {
-        format!("{id} has no unit `{name}` that could be watched{near}")
+        format!("{id} has no unit `{name}` with work of its own{near}")
     };
     Trouble::usage(what, format!("forge status {id}"))
 }
 
-fn ambiguous<'a>(id: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Trouble {
+fn ambiguous<'a>(
+    door: &str,
+    id: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Trouble {
     let mut names: Vec<&str> = names.collect();
     let more = names.len().saturating_sub(NAMES_MAX);
     names.truncate(NAMES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let what = format!("`{name}` can be {}{more}", names.join(", "));
-    Trouble::usage(what, format!("forge watch {id} {}", names[0]))
+    Trouble::usage(what, format!("forge {door} {id} {}", names[0]))
 }
 
 #[cfg(test)]

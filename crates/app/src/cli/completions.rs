@@ -1,0 +1,49 @@
+//! `forge completions`: a script that makes a shell complete Forge's commands and options.
+//!
+//! It comes from the definitions that the help comes from. Names of runs and flows are not completed.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, ValueEnum};
+use clap_complete::{Shell, generate};
+
+use crate::screen;
+
+/// Print the script that makes your shell complete commands
+#[derive(Args)]
+#[command(after_help = HOW)]
+pub(crate) struct Completions {
+    /// Your shell
+    shell: ShellName,
+}
+
+const HOW: &str = "\
+bash   forge completions bash > ~/.local/share/bash-completion/completions/forge
+zsh    forge completions zsh > _forge, in a folder of your $fpath
+fish   forge completions fish > ~/.config/fish/completions/forge.fish";
+
+/// A shell that we have a script for.
+#[derive(Clone, Copy, ValueEnum)]
+enum ShellName {
+    Bash,
+    Zsh,
+    Fish,
+    Elvish,
+    Powershell,
+}
+
+impl Completions {
+    pub(crate) fn main(self) -> ExitCode {
+        let shell = match self.shell {
+            ShellName::Bash => Shell::Bash,
+            ShellName::Zsh => Shell::Zsh,
+            ShellName::Fish => Shell::Fish,
+            ShellName::Elvish => Shell::Elvish,
+            ShellName::Powershell => Shell::PowerShell,
+        };
+        let mut script = Vec::new();
+        generate(shell, &mut super::Cli::command(), "forge", &mut script);
+        screen::say_exactly(&script);
+        ExitCode::SUCCESS
+    }
+}

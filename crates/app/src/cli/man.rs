@@ -1,0 +1,54 @@
+//! `forge man`: the manual pages, from the definitions that the help comes from.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use clap::{Args, CommandFactory as _};
+use clap_mangen::Man as Page;
+use forge_runtime::Trouble;
+
+use crate::screen;
+
+/// Print the manual page, or write one for each command
+#[derive(Args)]
+#[command(after_help = "forge man | man -l -    reads it at once")]
+pub(crate) struct Man {
+    /// Write forge.1, forge-run.1 and so on into this folder
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Man {
+    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+        let mut command = super::Cli::command();
+        command.build();
+        let Some(dir) = &self.dir else {
+            screen::say_exactly(&render(&command, "forge"));
+            return Ok(ExitCode::SUCCESS);
+        };
+        fs::create_dir_all(dir).map_err(|error| Trouble::file(dir, &error))?;
+        let pages = pages("forge", &command);
+        for (name, page) in &pages {
+            let path = dir.join(format!("{name}.1"));
+            fs::write(&path, page).map_err(|error| Trouble::file(&path, &error))?;
+        }
+        let n = u32::try_from(pages.len()).unwrap_or(u32::MAX);
+        screen::say(&format!("wrote {} into {}", screen::count(n, "page"), dir.display()));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A page for a command and one for each below it, by name.
+fn pages(name: &str, command: &clap::Command) -> Vec<(String, Vec<u8>)> {
+    let mut all = vec![(name.to_owned(), render(command, name))];
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        all.extend(pages(&format!("{name}-{}", inner.get_name()), inner));
+    }
+    all
+}
+
+fn render(command: &clap::Command, name: &str) -> Vec<u8> {
+    let mut page = Vec::new();
+    let command = command.clone().display_name(name.to_owned());
+    Page::new(command).title(name.to_owned()).render(&mut page).expect("memory takes a page");
+    page
+}

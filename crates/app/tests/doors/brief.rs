@@ -1,0 +1,101 @@
+//! What an agent was told, word for word, while it works and afterwards.
+
+use std::fs;
+
+use forge_runtime::watch::Told;
+use serde_json::Value;
+
+use crate::{
+    reads::fits,
+    world::{CONTENT, DONE, WAITS, World, has},
+};
+
+fn waiting() -> (World, String) {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    (world, run)
+}
+
+#[test]
+fn the_last_call_of_a_unit_is_shown_unless_another_one_is_named() {
+    let (world, run) = waiting();
+    world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS);
+    for (more, call) in [
+        (&["write"][..], "write#2/review#1"),
+        (&["write", "--attempt", "2"], "write#2"),
+        (&["write", "--attempt", "1"], "write#1"),
+        (&["write", "--gate", "review"], "write#2/review#1"),
+        (&["write", "--attempt", "1", "--gate", "review"], "write#1/review#1"),
+        (&["write#1"], "write#1"),
+        (&["write#1", "--gate", "review"], "write#1/review#1"),
+        (&["review#1"], "write#2/review#1"),
+    ] {
+        let shown = world.ok(&[&["brief", &run], more].concat());
+        has(&shown, &[&format!("--- {call}, "), "played by scripted"]);
+        has(&shown, &[world.brief(&run, call).trim_end(), "request.md"]);
+        let json = world.ok(&[&["brief", &run, "--json"], more].concat());
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["call"], call, "{more:?}");
+        assert_eq!(json["turns"][0]["brief"], world.brief(&run, call));
+        fits(schemars::schema_for!(Told), &json);
+    }
+    has(&world.ok(&["brief", &run, "write", "--attempt", "2"]), &["Shorter, please."]);
+}
+
+#[test]
+fn what_an_agent_could_read_is_listed_with_its_size_and_printed_as_it_is() {
+    let (world, run) = waiting();
+    let shown = world.ok(&["brief", &run, "write", "--attempt", "1"]);
+    has(&shown, &["--- its inbox", "5 B  request.md"]);
+    let printed = world.ok(&["brief", &run, "write#1", "--inbox", "request.md"]);
+    assert_eq!(printed.trim_end(), "do it");
+    let refused = world.refused(&["brief", &run, "write#1", "--inbox", "requst.md"]);
+    has(&refused, &["had no `requst.md` to read; did you mean `request.md`?", "next: forge brief"]);
+    for outside in ["../outbox/result.json", "/etc/passwd", "", ".."] {
+        has(&world.refused(&["brief", &run, "write#1", "--inbox", outside]), &["had no `"]);
+    }
+}
+
+#[test]
+fn a_repair_turn_is_told_apart() {
+    let world = World::new();
+    world.scenario(
+        "[[play]]\nrole = \"writer\"\nresult = { summary = \"no file\" }\n\
+         [[play]]\nrole = \"reviewer\"\nresult = { summary = \"fine\", verdict = \"pass\", findings = [] }\n",
+    );
+    let said = world.run("draft", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let folder = world.attempt(&run, "write#1");
+    // The scripted agent has no sessions to mend a result in; what a repair leaves is put there.
+    let repair = folder.join("steps/repair");
+    fs::create_dir_all(&repair).unwrap();
+    fs::write(repair.join("brief.md"), "Mend it.\n").unwrap();
+    let shown = world.ok(&["brief", &run, "write#1"]);
+    has(&shown, &["write#1, writer played by scripted: first turn", "repair turn", "Mend it."]);
+}
+
+#[test]
+fn what_is_gone_or_was_never_there_is_said() {
+    let (world, run) = waiting();
+    has(&world.refused(&["brief", &run, "wirte"]), &["has no unit `wirte`", "`write`?"]);
+    let refused = world.refused(&["brief", &run, "write", "--attempt", "7"]);
+    has(&refused, &["nobody was called for write at attempt 7 yet", "next: forge status"]);
+    fs::remove_dir_all(world.checkouts(&run).join("boxes")).unwrap();
+    fs::remove_dir_all(world.attempt(&run, "write#1").join("inbox")).unwrap();
+    has(&world.ok(&["brief", &run, "write#1"]), &["You write", "--- its inbox is gone"]);
+    fs::remove_dir_all(world.attempt(&run, "write#1")).unwrap();
+    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "next:"]);
+}
+
+#[test]
+fn a_command_was_told_nothing() {
+    let world = World::new();
+    world.flow("line", "[[stage]]\nname = \"make\"\ncommand = \"true\"\n");
+    assert_eq!(world.run("line", &[]).code, DONE);
+    let run = world.latest();
+    has(&world.refused(&["brief", &run, "make"]), &["make#1 is no agent's", "next: forge watch"]);
+}
