@@ -1,0 +1,1 @@
+"""A ledger for pocket money in one plain text file."""
