@@ -2,7 +2,7 @@
 
 use std::{fs, process::ExitCode};
 
-use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView};
+use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_runtime::{
     catalog::FlowRow,
     deliver::Offer,

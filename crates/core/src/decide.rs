@@ -21,8 +21,8 @@ use std::{collections::BTreeMap, fmt};
 use crate::{
     Time,
     event::{
-        Answer, Approvals, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person, Receipt,
-        Record, Ruling, SentBack, Start, Why,
+        Answer, Approvals, Brings, Choice, Edit, End, Event, FailureKind, Hold, Outcome, Person,
+        Receipt, Record, Ruling, SentBack, Start, Why,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
     flow::{Delivery, Flow, FlowError, Stage, Work},
@@ -474,11 +474,11 @@ impl Draft {
             Ok(listed) => (self.not_at_once(outcome), listed),
             Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
         };
-        let delivers = Work::Deliver { what: Delivery::Commit };
-        let lands = outcome == Outcome::Done
-            && self.run.stage(&unit).work == delivers
-            && receipt.head.is_some();
-        let landed = lands.then(|| receipt.clone());
+        let landing = self.last_commit(&unit, &outcome, receipt);
+        let (outcome, landing) = match landing {
+            Ok(landing) => (outcome, landing),
+            Err(what) => (Outcome::Fault { class: FaultClass::NoResult, what }, None),
+        };
         let receipt = Some(receipt.clone());
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
@@ -489,9 +489,8 @@ impl Draft {
         if let Some((list, items)) = listed {
             self.record(Event::ItemsListed { scope: unit.scope.clone(), list, items });
         }
-        // Forge's own last commit is judged by nobody: it changes nothing that could be.
-        if let Some(receipt) = landed {
-            self.landed(unit.clone(), &receipt);
+        if let Some(landing) = landing {
+            self.record(landing);
         }
         match outcome {
             // Whoever waits for other work may wait as long as that needs.
@@ -506,6 +505,30 @@ impl Draft {
                 self.set_back(&unit, None);
             }
         }
+    }
+
+    /// What the last commit of a run makes of its result, or what is wrong with it: it may bring
+    /// what the run wrote into the result, and no change of the code.
+    fn last_commit(
+        &self,
+        unit: &UnitId,
+        outcome: &Outcome,
+        receipt: &Receipt,
+    ) -> Result<Option<Event>, String> {
+        let is_commit = self.run.stage(unit).work == (Work::Deliver { what: Delivery::Commit });
+        let Some(commit) = receipt.commit.clone().filter(|_| is_commit) else { return Ok(None) };
+        if *outcome != Outcome::Done {
+            return Ok(None);
+        }
+        let tree = receipt.tree.clone().unwrap_or_default();
+        if let Some(proved) = self.run.tree().filter(|proved| *proved != tree) {
+            return Err(format!(
+                "the last commit has the code tree `{tree}`, and the run's result has `{proved}`"
+            ));
+        }
+        let (unit, head) = (unit.clone(), receipt.head.clone());
+        let brings = Brings::between(self.run.head(), head.as_ref().unwrap_or(&commit));
+        Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
     }
 
     /// Nobody is asked about work that makes way, so it must not come back at once.

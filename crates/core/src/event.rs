@@ -3,6 +3,8 @@
 //! These types are the format of the journal: add variants and optional fields, and never
 //! change what an old one means. One journal of every released version is kept as a test.
 
+mod start;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -16,6 +18,8 @@ use crate::{
     money::{Money, Spent, Used},
     verdict::{BlockerClass, Finding, Shown, Verdict, VerdictWord},
 };
+
+pub use start::{Approvals, Coherence, Detail, Limits, Start};
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -247,119 +251,6 @@ pub enum Event {
         /// How.
         end: End,
     },
-}
-
-/// All that is frozen when a run starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Start {
-    /// What the user asked for, in their words.
-    pub request: String,
-    /// The flow's name.
-    pub flow: String,
-    /// The flow's text, and the texts of the flows it uses, by name.
-    pub texts: BTreeMap<String, String>,
-    /// The version of the flow format.
-    pub format: u32,
-    /// A value for every parameter of the flow.
-    pub params: BTreeMap<String, String>,
-    /// Whether human gates marked `auto` may pass by themselves.
-    pub approvals: Approvals,
-    /// How much the run may spend and do at once.
-    pub limits: Limits,
-    /// Settings, as a blob.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Blob>,
-    /// Role prompts, by name, as blobs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub roles: BTreeMap<String, Blob>,
-    /// The project's instructions, as a blob.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<Blob>,
-    /// The commit that the run starts from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// The branch of the user's that this commit was the tip of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_branch: Option<String>,
-    /// The branch that the run's result lands on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The branch of the user's that is to follow the result at the end, if they say so then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub onto: Option<String>,
-    /// Which rule chose a parameter, in words, for those that were not simply given.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub chosen: BTreeMap<String, String>,
-    /// Where the request comes from, such as the address of an issue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// How much the summary tells.
-    #[serde(default, skip_serializing_if = "Detail::is_plain")]
-    pub detail: Detail,
-    /// Who looked at the request before the run began, and what that cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coherence: Option<Coherence>,
-    /// The Forge that started it.
-    pub version: String,
-    /// Who started it.
-    pub by: Person,
-}
-
-/// How much a run may spend and do at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
-    /// All calls together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Money>,
-    /// One call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_budget: Option<Money>,
-    /// Calls under way at the same time.
-    pub at_once: u32,
-}
-
-/// Whether human gates marked `auto` may pass by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Approvals {
-    /// Every one is asked about.
-    ByPeople,
-    /// Where every review passed without critical findings.
-    Automatic,
-}
-
-/// How much the summary of a run tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Detail {
-    /// What a user wants to know.
-    #[default]
-    Plain,
-    /// Also what helps to find out why: every call, with its folder and session.
-    Debug,
-}
-
-impl Detail {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_plain(&self) -> bool {
-        *self == Self::Plain
-    }
-}
-
-/// The look at a request before its run began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Coherence {
-    /// What it used up. It is part of what the run spent.
-    pub spent: Spent,
-    /// Who used it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<Used>,
-    /// How long it took, in milliseconds.
-    #[serde(default)]
-    pub took_ms: u64,
-    /// What it said.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub summary: String,
 }
 
 /// The content hash of something that is kept outside the journal.

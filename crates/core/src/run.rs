@@ -20,11 +20,11 @@ use crate::{
         SentBack, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
-    flow::{BuiltIn, Check, Condition, Flow, Stage, When, Work, followers},
+    flow::{Check, Condition, Flow, Stage, When, Work, followers},
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
     money::{Ledger, Money},
-    verdict::{Finding, Proof, Severity, Subject, Verdict, VerdictWord},
+    verdict::{Finding, Proof, Severity, Verdict},
 };
 
 pub use story::{
@@ -161,7 +161,8 @@ impl Run {
     /// Takes one fact in.
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
-        let ordinal = ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
+        let ordinal =
+            story::ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
         Arc::make_mut(&mut self.story).hear(self.now, event, ordinal.unwrap_or_default());
         match event {
             Event::RunStarted(start) => self.start(start),
@@ -601,25 +602,6 @@ impl Run {
         &stages[position(stages, &unit.stage)]
     }
 
-    /// What the work of a unit is, for whoever judges it.
-    pub fn subject(&self, unit: &UnitId) -> Subject {
-        // Whoever changes code has this gate; `changes` is what it looks at.
-        let changes = Check::BuiltIn { check: BuiltIn::Changes };
-        let is_writer = self.stage(unit).gates.iter().any(|gate| gate.check == changes);
-        let receipt = self.unit(unit).receipt.as_ref();
-        if is_writer || receipt.is_some_and(|receipt| receipt.commit.is_some()) {
-            Subject::Code
-        } else {
-            Subject::Document
-        }
-    }
-
-    /// What the reviews of a unit's current attempt say together: the worst of it.
-    pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
-        let worst = self.unit(unit).opinions.iter().map(|opinion| opinion.says).max();
-        worst.map(|says| says.of(self.subject(unit)))
-    }
-
     /// Where a unit stands.
     pub fn unit(&self, id: &UnitId) -> &Unit {
         locate(&self.law().flow, &self.root, id).1
@@ -764,38 +746,6 @@ impl Run {
         }
         let position = position(stages, &id.stage);
         (&stages[position], &mut table.units[position])
-    }
-}
-
-/// The call that a fact ends.
-fn ended(event: &Event) -> Option<CallId> {
-    match event {
-        Event::AttemptEnded { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
-        Event::Judged { judgement, .. } => Some(CallId::Judgement(judgement.clone())),
-        Event::CallSettled { call, .. } => Some(call.clone()),
-        Event::RunStarted(_)
-        | Event::RunHeld { .. }
-        | Event::RunResumed { .. }
-        | Event::BudgetRaised { .. }
-        | Event::RunEnded { .. }
-        | Event::ItemsListed { .. }
-        | Event::UnitSkipped { .. }
-        | Event::GateSkipped { .. }
-        | Event::AttemptStarted { .. }
-        | Event::JudgementStarted { .. }
-        | Event::GatePassed { .. }
-        | Event::GateWaived { .. }
-        | Event::QuestionAsked(_)
-        | Event::Answered { .. }
-        | Event::UnitReopened { .. }
-        | Event::UnitAccepted { .. }
-        | Event::UnitFailed { .. }
-        | Event::Landed { .. }
-        | Event::Noticed { .. }
-        | Event::Edited { .. }
-        | Event::RunRewound { .. }
-        | Event::EffectIntended { .. }
-        | Event::EffectDone { .. } => None,
     }
 }
 

@@ -18,10 +18,10 @@ use crate::{
     claim::{Claim, claims},
     event::{Choice, End, FailureKind, Hold, Question, Record, Why},
     flow::{Check, Gate, Work},
-    id::CallId,
+    id::{CallId, UnitId},
     money::Money,
-    run::{Look, Phase, Run, State, Unit},
-    verdict::{Finding, Shown},
+    run::{Look, Opinion, Phase, Run, State, Unit},
+    verdict::{Finding, Shown, VerdictWord},
     wanted,
 };
 
@@ -34,6 +34,8 @@ pub use words::{Amount, day, moment, span, stamp};
 
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;
+/// The most items of a list that a question shows.
+const LISTED_MAX: usize = 12;
 
 /// Where a run stands, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -236,12 +238,54 @@ pub struct QuestionView {
     /// What was found at the latest attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What the reviews of the latest attempt say, in the order of their looks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<VerdictView>,
+    /// The items that the unit listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<ListView>,
     /// The artifacts that the unit wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
     /// Paths that its latest good attempt changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+}
+
+/// What a review says of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictView {
+    /// The gate.
+    pub gate: String,
+    /// What it says.
+    pub verdict: VerdictWord,
+    /// Critical findings.
+    pub critical: u32,
+    /// Major ones.
+    pub major: u32,
+    /// Minor ones.
+    pub minor: u32,
+}
+
+/// Items that a unit listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListView {
+    /// The name of the list.
+    pub list: String,
+    /// How many there are.
+    pub count: u32,
+    /// The first of them.
+    pub items: Vec<ListedView>,
+}
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedView {
+    /// Its id.
+    pub id: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
 }
 
 /// One way to answer.
@@ -554,10 +598,33 @@ impl QuestionView {
             summary: summary(unit),
             shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
             findings: unit.found.clone(),
+            verdicts: verdicts(run, &question.unit),
+            listed: listed(run, &question.unit),
             artifacts: unit.artifacts.keys().cloned().collect(),
             changed: unit.changed.clone(),
         }
     }
+}
+
+fn verdicts(run: &Run, unit: &UnitId) -> Vec<VerdictView> {
+    let subject = run.subject(unit);
+    let view = |opinion: &Opinion| VerdictView {
+        gate: opinion.gate.clone(),
+        verdict: opinion.says.of(subject),
+        critical: opinion.critical,
+        major: opinion.major,
+        minor: opinion.minor,
+    };
+    run.unit(unit).opinions.iter().map(view).collect()
+}
+
+fn listed(run: &Run, unit: &UnitId) -> Option<ListView> {
+    let list = run.stage(unit).list.clone()?;
+    let items = run.items(unit, &list)?;
+    let first = items.iter().take(LISTED_MAX);
+    let first = first.map(|item| ListedView { id: item.id.clone(), title: item.title.clone() });
+    let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+    Some(ListView { items: first.collect(), list, count })
 }
 
 fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {

@@ -30,11 +30,11 @@ use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Choice, Colour, Detail, End, Evidence, Limits, Outcome, Person,
-        Receipt, Record, Ruling, Start,
+        Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits, Outcome,
+        Person, Receipt, Record, Ruling, Start, Why,
     },
     failure::FaultClass,
-    flow::{Check, Flow},
+    flow::{Check, Delivery, Flow, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -53,7 +53,7 @@ const WILD_STEPS_MAX: u64 = 250;
 const KIND_STEPS_MAX: u64 = 3_000;
 
 const FLOWS: &[(&str, &[(&str, &str)])] = &[
-    ("feature", &[("feature", include_str!("flows/feature.toml"))]),
+    ("feature", &[("feature", include_str!("../../../flows/feature/flow.toml"))]),
     ("sprint", &[("sprint", include_str!("flows/sprint.toml"))]),
     ("milestone", &[("milestone", include_str!("flows/milestone.toml"))]),
     (
@@ -145,7 +145,17 @@ impl Game {
             call_budget: money(chance, 20),
             at_once: u32::try_from(1 + chance.below(5)).unwrap(),
         };
-        let approvals = *chance.of(&[Approvals::ByPeople, Approvals::Automatic]);
+        let approvals = match chance.of(&[Approvals::ByPeople, Approvals::Automatic]) {
+            Approvals::Automatic if !parsed.is_manual(&params) => Approvals::Automatic,
+            Approvals::Automatic | Approvals::ByPeople => Approvals::ByPeople,
+        };
+        let cost = *chance.of(&[Cost::Known(Money(700)), Cost::Estimated(Money(9)), Cost::Unknown]);
+        let coherence = chance.one_in(3).then(|| Coherence {
+            spent: Spent { cost, ..Spent::NOTHING },
+            used: None,
+            took_ms: 5,
+            summary: String::new(),
+        });
         Start {
             request: "chance".to_owned(),
             flow,
@@ -164,7 +174,7 @@ impl Game {
             chosen: BTreeMap::new(),
             source: None,
             detail: Detail::Plain,
-            coherence: None,
+            coherence,
             version: "0.1.0".to_owned(),
             by: somebody(),
         }
@@ -308,6 +318,15 @@ impl Game {
             let colour = *self.chance.of(&[Colour::Green, Colour::Red]);
             let (command, tree) = ("test".to_owned(), format!("tree{n}"));
             receipt.evidence = vec![Evidence { command, tree, colour, took_ms: None }];
+            let commits = Work::Deliver { what: Delivery::Commit };
+            if self.run.has(call.unit()) && self.run.stage(call.unit()).work == commits {
+                let same = self.is_kind || !self.chance.one_in(4);
+                receipt.tree = self.run.tree().filter(|_| same).map(str::to_owned);
+                receipt.evidence.clear();
+                if same {
+                    self.count("the last commit");
+                }
+            }
         }
         receipt
     }
@@ -471,7 +490,12 @@ impl Game {
         if self.is_kind {
             let order =
                 [Choice::Approve, Choice::Retry, Choice::Waive, Choice::Revise, Choice::GiveUp];
-            let choice = *order.iter().find(|choice| asked.options.contains(choice)).unwrap();
+            // Nothing proves more when it is looked at again.
+            let is_unproved = matches!(asked.why, Why::Unverified { .. }) && asked.gate.is_none();
+            let fits = |choice: &&Choice| {
+                asked.options.contains(choice) && !(is_unproved && **choice == Choice::Retry)
+            };
+            let choice = *order.iter().find(fits).unwrap();
             return Some(Command::Answer { question, answer: of(choice), words: "go".into(), by });
         }
         let all = [Choice::Approve, Choice::Revise, Choice::Retry, Choice::Waive, Choice::GiveUp];

@@ -38,6 +38,8 @@ impl Draft {
             {
                 vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
+            // A delivery of what nothing proved: only a gate's proof can be waived.
+            Why::Unverified { .. } if gate.is_none() => vec![Choice::Retry, Choice::GiveUp],
             Why::DoesNotLand | Why::Unverified { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }

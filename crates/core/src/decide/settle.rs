@@ -6,7 +6,7 @@
 use super::{Draft, budget::Reserve};
 use crate::{
     event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, Why},
-    flow::{Auto, Check, Condition, Order, Stage, When, Work},
+    flow::{Auto, Check, Condition, Delivery, Order, Stage, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
     run::{Confidence, Due, Look, Phase, Standing, State, Table},
@@ -138,6 +138,11 @@ impl Draft {
         let now = &table.units[row];
         if *self.run.phase() != Phase::Going || now.not_before > self.run.now() {
             return;
+        }
+        if stage.work == (Work::Deliver { what: Delivery::PullRequest })
+            && let Some(what) = self.run.doubt()
+        {
+            return self.ask(unit, None, Why::Unverified { what });
         }
         let attempt = unit.attempt(now.attempt + 1);
         let gates_only = stage.order == Order::GatesFirst && now.due == Due::Fresh;

@@ -1,12 +1,15 @@
 //! What a flow must not say, although its form is right: reads before any write, lists that
 //! nobody reports, conditions that can never hold, files that are folders elsewhere, stages to go
-//! back to that are not there. And how many agent calls a flow can make at most.
+//! back to that are not there, deliveries of what nothing proved. And how many agent calls a flow
+//! can make at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    CHANGE, Check, Condition, Flow, FlowError, REQUEST, Stage, When, Work, firsts, followers,
+    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, REQUEST, Stage, When, Work,
+    firsts, followers,
 };
+use crate::id::is_plain_name;
 
 /// The largest number of agent calls that a flow can make by itself.
 ///
@@ -25,11 +28,24 @@ struct Known {
     artifacts: BTreeSet<String>,
     /// Whether there is an item whose tags a condition can ask for.
     is_in_each: bool,
+    /// Whether something lands before.
+    lands: bool,
+    /// Whether something is verified before.
+    verifies: bool,
 }
 
 pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
     let mut known = Known::default();
     known.artifacts.insert(REQUEST.to_owned());
+    let wrong =
+        |problem: String| FlowError { flow: flow.name.clone(), line: None, stage: None, problem };
+    conditions(flow, &known, &flow.manual)
+        .map_err(|problem| wrong(format!("its `manual` {problem}")))?;
+    if let Some(role) = flow.coherence.as_ref().filter(|role| !is_plain_name(role)) {
+        return Err(wrong(format!(
+            "its `coherence` is `{role}`, which is no plain name of a role"
+        )));
+    }
     table(flow, &flow.stages, &known)?;
     let mut files: BTreeSet<String> = flow.stages.iter().flat_map(all_writes).collect();
     files.insert(REQUEST.to_owned());
@@ -43,6 +59,8 @@ fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> 
             known.artifacts.extend(all_writes(&stages[first]));
             known.lists.extend(stages[first].list.clone());
             known.stages.insert(stages[first].name.clone());
+            known.lands |= has(&stages[first], &Check::Land);
+            known.verifies |= has(&stages[first], &Check::Verify);
         }
         known.stages.insert(stage.name.clone());
         row(flow, stage, &known)?;
@@ -86,15 +104,21 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
             return Err(wrong(format!("writes `{REQUEST}`, which is the user's")));
         }
     }
+    if let Work::Deliver { what } = stage.work {
+        delivery(what, known).map_err(wrong)?;
+    }
     // On a revision, the worker may read what it wrote itself, and what its gates left.
     let by_own_gates: BTreeSet<String> =
         stage.gates.iter().flat_map(|gate| gate.writes.iter().cloned()).collect();
     let read = |name: &String, also: &BTreeSet<String>| {
+        if name == CHANGE {
+            return Ok(());
+        }
         if !is_artifact_name(name) {
             return Err(wrong(format!("reads `{name}`, which is not a plain relative file name")));
         }
         let mut there = known.artifacts.iter().chain(also);
-        if name == CHANGE || there.any(|written| matches_name(name, &sample(written))) {
+        if there.any(|written| matches_name(name, &sample(written))) {
             Ok(())
         } else {
             Err(wrong(format!("reads `{name}` before any stage writes it")))
@@ -103,6 +127,13 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
     let at_a_revision: BTreeSet<String> =
         by_own_gates.iter().chain(&stage.writes).cloned().collect();
     stage.reads.iter().try_for_each(|name| read(name, &at_a_revision))?;
+    let reads_change = |reads: &[String]| reads.iter().any(|name| name == CHANGE);
+    let changes = Check::BuiltIn { check: BuiltIn::Changes };
+    let is_judged = stage.gates.iter().any(|gate| reads_change(&gate.reads));
+    let makes_one = has(stage, &Check::Land) || has(stage, &changes);
+    if (reads_change(&stage.reads) && !known.lands) || (is_judged && !known.lands && !makes_one) {
+        return Err(wrong(format!("reads `{CHANGE}`, but nothing before it lands")));
+    }
     if let Work::Each { list, .. } = &stage.work
         && !known.lists.contains(list)
     {
@@ -147,6 +178,30 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
         }
     }
     Ok(())
+}
+
+/// What leaves a run leaves it once, and code only if it was proved and is part of the result.
+fn delivery(what: Delivery, known: &Known) -> Result<(), String> {
+    let word = what.word();
+    if known.is_in_each {
+        return Err(format!(
+            "delivers `{word}` for each item, but what leaves a run leaves it once"
+        ));
+    }
+    match what {
+        Delivery::PullRequest | Delivery::Commit => match (known.verifies, known.lands) {
+            (true, true) => Ok(()),
+            (false, _) => Err(format!("delivers `{word}`, but nothing before it has `verify`")),
+            (true, false) => Err(format!("delivers `{word}`, but nothing before it has `land`")),
+        },
+        Delivery::Summary | Delivery::Comment => Ok(()),
+    }
+}
+
+/// Whether a stage, or something inside it, has such a gate.
+fn has(stage: &Stage, check: &Check) -> bool {
+    stage.gates.iter().any(|gate| gate.check == *check)
+        || stage.inner().iter().any(|inner| has(inner, check))
 }
 
 /// Whether conditions can hold at all, and together.

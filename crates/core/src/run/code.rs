@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Code, Confidence, Files, Run, Standing, State, position};
+use super::{Code, Confidence, Ending, Files, Run, Standing, State, position};
 use crate::{
-    event::{Colour, Edit, Evidence, Receipt},
-    flow::followers,
-    id::{AttemptId, Scope, UnitId},
+    event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
+    flow::{BuiltIn, Check, followers},
+    id::{AttemptId, CallId, Scope, UnitId},
+    verdict::{Subject, Verdict, VerdictWord},
 };
 
 impl Run {
@@ -141,6 +142,54 @@ impl Run {
     pub fn proofs(&self, tree: &str) -> Vec<(&str, Colour)> {
         let own = self.evidence.iter().filter(|((of, _), _)| of == tree);
         own.map(|((_, command), colour)| (command.as_str(), *colour)).collect()
+    }
+
+    /// What the work of a unit is, for whoever judges it.
+    pub fn subject(&self, unit: &UnitId) -> Subject {
+        // Whoever changes code has this gate; `changes` is what it looks at.
+        let changes = Check::BuiltIn { check: BuiltIn::Changes };
+        let is_writer = self.stage(unit).gates.iter().any(|gate| gate.check == changes);
+        let receipt = self.unit(unit).receipt.as_ref();
+        if is_writer || receipt.is_some_and(|receipt| receipt.commit.is_some()) {
+            Subject::Code
+        } else {
+            Subject::Document
+        }
+    }
+
+    /// What the reviews of a unit's current attempt say together: the worst of it.
+    pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
+        let worst = self.unit(unit).opinions.iter().map(|opinion| opinion.says).max();
+        worst.map(|says| says.of(self.subject(unit)))
+    }
+
+    /// Why the run's result must not leave it, if something speaks against it: nothing proved it,
+    /// or a check is red on exactly this code. A person's waiver by the name of the gate counts.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        let waived = self.story.waived.iter().any(|waived| {
+            matches!(waived.why, Waiver::Person { .. }) && self.verifies(&waived.unit, &waived.gate)
+        });
+        if waived {
+            return None;
+        }
+        let proofs = self.tree().map(|tree| self.proofs(tree)).unwrap_or_default();
+        if let Some((command, _)) = proofs.iter().find(|(_, colour)| *colour == Colour::Red) {
+            return Some(format!("`{command}` is red on exactly this code"));
+        }
+        let is_proved = self.story.calls.iter().any(|call| match (&call.call, &call.ending) {
+            (CallId::Judgement(judgement), Ending::Look(Ruling::Verdict(Verdict::Pass { .. }))) => {
+                self.verifies(&judgement.attempt.unit, &judgement.gate)
+            }
+            (CallId::Judgement(_) | CallId::Attempt(_), _) => false,
+        });
+        if is_proved { None } else { Some("nothing was verified in this run".to_owned()) }
+    }
+
+    fn verifies(&self, unit: &UnitId, gate: &str) -> bool {
+        let stages = self.law().flow.table(&unit.scope);
+        let stage = stages.iter().find(|stage| stage.name == unit.stage);
+        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        gate.is_some_and(|gate| gate.check == Check::Verify)
     }
 
     /// What came of a command that Forge ran on a code tree.

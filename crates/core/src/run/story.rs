@@ -229,16 +229,16 @@ impl Story {
         match event {
             Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
                 let call = CallId::Attempt(attempt.clone());
-                self.ended(at, call, ordinal, Ending::Work(outcome.clone()), receipt);
+                self.call_ended(at, call, ordinal, Ending::Work(outcome.clone()), receipt);
             }
             Event::Judged { judgement, ruling, receipt } => {
                 let call = CallId::Judgement(judgement.clone());
-                self.ended(at, call, ordinal, Ending::Look(ruling.clone()), receipt);
+                self.call_ended(at, call, ordinal, Ending::Look(ruling.clone()), receipt);
             }
             Event::CallSettled { call, spent, used, took_ms } => {
                 let (used, took_ms) = (used.clone(), *took_ms);
                 let receipt = Receipt { used, took_ms, ..Receipt::of(*spent) };
-                self.ended(at, call.clone(), ordinal, Ending::Overtaken, &receipt);
+                self.call_ended(at, call.clone(), ordinal, Ending::Overtaken, &receipt);
             }
             Event::UnitReopened { unit, by, findings, .. } => {
                 let (unit, by, findings) = (unit.clone(), by.clone(), findings.clone());
@@ -294,7 +294,14 @@ impl Story {
         }
     }
 
-    fn ended(&mut self, at: Time, call: CallId, ordinal: u32, ending: Ending, receipt: &Receipt) {
+    fn call_ended(
+        &mut self,
+        at: Time,
+        call: CallId,
+        ordinal: u32,
+        ending: Ending,
+        receipt: &Receipt,
+    ) {
         self.calls.push(EndedCall {
             call,
             ordinal,
@@ -310,5 +317,37 @@ impl Story {
     /// A question that was asked, with its answer.
     pub fn question(&self, id: QuestionId) -> Option<&Asked> {
         self.asked.iter().rev().find(|asked| asked.question.id == id)
+    }
+}
+
+/// The call that a fact ends.
+pub(super) fn ended(event: &Event) -> Option<CallId> {
+    match event {
+        Event::AttemptEnded { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
+        Event::Judged { judgement, .. } => Some(CallId::Judgement(judgement.clone())),
+        Event::CallSettled { call, .. } => Some(call.clone()),
+        Event::RunStarted(_)
+        | Event::RunHeld { .. }
+        | Event::RunResumed { .. }
+        | Event::BudgetRaised { .. }
+        | Event::RunEnded { .. }
+        | Event::ItemsListed { .. }
+        | Event::UnitSkipped { .. }
+        | Event::GateSkipped { .. }
+        | Event::AttemptStarted { .. }
+        | Event::JudgementStarted { .. }
+        | Event::GatePassed { .. }
+        | Event::GateWaived { .. }
+        | Event::QuestionAsked(_)
+        | Event::Answered { .. }
+        | Event::UnitReopened { .. }
+        | Event::UnitAccepted { .. }
+        | Event::UnitFailed { .. }
+        | Event::Landed { .. }
+        | Event::Noticed { .. }
+        | Event::Edited { .. }
+        | Event::RunRewound { .. }
+        | Event::EffectIntended { .. }
+        | Event::EffectDone { .. } => None,
     }
 }

@@ -41,7 +41,8 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
         match kind {
             0 | 1 => writeln!(text, "agent = \"worker\""),
             2 => writeln!(text, "command = \"true\""),
-            3 => writeln!(text, "deliver = \"summary\""),
+            3 if depth == 1 => writeln!(text, "deliver = \"summary\""),
+            3 => writeln!(text, "command = \"make\""),
             _ => writeln!(text, "each = \"things\"\nat_once = {}", 1 + chance.below(3)),
         }
         .unwrap();

@@ -86,6 +86,7 @@ pub(super) const SOMETIMES: &[&str] = &[
     "refused: landed",
     "refused: why missing",
     "a flow by chance",
+    "the last commit",
 ];
 
 impl Game {
@@ -109,7 +110,9 @@ impl Game {
             Refusal::NotItsTurn(_) => "refused: not its turn",
             Refusal::Landed(_) => "refused: landed",
             Refusal::WhyMissing => "refused: why missing",
-            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) => panic!("{refusal}"),
+            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) | Refusal::Manual => {
+                panic!("{refusal}")
+            }
         });
         assert!(!self.is_kind, "a kind world is refused: {refusal}");
     }

@@ -125,7 +125,7 @@ each = "tasks"
   agent = "m"
 [[stage]]
 name = "send"
-deliver = "pull-request"
+deliver = "comment"
 gates = [{ human = "Sent?" }]
 "#;
     let mut world = World::small(flow).list("split", vec![writes("A", "a")]).begin();
@@ -371,7 +371,7 @@ fn after_an_edit_auto_decides_by_what_the_reviews_say_of_it() {
     assert_eq!(world.wanted(), ["Q1"], "critical findings are never passed automatically");
     world.edit("design", "design.md");
     world.end("design#2/critic#1");
-    world.says("design: human approved automatically (--auto), because no review objected");
+    world.says("design: human approved automatically (AI verdict: APPROVE)");
     assert_eq!(world.calls(), ["make#1"]);
 }
 

@@ -398,7 +398,7 @@ fn nothing_is_heard_before_the_beginning() {
 #[test]
 fn what_must_happen_once_is_marked_before_and_after() {
     use forge_core::run::Mark;
-    let flow = "[[stage]]\nname = \"send\"\ndeliver = \"pull-request\"\n";
+    let flow = "[[stage]]\nname = \"send\"\ndeliver = \"comment\"\n";
     let mut world = World::small(flow).begin();
     let intends = |n| Report::Intends { attempt: attempt(&format!("send#{n}")), mark: "pr".into() };
     let did =

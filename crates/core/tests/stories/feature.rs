@@ -16,17 +16,16 @@ fn a_feature_goes_from_request_to_commit() {
     for (first, second) in [
         ("analyse is good", "investigate#1 started"),
         ("investigate is good", "design#1 started"),
-        ("Q1 is asked about design: Go on with this design?", "split#1 started"),
+        ("Q1 is asked about design: Build it like this?", "split#1 started"),
         ("2 tasks: T1, T2", "build.T1/implement#1 started"),
         ("build.T1/implement#1 started", "build.T1/implement#1/verify#1 started"),
-        ("build.T1/implement#1/verify#1 passed", "build.T1/implement#1/code-reviewer#1 started"),
+        ("build.T1/implement#1/verify#1 passed", "build.T1/implement#1/review#1 started"),
         ("build.T2/implement landed as commit-of-bu", "build is good"),
         ("build is good", "review#1 started"),
         ("review landed as commit-of-re", "verify#1/verify#1 started"),
-        ("verify is good", "pull-request#1 started"),
-        ("pull-request is good", "summarise#1 started"),
-        ("summarise is good", "post-to-source#1 started"),
-        ("post-to-source is good", "final-commit#1 started"),
+        ("verify is good", "deliver#1 started"),
+        ("deliver is good", "summary#1 started"),
+        ("summary is good", "record#1 started"),
     ] {
         world.before(first, second);
     }
@@ -41,20 +40,22 @@ fn small_medium_and_large_skip_exactly_what_the_table_says() {
     assert_eq!(
         skipped(&s),
         [
-            "split: the gate task-reviewer does not apply",
+            "split: the gate review does not apply",
             "split: the gate checkpoint-b does not apply",
             "review does not apply",
+            "post does not apply",
         ]
     );
     let m = World::feature("M").told();
     assert_eq!(
         skipped(&m),
         [
-            "split: the gate task-reviewer does not apply",
+            "split: the gate review does not apply",
             "split: the gate checkpoint-b does not apply",
+            "post does not apply",
         ]
     );
-    assert_eq!(skipped(&World::feature("L").told()), [] as [String; 0]);
+    assert_eq!(skipped(&World::feature("L").told()), ["post does not apply"]);
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn a_small_feature_is_investigated_and_its_code_is_reviewed() {
     let world = World::feature("S").told();
     world.is(&Phase::Over(End::Done));
     world.says("investigate is good");
-    world.says("build.T1/implement#1/code-reviewer#1 passed");
+    world.says("build.T1/implement#1/review#1 passed");
     world.before("build is good", "verify#1 started");
 }
 
@@ -98,14 +99,14 @@ fn when_the_final_verification_is_red_the_verifier_repairs_and_then_a_person_is_
 #[test]
 fn a_design_that_runs_out_of_rounds_goes_to_the_person_at_the_checkpoint() {
     let world = World::feature("M")
-        .verdict("design#1/design-reviewer#1", revise(3))
-        .verdict("design#2/design-reviewer#1", revise(2))
-        .verdict("design#3/design-reviewer#1", revise(1))
+        .verdict("design#1/review#1", revise(3))
+        .verdict("design#2/review#1", revise(2))
+        .verdict("design#3/review#1", revise(1))
         .told();
     world.is(&Phase::Over(End::Done));
     world.before(
-        "design: design-reviewer has no rounds left, its findings are noted",
-        "Q1 is asked about design: Go on with this design?",
+        "design: review has no rounds left, its findings are noted",
+        "Q1 is asked about design: Build it like this?",
     );
     assert_eq!(world.about("is asked about design").len(), 1, "nobody is asked twice");
 }
@@ -114,11 +115,11 @@ fn a_design_that_runs_out_of_rounds_goes_to_the_person_at_the_checkpoint() {
 fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
     let world = World::feature("M")
         .auto()
-        .verdict("design#1/design-reviewer#1", revise(3))
-        .verdict("design#2/design-reviewer#1", revise(2))
-        .verdict("design#3/design-reviewer#1", revise(1))
+        .verdict("design#1/review#1", revise(3))
+        .verdict("design#2/review#1", revise(2))
+        .verdict("design#3/review#1", revise(1))
         .told();
-    world.says("Q1 is asked about design: Go on with this design?");
+    world.says("Q1 is asked about design: Build it like this?");
     world.never_says("approved automatically");
 }
 
@@ -126,36 +127,37 @@ fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
 fn an_automatic_run_asks_nobody_when_the_reviews_pass() {
     let world = World::feature("M").auto().told();
     world.is(&Phase::Over(End::Done));
-    world.says("design: checkpoint-a approved automatically (--auto), because no review objected");
+    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
     world.never_says("is asked");
 }
 
 #[test]
-fn an_automatic_run_asks_all_the_same_where_the_gate_does_not_say_auto() {
-    let world = World::feature("L").auto().told();
-    world.says("design: checkpoint-a approved automatically (--auto), because no review objected");
-    world.says("Q1 is asked about split: Go on with these tasks?");
+fn a_full_feature_is_never_automatic() {
+    let refused = World::feature("L").auto().refused();
+    assert_eq!(refused, forge_core::Refusal::Manual);
+    assert_eq!(
+        refused.to_string(),
+        "every checkpoint of this run is for a person, so it cannot be started with --auto"
+    );
 }
 
 #[test]
 fn an_automatic_run_asks_when_a_review_passed_with_a_critical_finding() {
     let findings = vec![finding(Severity::Critical, "leaks keys")];
-    let world = World::feature("M")
-        .auto()
-        .verdict("design#1/design-reviewer#1", Verdict::Pass { findings })
-        .told();
-    world.says("Q1 is asked about design: Go on with this design?");
+    let world =
+        World::feature("M").auto().verdict("design#1/review#1", Verdict::Pass { findings }).told();
+    world.says("Q1 is asked about design: Build it like this?");
     let minor = vec![finding(Severity::Minor, "a word")];
     let world = World::feature("M")
         .auto()
-        .verdict("design#1/design-reviewer#1", Verdict::Pass { findings: minor })
+        .verdict("design#1/review#1", Verdict::Pass { findings: minor })
         .told();
     world.never_says("is asked");
 }
 
 #[test]
 fn a_revised_design_that_then_passes_is_approved_automatically() {
-    let world = World::feature("M").auto().verdict("design#1/design-reviewer#1", revise(1)).told();
+    let world = World::feature("M").auto().verdict("design#1/review#1", revise(1)).told();
     world.is(&Phase::Over(End::Done));
     world.never_says("is asked");
 }
@@ -165,7 +167,7 @@ fn a_person_sends_the_design_back_with_words() {
     let world = World::feature("M").answer(1, Answer::Revise, "use a ring buffer").told();
     world.is(&Phase::Over(End::Done));
     world.before("design sent back by the answer to Q1: use a ring buffer", "design#2 started");
-    world.says("Q2 is asked about design: Go on with this design?");
+    world.says("Q2 is asked about design: Build it like this?");
     assert_eq!(world.unit("design").words, ["use a ring buffer"]);
     assert_eq!(world.unit("design").round, 0, "a person uses up no round");
 }
@@ -174,7 +176,7 @@ fn a_person_sends_the_design_back_with_words() {
 fn every_feature_survives_a_crash_after_every_record() {
     World::feature("S").survives_every_crash();
     World::feature("L")
-        .verdict("design#1/design-reviewer#1", revise(1))
+        .verdict("design#1/review#1", revise(1))
         .verdict("build.T2/implement#1/land#1", revise(1))
         .answer(2, Answer::Revise, "smaller tasks")
         .survives_every_crash();

@@ -13,7 +13,7 @@ use forge_core::{
     money::{Cost, Money, Spent, Tokens},
     run::{Look, Phase, Standing, State},
     verdict::Verdict,
-    view::{Axis, spendings, stats},
+    view::{Axis, PhasesView, spendings, stats, summary},
     wanted,
 };
 
@@ -73,6 +73,7 @@ impl Watch {
         self.facts.extend(record.facts.iter().map(|fact| (record.at, fact.clone())));
         if record.facts.iter().any(|fact| matches!(fact, Event::RunEnded { .. })) {
             self.adds_up(run);
+            is_told(run);
         }
         if let (Some(budget), false) = (run.budget(), self.excused) {
             assert!(ledger.committed() <= budget, "more is committed than the budget allows");
@@ -118,7 +119,14 @@ impl Watch {
             assert!(may_be, "a run that is over goes on: {fact:?}");
         }
         match fact {
-            Event::RunStarted(_) | Event::RunResumed { .. } => *phase = Phase::Going,
+            Event::RunStarted(start) => {
+                *phase = Phase::Going;
+                // It was over before anything could be held back for it.
+                if let Some(coherence) = &start.coherence {
+                    self.pays(&coherence.spent, None);
+                }
+            }
+            Event::RunResumed { .. } => *phase = Phase::Going,
             Event::RunHeld { hold } => *phase = Phase::Held(hold.clone()),
             Event::RunEnded { end } => *phase = Phase::Over(*end),
             Event::BudgetRaised { .. } => self.excused = true,
@@ -310,6 +318,10 @@ impl Watch {
         assert!(self.settled.insert(call.clone()), "{call} was settled twice");
         let reserved = self.reserved.remove(call);
         self.sessions.remove(call);
+        self.pays(spent, reserved);
+    }
+
+    fn pays(&mut self, spent: &Spent, reserved: Option<Money>) {
         self.tokens += spent.tokens;
         match spent.cost {
             Cost::Known(cost) => {
@@ -328,6 +340,20 @@ impl Watch {
             }
         }
     }
+}
+
+/// What is told of a run at its end agrees with its facts.
+fn is_told(run: &Run) {
+    let summary = summary::of("r", run, run.now());
+    let (total, ledger) = (&summary.total, run.ledger());
+    assert_eq!((total.known, total.estimated), (ledger.known, ledger.estimated));
+    assert_eq!((total.unknown_calls, total.tokens), (ledger.n_unknown, ledger.tokens));
+    assert!(!summary::markdown(&summary).is_empty());
+    let phases = PhasesView::of("20261115-r-abcd", run);
+    let both = phases.completed_phases.iter().find(|phase| phases.skipped_phases.contains(phase));
+    assert_eq!(both, None, "a phase is both completed and skipped");
+    let is_done = *run.phase() == Phase::Over(End::Done);
+    assert_eq!(phases.current_phase.as_deref() == Some("completed"), is_done);
 }
 
 fn gate_of<'a>(run: &'a Run, unit: &UnitId, name: &str) -> &'a Gate {

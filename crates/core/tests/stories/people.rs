@@ -292,7 +292,7 @@ fn a_parameter_must_have_one_of_its_values() {
     assert_eq!(refused(&[("effort", "XS")]), "`effort` can be S, M, L, not `XS`");
     assert_eq!(
         refused(&[("size", "L")]),
-        "the flow `feature` has no parameter `size`, only effort"
+        "the flow `feature` has no parameter `size`, only effort, pr, source"
     );
 }
 

@@ -24,7 +24,7 @@ fn agents_of_a_feature_read_exactly_what_the_table_says() {
     assert_eq!(read(&world, "analyse", None), ["request.md"]);
     assert_eq!(read(&world, "investigate", None), ["analysis.md by analyse#1", "request.md"]);
     assert_eq!(
-        read(&world, "design", Some("design-reviewer")),
+        read(&world, "design", Some("review")),
         [
             "analysis.md by analyse#1",
             "design.md by design#1",
@@ -33,7 +33,7 @@ fn agents_of_a_feature_read_exactly_what_the_table_says() {
         ]
     );
     assert_eq!(
-        read(&world, "build.T1/implement", Some("code-reviewer")),
+        read(&world, "build.T1/implement", Some("review")),
         [
             "design.md by design#1",
             "impl-T1.md by build.T1/implement#1",
@@ -45,15 +45,15 @@ fn agents_of_a_feature_read_exactly_what_the_table_says() {
         read(&world, "review", None),
         [
             "build.T1/impl-T1.md = impl-T1.md by build.T1/implement#1",
-            "build.T1/review-T1.md = review-T1.md by build.T1/implement#1/code-reviewer#1",
+            "build.T1/review-T1.md = review-T1.md by build.T1/implement#1/review#1",
             "build.T2/impl-T2.md = impl-T2.md by build.T2/implement#1",
-            "build.T2/review-T2.md = review-T2.md by build.T2/implement#1/code-reviewer#1",
+            "build.T2/review-T2.md = review-T2.md by build.T2/implement#1/review#1",
             "build.T3/impl-T3.md = impl-T3.md by build.T3/implement#1",
-            "build.T3/review-T3.md = review-T3.md by build.T3/implement#1/code-reviewer#1",
+            "build.T3/review-T3.md = review-T3.md by build.T3/implement#1/review#1",
             "design.md by design#1",
             "request.md",
-            "review-design.md by design#1/design-reviewer#1",
-            "review-tasks.md by split#1/task-reviewer#1",
+            "review-design.md by design#1/review#1",
+            "review-tasks.md by split#1/review#1",
             "tasks.md by split#1",
         ]
     );
@@ -70,29 +70,25 @@ fn an_implementer_reads_the_reviews_of_what_it_waited_for_and_its_own() {
     assert_eq!(
         reads("build.T2/implement"),
         [
-            "build.T1/review-T1.md = review-T1.md by build.T1/implement#1/code-reviewer#1",
-            "review-T2.md by build.T2/implement#1/code-reviewer#1",
+            "build.T1/review-T1.md = review-T1.md by build.T1/implement#1/review#1",
+            "review-T2.md by build.T2/implement#1/review#1",
         ]
     );
-    assert_eq!(
-        reads("build.T3/implement"),
-        ["review-T3.md by build.T3/implement#1/code-reviewer#1"]
-    );
+    assert_eq!(reads("build.T3/implement"), ["review-T3.md by build.T3/implement#1/review#1"]);
 }
 
 #[test]
 fn on_a_revision_the_architect_reads_the_review_of_the_design() {
     let mut world = World::feature("M").begin();
-    for call in ["analyse#1", "analyse#1/artifact#1", "investigate#1", "investigate#1/artifact#1"] {
+    for call in ["analyse#1", "analyse#1/form#1", "investigate#1", "investigate#1/form#1"] {
         world.end(call);
     }
     assert!(!read(&world, "design", None).iter().any(|name| name.contains("review")));
     world.end("design#1");
-    world.end("design#1/artifact#1");
-    world.rules("design#1/design-reviewer#1", forge_core::event::Ruling::Verdict(revise(1)));
+    world.end("design#1/form#1");
+    world.rules("design#1/review#1", forge_core::event::Ruling::Verdict(revise(1)));
     assert!(
-        read(&world, "design", None)
-            .contains(&"review-design.md by design#1/design-reviewer#1".to_owned())
+        read(&world, "design", None).contains(&"review-design.md by design#1/review#1".to_owned())
     );
 }
 

@@ -15,7 +15,7 @@ use crate::world::{World, partial, person, revise, revises, writes};
 /// All families, with some trouble on the way, and every unit that was ever begun in them.
 fn families() -> Vec<(World, BTreeSet<String>)> {
     let troubled = [
-        World::feature("L").verdict("design#1/design-reviewer#1", revise(2)),
+        World::feature("L").verdict("design#1/review#1", revise(2)),
         World::sprint()
             .verdict("tasks.T1/implement#1/architect#1", revise(1))
             .outcome("tasks.T3/plan#1", partial("the rest")),
@@ -71,7 +71,7 @@ fn a_run_can_be_rewound_to_every_unit_and_goes_on_to_the_end() {
             assert!(again.story().iter().any(|line| *line == format!("{unit}#1 started")));
         }
     }
-    assert!(n_rewound > 60, "{n_rewound}");
+    assert!(n_rewound >= 60, "{n_rewound}");
     assert!(in_a_record > 20, "only {in_a_record} cuts lie in the middle of a decision");
     assert!(under_way > 5, "only {under_way} cuts have something beside them under way");
 }
@@ -104,12 +104,12 @@ fn what_was_never_begun_is_nothing_to_rewind_to() {
 #[test]
 fn a_run_is_rewound_to_the_first_attempt_whatever_became_of_it_later() {
     let mut world = World::feature("M").begin();
-    for call in ["analyse#1", "analyse#1/artifact#1", "investigate#1", "investigate#1/artifact#1"] {
+    for call in ["analyse#1", "analyse#1/form#1", "investigate#1", "investigate#1/form#1"] {
         world.end(call);
     }
     world.end("design#1");
-    world.end("design#1/artifact#1");
-    world.rules("design#1/design-reviewer#1", revises(1));
+    world.end("design#1/form#1");
+    world.rules("design#1/review#1", revises(1));
     let again = world.rewound("design").unwrap();
     assert_eq!(again.calls(), ["design#1"]);
     assert_eq!(again.unit("design").round, 0);
@@ -142,10 +142,10 @@ fn a_run_can_be_rewound_to_before_what_landed() {
 #[test]
 fn a_rewound_run_can_be_rewound_and_a_failed_one_goes_on() {
     let mut world = World::feature("M").begin();
-    for call in ["analyse#1", "analyse#1/artifact#1", "investigate#1", "investigate#1/artifact#1"] {
+    for call in ["analyse#1", "analyse#1/form#1", "investigate#1", "investigate#1/form#1"] {
         world.end(call);
     }
-    for call in ["design#1", "design#1/artifact#1", "design#1/design-reviewer#1"] {
+    for call in ["design#1", "design#1/form#1", "design#1/review#1"] {
         world.end(call);
     }
     world.say(1, Answer::GiveUp, "");

@@ -123,10 +123,10 @@ fn the_view_of_a_run_is_its_tree() {
             "1 build.T2/implement phase-5 Accepted 1",
             "0 review phase-7 Skipped 0",
             "0 verify final-verification Accepted 1",
-            "0 pull-request pr-creation Accepted 1",
-            "0 summarise final-summary Accepted 1",
-            "0 post-to-source post-to-source Accepted 1",
-            "0 final-commit final-commit Accepted 1",
+            "0 deliver pr-creation Accepted 1",
+            "0 summary final-summary Accepted 1",
+            "0 post post-to-source Skipped 0",
+            "0 record final-commit Accepted 1",
         ]
     );
     assert_eq!(view.units[4].items, Some((2, 2)));

@@ -24,7 +24,7 @@ use forge_core::{
 
 use crate::law::{Watch, watched};
 
-pub(crate) const FEATURE: &str = include_str!("../flows/feature.toml");
+pub(crate) const FEATURE: &str = include_str!("../../../../flows/feature/flow.toml");
 pub(crate) const SPRINT: &str = include_str!("../flows/sprint.toml");
 pub(crate) const MILESTONE: &str = include_str!("../flows/milestone.toml");
 pub(crate) const NESTED: &str = include_str!("../flows/nested.toml");
@@ -232,6 +232,12 @@ impl World {
         let start = self.start.clone();
         self.command(Command::Start(Box::new(start))).unwrap();
         self
+    }
+
+    /// Why it cannot even begin.
+    pub(crate) fn refused(mut self) -> Refusal {
+        let start = self.start.clone();
+        self.command(Command::Start(Box::new(start))).unwrap_err()
     }
 
     pub(crate) fn pause(&mut self) {
