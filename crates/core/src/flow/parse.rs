@@ -212,7 +212,8 @@ impl Reader<'_> {
             params.insert(name, Param { values, default });
         }
         let stages = self.table(raw.stage, &mut params, depth)?;
-        let manual = RawWhen::parse(raw.manual).map_err(|problem| self.wrong(None, problem))?;
+        let manual = RawWhen::parse(raw.manual)
+            .map_err(|problem| self.wrong(None, format!("its `manual` {problem}")))?;
         self.path.pop();
         Ok(Flow {
             name: raw.name,

@@ -9,6 +9,7 @@ mod world;
 
 mod claims;
 mod code;
+mod deliveries;
 mod edits;
 mod failures;
 mod feature;
@@ -22,6 +23,7 @@ mod money;
 mod people;
 mod proofs;
 mod reading;
+mod refusals;
 mod rewinds;
 mod rounds;
 mod sessions;
