@@ -1,0 +1,100 @@
+//! The way that a feature goes, whole: what starts, what looks, what is skipped, what is asked, for
+//! every effort, by hand and automatic, with and without a pull request.
+
+use forge_core::{Refusal, event::End, run::Phase};
+
+use crate::world::{World, start_of, writes};
+
+fn feature(effort: &str, pr: &str, source: &str) -> World {
+    let params = [("effort", effort), ("pr", pr), ("source", source)];
+    let start = start_of("feature", &[("feature", crate::world::FEATURE)], &params);
+    World::of(start).list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
+}
+
+/// What starts, looks, is skipped and is asked, in order.
+fn way(world: World) -> String {
+    let world = world.told();
+    world.is(&Phase::Over(End::Done));
+    let ends = [" started", " does not apply", " is good", " is done"];
+    let parts =
+        [" is asked about ", " approved automatically ", " landed as ", " by the answer to "];
+    let told = world.story().into_iter().filter(|line| {
+        ends.iter().any(|end| line.ends_with(end)) || parts.iter().any(|part| line.contains(part))
+    });
+    told.collect::<Vec<String>>().join("\n")
+}
+
+#[test]
+fn every_effort_goes_its_own_way() {
+    for effort in ["S", "M", "L"] {
+        for pr in ["yes", "no"] {
+            let told = way(feature(effort, pr, "text"));
+            insta::assert_snapshot!(format!("way_{effort}_by_hand_pr_{pr}"), told);
+        }
+    }
+}
+
+#[test]
+fn an_automatic_feature_goes_the_same_way_and_asks_nobody() {
+    for effort in ["S", "M"] {
+        for pr in ["yes", "no"] {
+            let told = way(feature(effort, pr, "text").auto());
+            assert!(!told.contains("is asked"), "{told}");
+            insta::assert_snapshot!(format!("way_{effort}_automatic_pr_{pr}"), told);
+        }
+    }
+}
+
+#[test]
+fn a_full_feature_is_never_automatic() {
+    for pr in ["yes", "no"] {
+        let refused = feature("L", pr, "text").auto().refused();
+        assert_eq!(refused, Refusal::Manual);
+        assert_eq!(
+            refused.to_string(),
+            "every checkpoint of this run is for a person, so it cannot be started with --auto"
+        );
+    }
+}
+
+#[test]
+fn whoever_asked_is_told_where_the_request_comes_from_somewhere() {
+    for source in ["github", "jira"] {
+        let world = feature("M", "yes", source).told();
+        world.is(&Phase::Over(End::Done));
+        world.before("summary is good", "post#1 started");
+        world.before("post is good", "record#1 started");
+    }
+}
+
+#[test]
+fn without_a_pull_request_the_summary_waits_for_the_verification() {
+    for pr in ["yes", "no"] {
+        let world = feature("S", pr, "text").told();
+        world.before("verify is good", "summary#1 started");
+    }
+    let world = feature("S", "no", "text").told();
+    world.never_says("deliver#1 started");
+    world.before("deliver does not apply", "analyse#1 started");
+}
+
+#[test]
+fn skips_are_the_first_facts_and_stand_in_the_order_of_the_table() {
+    let mut world = feature("S", "no", "text").begin();
+    let first = world.records().into_iter().next().unwrap().facts;
+    let told: Vec<String> = first.iter().map(forge_core::view::sentence).collect();
+    assert_eq!(
+        told,
+        [
+            "ada started the flow `feature`, effort S, pr no, source text",
+            "split: the gate review does not apply",
+            "split: the gate checkpoint-b does not apply",
+            "review does not apply",
+            "deliver does not apply",
+            "post does not apply",
+            "analyse#1 started",
+        ]
+    );
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+}

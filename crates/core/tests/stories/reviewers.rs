@@ -1,0 +1,285 @@
+//! Reviewers and people of the shipped feature flow who are not content: once, twice, for ever,
+//! with fewer findings and with as many, without a verdict, and at every checkpoint.
+
+use forge_core::{
+    event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Ruling, SentBack},
+    money::Spent,
+    run::Phase,
+    verdict::{BlockerClass, Severity, Verdict},
+    view::{QuestionView, Standing},
+};
+
+use crate::world::{World, block, finding, revise, start_of, unread, writes};
+
+fn asked(world: &World) -> Vec<String> {
+    world.about(" is asked about ")
+}
+
+/// A full feature: both checkpoints are there.
+fn full() -> World {
+    World::feature("L")
+}
+
+#[test]
+fn a_design_that_is_sent_back_once_is_made_again_and_then_shown() {
+    let world = World::feature("M").verdict("design#1/review#1", revise(2)).told();
+    world.is(&Phase::Over(End::Done));
+    world.before(
+        "design sent back by review: F1 src/a.rs:7: problem 0; F2 src/a.rs:7: problem 1",
+        "design#2 started",
+    );
+    world.before("design#2/review#1 passed", "Q1 is asked about design: Build it like this?");
+    assert_eq!(world.unit("design").round, 1);
+}
+
+#[test]
+fn a_design_that_is_sent_back_twice_has_used_up_its_rounds_and_may_still_pass() {
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/review#1", revise(2))
+        .verdict("design#2/review#1", revise(1))
+        .told();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!((world.unit("design").attempt, world.unit("design").round), (3, 2));
+    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+}
+
+#[test]
+fn a_reviewer_who_is_never_content_leads_to_the_person_also_under_auto() {
+    for world in [World::feature("M"), World::feature("M").auto()] {
+        let world = world
+            .verdict("design#1/review#1", revise(3))
+            .verdict("design#2/review#1", revise(2))
+            .verdict("design#3/review#1", revise(1))
+            .told();
+        world.says("design: review has no rounds left, its findings are noted");
+        world.says("Q1 is asked about design: Build it like this?");
+        world.never_says("design: checkpoint-a approved automatically");
+        assert_eq!(asked(&world).len(), 1, "nobody is asked twice");
+        assert_eq!(world.unit("design").attempt, 3);
+    }
+}
+
+#[test]
+fn findings_that_do_not_shrink_lead_to_the_person_before_the_rounds_are_used_up() {
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/review#1", revise(2))
+        .verdict("design#2/review#1", revise(2))
+        .told();
+    world.says("design: review found as much as before, so another round would not help; its findings are noted");
+    world.says("Q1 is asked about design: Build it like this?");
+    assert_eq!(world.unit("design").round, 1);
+}
+
+#[test]
+fn the_tasks_are_reviewed_and_shown_as_the_design_is() {
+    let world = full()
+        .verdict("split#1/review#1", revise(1))
+        .verdict("split#2/review#1", revise(1))
+        .answer(2, Answer::Revise, "three tasks, not two")
+        .told();
+    world.is(&Phase::Over(End::Done));
+    world.says("split: review found as much as before, so another round would not help; its findings are noted");
+    world.before("split sent back by the answer to Q2: three tasks, not two", "split#3 started");
+    world.says("Q3 is asked about split: Build it in these tasks?");
+}
+
+#[test]
+fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
+    let world = World::feature("M")
+        .ruling("design#1/review#1", unread("no JSON"))
+        .ruling("design#1/review#2", unread("PASS, says the prose"))
+        .told();
+    world.says(
+        "Q1 is asked about design: `review` keeps ending without a verdict (last: PASS, says the prose). What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.never_says("split#1 started");
+}
+
+#[test]
+fn a_review_that_blocks_ends_the_run_and_names_the_reason() {
+    let world = World::feature("M").verdict("design#1/review#1", block("it cannot be done")).told();
+    world.is(&Phase::Over(End::Blocked));
+    world.says("design failed: it cannot be done");
+    let world = World::feature("M")
+        .ruling(
+            "design#1/review#1",
+            Ruling::Blocked { class: BlockerClass::ExternalDependency, what: "no network".into() },
+        )
+        .told();
+    assert_eq!(Standing::of(&world.run), Standing::Waiting);
+}
+
+#[test]
+fn a_person_who_says_revise_five_times_is_asked_five_times_and_heard_word_for_word() {
+    let said = [
+        "smaller",
+        "\"smaller\", I said\n  and: no queue",
+        "ring buffer",
+        "länger",
+        "  as before ",
+    ];
+    let mut world = World::feature("M");
+    for (n, words) in (1..).zip(said) {
+        world = world.answer(n, Answer::Revise, words);
+    }
+    let world = world.told();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(asked(&world).len(), 6, "five times sent back, and once let pass");
+    let reopened: Vec<String> = world
+        .facts()
+        .into_iter()
+        .filter_map(|fact| match fact {
+            Event::UnitReopened { words, by: SentBack::Person { .. }, .. } => Some(words),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reopened, said);
+    assert_eq!(world.unit("design").words, said);
+    assert_eq!((world.unit("design").attempt, world.unit("design").round), (6, 0));
+}
+
+#[test]
+fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
+    let world = World::feature("S")
+        .verdict("build.T1/implement#1/review#1", revise(3))
+        .verdict("build.T1/implement#2/review#1", revise(2))
+        .verdict("build.T1/implement#3/review#1", revise(1))
+        .told();
+    let text = "Q2 is asked about build.T1/implement: `review` still wants changes, and the rounds are used up. What now?";
+    world.says(text);
+    assert_eq!(world.options(2), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.says("build.T2/implement is good");
+    world.never_says("deliver#1 started");
+    let view = QuestionView::of(&world.run, world.run.questions().next().unwrap());
+    assert_eq!(view.verdicts[0].verdict.word(), "FAIL", "it is code that is judged");
+    assert_eq!(
+        (view.verdicts[0].critical, view.verdicts[0].major, view.verdicts[0].minor),
+        (0, 1, 0)
+    );
+}
+
+#[test]
+fn work_without_a_result_is_tried_twice_and_then_asked_about() {
+    use crate::world::fault;
+    let mut world = World::feature("S")
+        .outcome("build.T1/implement#1", fault("nothing"))
+        .outcome("build.T1/implement#2", fault("nothing at all"))
+        .told();
+    assert_eq!(world.options(2), [Choice::Retry, Choice::GiveUp]);
+    world.say(2, Answer::Retry, "leave the tests alone");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.unit("build.T1/implement").words, ["leave the tests alone"]);
+}
+
+#[test]
+fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides() {
+    let world = World::feature("M")
+        .verdict("verify#1/verify#1", revise(1))
+        .verdict("verify#2/verify#1", revise(1))
+        .verdict("verify#3/verify#1", revise(1))
+        .told();
+    world.before("verify#1/verify#1 wants changes: F1 src/a.rs:7: problem 0", "verify#2 started");
+    world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
+    world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
+    assert_eq!(world.options(2), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    world.never_says("deliver#1 started");
+}
+
+#[test]
+fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name() {
+    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/verify#1", unverified())
+        .ruling("verify#1/verify#1", unverified())
+        .told();
+    let text = "Nothing proves that it works: no checks are set. What now?";
+    world.says(&format!("Q2 is asked about build.T1/implement: {text}"));
+    assert!(world.try_say(2, Answer::Approve, "").is_err(), "an approval proves nothing");
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    world.says(&format!("Q3 is asked about verify: {text}"));
+    world.never_says("deliver#1 started");
+    world.say(3, Answer::Waive { gate: "verify".to_owned() }, "still one");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    world.before("verify: verify waived by the answer to Q3", "deliver#1 started");
+}
+
+#[test]
+fn a_green_verification_at_the_end_calls_nobody_and_changes_no_result() {
+    let world = World::feature("M").told();
+    assert_eq!(world.unit("verify").attempt, 1);
+    assert!(world.unit("verify").receipt.is_none(), "nobody worked");
+    assert!(world.unit("verify").opinions.is_empty());
+}
+
+#[test]
+fn a_checkpoint_shows_what_a_person_needs_to_decide() {
+    let minor = vec![finding(Severity::Minor, "a word")];
+    let tasks = (1..=14).map(|n| writes(&format!("T{n}"), &format!("src/{n}"))).collect();
+    let mut world = full()
+        .list("split", tasks)
+        .verdict("design#1/review#1", Verdict::Pass { findings: minor })
+        .verdict("split#1/review#1", revise(1))
+        .begin();
+    let view = |world: &World| {
+        QuestionView::of(&world.run, world.run.questions().next().expect("something is asked"))
+    };
+    while world.run.questions().next().is_none() {
+        let call = world.wanted().pop().unwrap();
+        world.end(&call);
+    }
+    let design = view(&world);
+    assert_eq!(design.verdicts[0].verdict.word(), "APPROVE_WITH_NOTES");
+    assert_eq!(design.verdicts[0].minor, 1);
+    assert_eq!(design.findings.len(), 1, "notes of reviews that passed are shown, too");
+    assert_eq!(design.listed, None);
+    world.say(1, Answer::Approve, "");
+    while world.run.questions().next().is_none() {
+        let call = world.wanted().pop().unwrap();
+        world.end(&call);
+    }
+    let tasks = view(&world);
+    let listed = tasks.listed.unwrap();
+    assert_eq!((listed.list.as_str(), listed.count, listed.items.len()), ("tasks", 14, 12));
+    assert_eq!(listed.items[11].id, "T12");
+    assert_eq!(tasks.verdicts[0].verdict.word(), "APPROVE", "of the second attempt alone");
+}
+
+#[test]
+fn an_automatic_approval_names_the_worst_verdict() {
+    let minor = vec![finding(Severity::Minor, "a word")];
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/review#1", Verdict::Pass { findings: minor })
+        .told();
+    world.is(&Phase::Over(End::Done));
+    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE_WITH_NOTES)");
+    let plain = r#"
+name = "f"
+[[stage]]
+name = "s"
+agent = "x"
+gates = [{ human = "Well?", auto = true }]
+"#;
+    let world = World::of(start_of("f", &[("f", plain)], &[])).auto().told();
+    world.says("s: human approved automatically (--auto), because no review objected");
+}
+
+#[test]
+fn red_evidence_after_the_last_landing_keeps_the_code_in() {
+    let evidence = Evidence {
+        command: "make test".to_owned(),
+        tree: "tree".to_owned(),
+        colour: Colour::Red,
+        took_ms: None,
+    };
+    let receipt = Receipt { evidence: vec![evidence], ..Receipt::of(Spent::NOTHING) };
+    let world = World::feature("S").leaves("verify#1/land#1", receipt).told();
+    world.says("Q2 is asked about deliver: Nothing proves that it works: `make test` is red on exactly this code. What now?");
+}
