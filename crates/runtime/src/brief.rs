@@ -17,7 +17,10 @@ use crate::{catalog::Role, place::Hand};
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
 
-/// The change under review, in the inbox of a reviewer.
+/// The most bytes of its own earlier work that a brief repeats.
+const LEFT_BYTES_MAX: usize = 48 * 1024;
+
+/// The change under review, in the inbox of a reviewer, or that of the whole run.
 pub(crate) use forge_core::flow::CHANGE;
 
 /// The most changed files that a brief names.
@@ -38,8 +41,26 @@ pub(crate) struct CodeBrief<'a> {
     pub conflicts: &'a [String],
     /// The project's own rules for agents.
     pub instructions: Option<&'a str>,
-    /// Files of the change under review, if its diff is in the inbox.
+    /// Files of the change under review, or of the run so far, if the diff is in the inbox.
     pub change: Option<Vec<String>>,
+}
+
+/// Something that the agent wrote at an earlier attempt and may not read again as a file.
+pub(crate) struct LeftBefore {
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// All that is put together for one call.
+pub(crate) struct Given<'a> {
+    /// What is in its inbox.
+    pub inbox: &'a [Reading],
+    /// What it left itself, if it was sent back.
+    pub left_before: &'a [LeftBefore],
+    /// The code.
+    pub code: CodeBrief<'a>,
 }
 
 /// Whether an agent hears of its work for the first time.
@@ -72,11 +93,11 @@ pub(crate) fn brief(
     run: &Run,
     call: &CallId,
     role: &Role,
-    inbox: &[Reading],
-    code: &CodeBrief<'_>,
+    given: &Given<'_>,
     hearing: Hearing,
     places: &Places,
 ) -> String {
+    let Given { inbox, left_before, code } = given;
     let unit = run.unit(call.unit());
     let mut text = match hearing {
         Hearing::First => String::new(),
@@ -92,7 +113,7 @@ pub(crate) fn brief(
         section(&mut text, "The project's rules", instructions);
     }
     if code.has_checkout {
-        section(&mut text, "The code", &code_in_words(code));
+        section(&mut text, "The code", &code_in_words(code, call));
     }
     let mut names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
     if code.change.is_some() {
@@ -110,6 +131,9 @@ pub(crate) fn brief(
             ),
         },
     );
+    if !left_before.is_empty() {
+        section(&mut text, "What you left last time", &left_in_words(left_before));
+    }
     if !unit.findings.is_empty() {
         let title = match call {
             CallId::Attempt(_) => "What was found, and is to be dealt with",
@@ -221,7 +245,7 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
     keys.into_iter().map(|key| (key.name(), form(key))).collect()
 }
 
-fn code_in_words(code: &CodeBrief<'_>) -> String {
+fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
     let mut text = match code.hand {
         Hand::Writes => {
             "Your working directory is a private checkout of the project: change files there. \
@@ -245,7 +269,11 @@ fn code_in_words(code: &CodeBrief<'_>) -> String {
         let shown: Vec<&str> = files.iter().take(FILES_MAX).map(String::as_str).collect();
         let _ = write!(
             text,
-            "\n\nThe change under review is `$FORGE_INBOX/{CHANGE}`. Its files:\n\n- `{}`",
+            "\n\n{} is `$FORGE_INBOX/{CHANGE}`. Its files:\n\n- `{}`",
+            match call {
+                CallId::Attempt(_) => "All that the run has changed so far",
+                CallId::Judgement(_) => "The change under review",
+            },
             shown.join("`\n- `")
         );
         if files.len() > FILES_MAX {
@@ -253,6 +281,25 @@ fn code_in_words(code: &CodeBrief<'_>) -> String {
         }
     }
     text
+}
+
+/// What the agent wrote before, whole as far as there is room.
+fn left_in_words(left: &[LeftBefore]) -> String {
+    let mut room = LEFT_BYTES_MAX;
+    let mut parts = Vec::new();
+    for LeftBefore { name, text } in left {
+        let mut end = text.len().min(room);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        room -= end;
+        let mut part = format!("`{name}`:\n\n{}", quoted(text[..end].trim_end()));
+        if end < text.len() {
+            let _ = write!(part, "\n\n(cut here: {} more bytes)", text.len() - end);
+        }
+        parts.push(part);
+    }
+    parts.join("\n\n")
 }
 
 fn section(text: &mut String, title: &str, body: &str) {

@@ -31,6 +31,7 @@ use crate::{
     projection::Projector,
     secrets::without_secrets,
     settings::{Frozen, Settings},
+    summary::SUMMARY,
 };
 
 /// How long a door waits for a driver to take its command.
@@ -349,7 +350,7 @@ impl Doors {
         let run = fold(&records)?;
         store.replace_row(lock, &crate::drive::row(id, &run))?;
         let dir = self.home.run(id);
-        for path in [dir.join("state.json"), dir.join("events.jsonl")] {
+        for path in ["state.json", "events.jsonl", SUMMARY].map(|name| dir.join(name)) {
             remove(&path, fs::remove_file(&path))?;
         }
         let artifacts = dir.join("artifacts");

@@ -99,6 +99,12 @@ pub(crate) fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<
     Ok(Span { from, to })
 }
 
+/// All that the run has changed so far, as the checkout of a unit shows it.
+pub(crate) fn so_far(run: &Run, unit: &UnitId) -> Span {
+    let base = run.law().start.base.clone();
+    Span { from: base.expect("a run with checkouts has a base"), to: judged_commit(run, unit) }
+}
+
 /// The commit that a look at a unit is about.
 fn judged_commit(run: &Run, unit: &UnitId) -> String {
     commit_of(run, &scope_of(run, unit))

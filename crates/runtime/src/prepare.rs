@@ -18,17 +18,18 @@ use forge_core::{
     event::Blob,
     flow::{BuiltIn, Check, Delivery, Work},
     id::CallId,
-    reading::{self, Reading, Source},
+    reading::{self, Reading, Source, artifact_name},
+    run::Due,
 };
 use forge_workspace::Repository;
 
 use crate::{
     Trouble,
     blobs::{BlobId, Blobs},
-    brief::{CHANGE, CodeBrief, Hearing, Leaves, Places, brief, repair},
+    brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
     catalog::Role,
     files::replace,
-    gates::span,
+    gates::{so_far, span},
     home::Home,
     intake::must,
     journal::Store,
@@ -376,10 +377,12 @@ impl Shop<'_> {
             Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
             Turn::First | Turn::Anew => {
                 let readings = self.fill_inbox(run, call, &boxes)?;
+                let stage = run.stage(call.unit());
                 let change = match call {
-                    CallId::Attempt(_) => None,
-                    CallId::Judgement(_) => self.change(run, call, &boxes)?,
+                    CallId::Attempt(_) if !stage.reads.iter().any(|name| name == CHANGE) => None,
+                    CallId::Attempt(_) | CallId::Judgement(_) => self.change(run, call, &boxes)?,
                 };
+                let left_before = self.left_before(run, call, &readings)?;
                 let instructions = match &run.law().start.instructions {
                     Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
                     None => None,
@@ -396,14 +399,39 @@ impl Shop<'_> {
                     Some(_) => Hearing::Again,
                     None => Hearing::First,
                 };
-                brief(run, call, &role, &readings, &code, hearing, &places)
+                let given = Given { inbox: &readings, left_before: &left_before, code };
+                brief(run, call, &role, &given, hearing, &places)
             }
         };
         let path = folder.path.join(BRIEF);
         replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))
     }
 
-    /// The change under review, beside what the reviewer may read.
+    /// What the agent of a unit that was sent back wrote itself and does not find in its inbox.
+    fn left_before(
+        &self,
+        run: &Run,
+        call: &CallId,
+        inbox: &[Reading],
+    ) -> Result<Vec<LeftBefore>, Trouble> {
+        let unit = run.unit(call.unit());
+        let mut left = Vec::new();
+        match (call, unit.due) {
+            (CallId::Attempt(_), Due::Again) => {}
+            (CallId::Attempt(_), Due::Fresh) | (CallId::Judgement(_), _) => return Ok(left),
+        }
+        for name in &run.stage(call.unit()).writes {
+            let name = artifact_name(name, &call.unit().scope);
+            let is_given = inbox.iter().any(|reading| reading.name == name);
+            if let Some(blob) = unit.artifacts.get(&name).filter(|_| !is_given) {
+                let text = String::from_utf8_lossy(&self.blob(blob)?).into_owned();
+                left.push(LeftBefore { name, text });
+            }
+        }
+        Ok(left)
+    }
+
+    /// The change under review, or that of the whole run, beside what the agent may read.
     fn change(
         &self,
         run: &Run,
@@ -414,7 +442,10 @@ impl Shop<'_> {
             return Ok(None);
         }
         let repository = &self.home.repository;
-        let span = span(repository, run, call.unit())?;
+        let span = match call {
+            CallId::Judgement(_) => span(repository, run, call.unit())?,
+            CallId::Attempt(_) => so_far(run, call.unit()),
+        };
         let changes = repository.changes(&span.from, &span.to)?;
         if changes.is_empty() {
             return Ok(None);

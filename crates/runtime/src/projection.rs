@@ -1,5 +1,5 @@
-//! Files that show the journal, for people and scripts: `state.json`, `events.jsonl` and the
-//! current artifacts, in the live folder of a run.
+//! Files that show the journal, for people and scripts: `state.json`, `events.jsonl`, the current
+//! artifacts and, of a run that is over or held, `summary.md`, in the live folder of a run.
 //!
 //! They are made from the records alone, so that throwing them away and making them again gives
 //! the same bytes. `state.json` and artifacts are replaced by rename, a few times a second while a
@@ -20,6 +20,7 @@ use forge_core::{
     Run,
     event::Blob,
     reading,
+    run::Phase,
     view::{PhasesView, RunView},
 };
 use serde::Serialize;
@@ -30,6 +31,7 @@ use crate::{
     files::replace,
     home::Home,
     journal::{Record, projection},
+    summary::{self, SUMMARY},
 };
 
 /// What `state.json` holds.
@@ -117,6 +119,7 @@ impl Projector {
         let text = state_text(seq, &self.id, run);
         let path = self.dir.join("state.json");
         replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        self.show_summary(run)?;
         let folder = self.dir.join("artifacts");
         if self.state == 0 {
             self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
@@ -125,6 +128,21 @@ impl Projector {
         let shown = reading::artifacts(run).into_iter();
         let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
         self.show_artifacts(&shown.collect(), blobs)
+    }
+
+    /// Whoever finds a run that no longer goes on finds what it came to.
+    fn show_summary(&self, run: &Run) -> Result<(), Trouble> {
+        let path = self.dir.join(SUMMARY);
+        let shown = match run.phase() {
+            Phase::Held(_) | Phase::Over(_) => {
+                replace(&path, summary::text(&self.id, run, run.now()).as_bytes())
+            }
+            Phase::Fresh | Phase::Going => match fs::remove_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+        };
+        shown.map_err(|error| Trouble::file(&path, &error))
     }
 
     fn show_artifacts(

@@ -2,11 +2,12 @@
 
 use forge_core::{
     event::{Blob, Record},
+    flow::{Stage, Work},
     id::UnitId,
     view::{ResultView, RunView},
 };
 
-use crate::{Trouble, doors::Doors, gates::span, mend::Editable};
+use crate::{Trouble, deliver::offer, doors::Doors, gates::span, mend::Editable, summary::SUMMARY};
 
 /// The most bytes of a diff that is shown.
 const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -44,12 +45,28 @@ impl Doors {
 
     /// The content of an artifact.
     pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Trouble> {
+        if name == SUMMARY && !self.is_written_by_an_agent(id, name)? {
+            return self.summary(id).map(String::into_bytes);
+        }
+        if name == offer::TEXT
+            && let Some(path) = offer::latest(&self.home, id)
+        {
+            return std::fs::read(&path).map_err(|error| Trouble::file(&path, &error));
+        }
         let view = self.result(id)?;
         if let Some(found) = view.artifacts.iter().find(|artifact| artifact.name == name) {
             return self.blob(&Blob(found.blob.clone()));
         }
         let Editable { content, .. } = self.editable(id, name)?;
         Ok(content)
+    }
+
+    /// Whether an artifact of this name is for an agent or a command to write, in the run's own table.
+    fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
+        let is_ours = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
+        Ok(run.law().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
     }
 
     /// The change of a run's result, or of one unit.

@@ -120,6 +120,9 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         }
         Form::Sentences => {
             screen::tell("");
+            if let Some(summary) = doors.last_words(&left.run)? {
+                screen::tell(&summary);
+            }
             screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 tell_result(doors, &left.run)?;

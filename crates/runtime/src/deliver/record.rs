@@ -24,7 +24,7 @@ use crate::{
     projection::state_text,
     settings::Kept,
     steps::{Duty, Halt, Plan},
-    summary,
+    summary::{self, SUMMARY},
     work::NO_SECRET,
 };
 
@@ -65,7 +65,7 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
     let records = shop.store.read(shop.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
     let end = ended(plan);
-    let mut files = vec![file(plan, "summary.md", summary::text(shop.id, &end, end.now()))?];
+    let mut files = vec![file(plan, SUMMARY, summary::text(shop.id, &end, end.now()))?];
     match shop.frozen.kept {
         Kept::Summary | Kept::Nothing => {}
         Kept::All => {
