@@ -5,7 +5,8 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `agents`: who is there, and who answers. `stats`: what was spent. `watch`: one agent's stream. `brief`: what an agent
+//! by whom. `agents`: who is there, and who answers. `starts`: before a run exists. `stats`: what
+//! was spent. `watch`: one agent's stream. `brief`: what an agent
 //! was told. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
@@ -38,6 +39,8 @@ mod reviewed;
 mod settings;
 #[path = "doors/shapes.rs"]
 mod shapes;
+#[path = "doors/starts.rs"]
+mod starts;
 #[path = "doors/stats.rs"]
 mod stats;
 #[path = "doors/together.rs"]

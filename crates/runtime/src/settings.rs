@@ -55,6 +55,12 @@ pub use value::Value;
 pub struct Settings {
     /// Who plays the roles about which `roles` says nothing, by name.
     pub agent: Option<String>,
+    /// The flow of a run that names none.
+    pub flow: String,
+    /// Whether an agent looks at a request before its run begins.
+    pub coherence: Switch,
+    /// How the effort of a request is found.
+    pub effort: EffortSettings,
     /// How much a run may do.
     pub limits: LimitSettings,
     /// The scripted agent.
@@ -73,6 +79,22 @@ pub struct Settings {
     pub land: LandSettings,
     sheet: Sheet,
     local_is: LocalFile,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+/// How the effort of a request is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffortSettings {
+    /// The field of an issue that holds its story points.
+    pub story_points: String,
 }
 
 /// How much a run may do.
@@ -220,6 +242,15 @@ impl Settings {
         let tables = Tables { sheet: &sheet, local_is, top };
         Self {
             agent: all.text(Key::Agent).map(str::to_owned),
+            flow: all.text(Key::Flow).expect("it is shipped").to_owned(),
+            coherence: match all.text(Key::Coherence).expect("it is shipped") {
+                "on" => Switch::On,
+                "off" => Switch::Off,
+                other => unreachable!("`{other}` was taken for a switch"),
+            },
+            effort: EffortSettings {
+                story_points: all.text(Key::StoryPoints).expect("it is shipped").to_owned(),
+            },
             limits: LimitSettings {
                 at_once: u32::try_from(all.count(Key::AtOnce)).expect("it has a small limit"),
                 budget: all.amount(Key::Budget),

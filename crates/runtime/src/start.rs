@@ -7,16 +7,18 @@
 //! Invariant: everything that could be wrong is found out before anything is written.
 
 mod asks;
+mod choices;
+mod effort;
+mod issue;
+mod outline;
+mod request;
+mod words;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use forge_core::{
-    event::{Approvals, Blob, Detail, Limits, Start},
+    event::{Blob, Limits, Start},
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
-    money::Money,
 };
 
 use crate::{
@@ -37,33 +39,24 @@ use crate::{
     text::read_text,
 };
 
-pub use asks::{Allowed, AskCommands, Asks, Nobody};
+pub use asks::{
+    Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
+};
+use choices::Chosen;
+use issue::Issue;
+use outline::EFFORT;
+pub use outline::Runs;
+pub use request::{Discuss, Offered, Request, Unsaid};
+use words::{examples, refuse_words};
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most bytes of the project's instructions.
 const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
+/// The parameter that says whether the result is offered as a pull request.
+const PULL_REQUEST: &str = "pr";
 /// The project's own rules for agents.
 const INSTRUCTIONS: &str = ".forge/instructions.md";
-
-/// What a person wants to be run.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// In their words.
-    pub text: String,
-    /// Which flow.
-    pub flow: String,
-    /// Choices, by parameter.
-    pub params: BTreeMap<String, String>,
-    /// Whether human gates marked `auto` may pass by themselves.
-    pub approvals: Approvals,
-    /// What the run may cost.
-    pub budget: Option<Money>,
-    /// What the scripted agent plays from.
-    pub scenario: Option<PathBuf>,
-    /// Who plays the roles about which the settings say nothing else.
-    pub agent: Option<String>,
-}
 
 /// A run that has begun: its first record is durable, and nothing is under way yet.
 ///
@@ -98,38 +91,102 @@ impl Begun {
     }
 }
 
+/// All that a run depends on, read and looked at.
+struct Ready {
+    base: Option<String>,
+    settings: Settings,
+    catalog: Catalog,
+    found: Found,
+    /// How the flow was named.
+    name: String,
+    scenario: Option<(String, Sessions)>,
+    instructions: Option<String>,
+    /// What is asked for.
+    text: String,
+    issue: Option<Issue>,
+    /// What was said about parameters.
+    params: BTreeMap<String, String>,
+    /// Which rule chose them.
+    why: BTreeMap<String, String>,
+    /// Whether the flow changes code.
+    lands: bool,
+    /// The branch that is checked out.
+    branch: Option<String>,
+    /// The branch that everybody starts from, as far as the remote says.
+    default_branch: Option<String>,
+}
+
 impl Doors {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
         refuse_agents()?;
-        if request.text.trim().is_empty() {
-            let next = "forge run \"what you want, in plain words\"";
-            return Err(Trouble::usage("the request is empty", next));
+        let ready = self.ready(request)?;
+        let chosen = ready.choose(request, asks)?;
+        self.ask_about_commands(&ready.settings, &ready.found, asks)?;
+        if ready.settings.workspace.root.is_none() {
+            // Where the checkouts will lie.
+            state_dir()?;
+        }
+        let signals = Signals::listen()?;
+        self.write_down(request, ready, chosen, signals)
+    }
+
+    /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
+    fn ready(&self, request: &Request) -> Result<Ready, Trouble> {
+        if request.issue.is_none() {
+            refuse_words(&request.text)?;
         }
         let repository = &self.home.repository;
         let base = repository.head();
         let mut settings = self.settings_at(base.as_deref())?;
+        let issue = match &request.issue {
+            Some(path) => Some(Issue::read(path, &settings.effort.story_points)?),
+            None => None,
+        };
         let catalog = Catalog::at(repository, base.as_deref());
-        let found = self.committed_flow(&catalog, &request.flow)?;
+        let name = request.flow.as_ref().unwrap_or(&settings.flow).clone();
+        let found = self.committed_flow(&catalog, &name)?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
-        self.refuse_unready(&found, base.as_deref(), &request.params)?;
-        for (name, value) in &request.params {
-            found.flow.accepts(name, value).map_err(|problem| {
-                Trouble::usage(problem, format!("forge flow show {}", request.flow))
-            })?;
+        let params = given_params(request, &found.flow)?;
+        self.refuse_unready(&found, base.as_deref(), &params)?;
+        let mut why = BTreeMap::new();
+        if let Some(effort) = &request.effort {
+            why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
         }
         let scenario = self.cast(request, &mut settings, &found)?;
         let instructions = match &base {
             Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
             None => None,
         };
-        self.ask_about_commands(&settings, &found, asks)?;
-        if settings.workspace.root.is_none() {
-            // Where the checkouts will lie.
-            state_dir()?;
-        }
-        // Everything that could be wrong was looked at: from here on, things are written. First the
-        // journal: where that cannot be written, nothing else is.
+        let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
+        Ok(Ready {
+            text: issue.as_ref().map_or_else(|| request.text.clone(), |issue| issue.text.clone()),
+            lands: base.is_some() && find(&found.flow.stages, &is_land).is_some(),
+            branch: base.as_ref().and_then(|_| repository.branch()),
+            default_branch: repository.default_branch(),
+            base,
+            settings,
+            catalog,
+            found,
+            name,
+            scenario,
+            instructions,
+            issue,
+            params,
+            why,
+        })
+    }
+
+    /// Everything that could be wrong was looked at: from here on, things are written. First the
+    /// journal: where that cannot be written, nothing else is.
+    fn write_down(
+        &self,
+        request: &Request,
+        ready: Ready,
+        chosen: Chosen,
+        signals: Signals,
+    ) -> Result<Begun, Trouble> {
+        let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
@@ -153,18 +210,16 @@ impl Doors {
         }
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
         // From here on nobody knows the secrets of a request any more, and no name is made of them.
-        let text_of_request = redacted_text(&request.text);
-        let has_secret = text_of_request != request.text;
+        let text_of_request = redacted_text(&chosen.text);
+        let has_secret = text_of_request != chosen.text;
         let id = new_run_id(&text_of_request);
-        let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
-        let lands = find(&found.flow.stages, &is_land).is_some();
         let start = Start {
             request: text_of_request,
-            flow: request.flow.clone(),
+            flow: name,
             texts: found.texts.clone(),
             format: FORMAT,
-            params: request.params.clone(),
-            approvals: request.approvals,
+            params: chosen.params,
+            approvals: chosen.approvals,
             limits: Limits {
                 budget: request.budget.or(settings.limits.budget),
                 call_budget: settings.limits.call_budget,
@@ -173,22 +228,22 @@ impl Doors {
             settings: Some(put(&text)?),
             roles,
             instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
-            base_branch: base.as_ref().and_then(|_| repository.branch()),
-            branch: base.as_ref().filter(|_| lands).map(|_| frozen.branch_of(&id)),
-            onto: None,
-            chosen: BTreeMap::new(),
-            source: None,
-            detail: Detail::Plain,
+            base_branch: ready.branch,
+            branch: ready.lands.then(|| frozen.branch_of(&id)),
+            onto: chosen.onto,
+            chosen: chosen.why,
+            source: ready.issue.map(|issue| issue.source),
+            detail: request.detail,
             coherence: None,
             base,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
         };
-        let signals = Signals::listen()?;
         let mut notes = settings.notes();
         if has_secret {
             notes.push("what looks like a secret in your request was taken out of it".to_owned());
         }
+        notes.extend(chosen.notes);
         notes.extend(settings.notes_on_roles(&roles_of_flow));
         notes.extend(about_checks(&found.flow.stages, &frozen.verify));
         let driver = Driver::begin(&self.home, store, &id, start, frozen)?;
@@ -375,7 +430,7 @@ impl Doors {
                 return Err(Trouble::usage(
                     format!(
                         "the flow `{}` has roles, and no agent is set to play them",
-                        request.flow
+                        found.flow.name
                     ),
                     match in_path(CLAUDE) {
                         Some(_) => {
@@ -436,6 +491,50 @@ impl Doors {
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
+}
+
+/// The parameters that a person gave, by whichever flag.
+fn given_params(request: &Request, flow: &Flow) -> Result<BTreeMap<String, String>, Trouble> {
+    let mut params = request.params.clone();
+    if let Some(effort) = &request.effort {
+        if params.contains_key(EFFORT) {
+            return Err(Trouble::usage(
+                "the effort is given twice, by `--effort` and by `--param`",
+                examples(&["forge run --effort S \"…\"", "forge run --param effort=S \"…\""]),
+            ));
+        }
+        let is_known = flow.accepts(EFFORT, effort).is_ok();
+        if effort == "XS" && !is_known && flow.params.contains_key(EFFORT) {
+            return Err(Trouble::usage(
+                "there is no effort XS: what needs no design and no review is sooner done by hand; S is the smallest",
+                examples(&["forge run --effort S \"…\"", "forge run --effort M \"…\""]),
+            ));
+        }
+        params.insert(EFFORT.to_owned(), effort.clone());
+    }
+    match request.offered {
+        Offered::ByTheFlow => {}
+        Offered::No => {
+            if flow.accepts(PULL_REQUEST, "no").is_err() {
+                return Err(Trouble::usage(
+                    format!(
+                        "the flow `{}` offers no pull request that `--no-pr` could leave out",
+                        flow.name
+                    ),
+                    examples(&[
+                        "forge run --flow feature --no-pr \"…\"",
+                        "the same without `--no-pr`",
+                    ]),
+                ));
+            }
+            params.insert(PULL_REQUEST.to_owned(), "no".to_owned());
+        }
+    }
+    for (name, value) in &params {
+        flow.accepts(name, value)
+            .map_err(|problem| Trouble::usage(problem, format!("forge flow show {}", flow.name)))?;
+    }
+    Ok(params)
 }
 
 /// Whether the program of an agent is there. A program of the project itself is in the checkout only.

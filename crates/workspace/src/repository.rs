@@ -73,6 +73,13 @@ impl Repository {
         name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
+    /// The branch that the remote `origin` calls its own, as far as it is known here.
+    pub fn default_branch(&self) -> Option<String> {
+        let git = Git::in_folder(self.folder());
+        let name = git.args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).line().ok()?;
+        name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
+    }
+
     /// The commit that a name means, if there is one.
     pub fn commit_of(&self, name: &str) -> Option<String> {
         let git = Git::in_folder(self.folder());

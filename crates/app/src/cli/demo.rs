@@ -2,7 +2,7 @@
 //!
 //! What it says about the run is read from the journal, as `forge run` and `forge show` do it.
 
-use std::{collections::BTreeMap, env, fs, path::PathBuf, process::ExitCode};
+use std::{env, fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_core::{
@@ -47,13 +47,9 @@ impl Demo {
         ));
         let doors = Doors::open(&dir)?;
         let request = Request {
-            text: demo::REQUEST.to_owned(),
-            flow: demo::FLOW.to_owned(),
-            params: BTreeMap::new(),
+            flow: Some(demo::FLOW.to_owned()),
             approvals: Approvals::Automatic,
-            budget: None,
-            scenario: None,
-            agent: None,
+            ..Request::of(demo::REQUEST)
         };
         let begun = doors.begin(&request, &mut OfTheDemo)?;
         let run = begun.run.clone();

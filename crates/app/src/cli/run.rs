@@ -1,13 +1,16 @@
 //! `forge run`: what a person wants, read from the command line, and the start of its run.
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use forge_core::{
-    event::{Approvals, Record},
+    event::{Approvals, Detail, Record},
     money::Money,
 };
-use forge_runtime::{Trouble, start::Request};
+use forge_runtime::{
+    Trouble,
+    start::{BranchChoice, Discuss, Offered, Request, Unsaid},
+};
 
 use super::{
     asks::Terminal,
@@ -18,18 +21,41 @@ use crate::screen;
 
 /// Start a run and drive it until it is done or needs you
 #[derive(Args)]
+#[command(after_help = "Without --effort you are asked; --yes and --auto take what is detected.")]
 pub(crate) struct Run {
     /// What you want, in plain words
-    request: String,
-    /// The flow, see `forge flow list`
-    #[arg(long, default_value = "draft", value_name = "NAME")]
-    flow: String,
+    #[arg(required_unless_present = "issue", conflicts_with = "issue")]
+    request: Option<String>,
+    /// An issue of GitHub or Jira, saved as JSON, that says it
+    #[arg(long, value_name = "FILE")]
+    issue: Option<PathBuf>,
+    /// The flow, see `forge flow list`; by default what `flow` is set to
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
+    /// How much effort it is to take: S, M or L
+    #[arg(long, value_name = "SIZE")]
+    effort: Option<String>,
     /// A choice that the flow offers, such as effort=S
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Pass checkpoints that allow it if all reviews pass
     #[arg(long)]
     auto: bool,
+    /// Take what is detected for what you did not say
+    #[arg(long)]
+    yes: bool,
+    /// Answer a few questions about the request first
+    #[arg(long)]
+    discuss: bool,
+    /// Whether the result is for a new branch, or for the current one, too
+    #[arg(long, value_name = "WHICH")]
+    branch: Option<Branch>,
+    /// Offer no pull request
+    #[arg(long)]
+    no_pr: bool,
+    /// Tell in the summary what helps to find out why
+    #[arg(long)]
+    debug: bool,
     /// What the run may cost in dollars, such as 2.50
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<String>,
@@ -44,17 +70,16 @@ pub(crate) struct Run {
     json: bool,
 }
 
+/// For which branch the result is.
+#[derive(Clone, Copy, ValueEnum)]
+enum Branch {
+    New,
+    Current,
+}
+
 impl Run {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let request = Request {
-            text: self.request.clone(),
-            flow: self.flow.clone(),
-            params: params(&self.params)?,
-            approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
-            budget: self.budget.as_deref().map(amount).transpose()?,
-            scenario: self.scenario.clone(),
-            agent: self.agent.clone(),
-        };
+        let request = self.request()?;
         let form = Form::of(self.json);
         let doors = doors()?;
         let begun = doors.begin(&request, &mut Terminal)?;
@@ -65,6 +90,29 @@ impl Run {
         }
         let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
         leave(&doors, left, form)
+    }
+
+    fn request(&self) -> Result<Request, Trouble> {
+        Ok(Request {
+            text: self.request.clone().unwrap_or_default(),
+            issue: self.issue.clone(),
+            flow: self.flow.clone(),
+            params: params(&self.params)?,
+            effort: self.effort.clone(),
+            approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
+            budget: self.budget.as_deref().map(amount).transpose()?,
+            scenario: self.scenario.clone(),
+            agent: self.agent.clone(),
+            branch: self.branch.map(|branch| match branch {
+                Branch::New => BranchChoice::New,
+                Branch::Current => BranchChoice::Current,
+            }),
+            unsaid: if self.yes { Unsaid::Taken } else { Unsaid::Asked },
+            discuss: if self.discuss { Discuss::First } else { Discuss::No },
+            offered: if self.no_pr { Offered::No } else { Offered::ByTheFlow },
+            detail: if self.debug { Detail::Debug } else { Detail::Plain },
+            typed: env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        })
     }
 }
 

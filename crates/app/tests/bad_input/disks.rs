@@ -157,7 +157,7 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
     has(&world.ok(&["log", &run]), &["Q1 is asked"]);
     has(&world.ok(&["doctor"]), &["the journal is whole"]);
     for args in [
-        vec!["run", "more"],
+        vec!["run", "more of it"],
         vec!["resume", &run],
         vec!["answer", &run, "Q1", "approve"],
         vec!["stop", &run],

@@ -203,16 +203,21 @@ impl World {
     /// The program, in the checkout, with surroundings that are the same everywhere. Before a run,
     /// a person has committed what it reads, and allowed what it runs.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
-        let words: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+        let mut words: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+        // Whoever names no flow here means the smallest one.
+        let is_run = words.first().is_some_and(|word| *word == "run");
+        if is_run && !words.iter().any(|word| *word == "--flow") {
+            words.splice(1..1, ["--flow", "draft"].map(OsStr::new));
+        }
         let of_the_project =
             ["forge.toml", ".forge"].iter().any(|path| self.repo.join(path).exists());
-        if words.first().is_some_and(|word| *word == "run") && of_the_project {
+        if is_run && of_the_project {
             self.commit();
             let flow = words.iter().position(|word| *word == "--flow");
             let flow = flow.and_then(|at| words.get(at + 1)?.to_str());
             self.approve(flow.unwrap_or("draft"));
         }
-        self.command_as_it_is(args)
+        self.command_as_it_is(&words)
     }
 
     /// The program, while nobody has committed or allowed anything.

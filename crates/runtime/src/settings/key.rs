@@ -28,11 +28,18 @@ pub(super) const FINALS: &[&str] = &["pristine", "cached"];
 /// What the last commit of a run keeps of it.
 pub(super) const RECORDS: &[&str] = &["all", "summary", "none"];
 
+/// Something that is done or not.
+pub(super) const SWITCH: &[&str] = &["on", "off"];
+
 /// A key of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// `agent`
     Agent,
+    /// `flow`
+    Flow,
+    /// `coherence`
+    Coherence,
     /// `limits.at_once`
     AtOnce,
     /// `limits.budget`
@@ -79,6 +86,8 @@ pub enum Key {
     Branch,
     /// `land.record`
     Record,
+    /// `effort.story_points`
+    StoryPoints,
 }
 
 /// What Forge ships for a key.
@@ -100,8 +109,10 @@ struct Row {
 
 impl Key {
     /// All keys that are not of a table with a name, in the order in which they are shown.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::Agent,
+        Self::Flow,
+        Self::Coherence,
         Self::AtOnce,
         Self::Budget,
         Self::CallBudget,
@@ -123,6 +134,7 @@ impl Key {
         Self::VerifyFinal,
         Self::Branch,
         Self::Record,
+        Self::StoryPoints,
     ];
 
     /// The table.
@@ -135,6 +147,18 @@ impl Key {
         const MIB: Kind = Kind::Count { most: OUTPUT_MIB_MAX };
         match self {
             Self::Agent => row("agent", "who plays the roles", Kind::Agent, Shipped::Nothing),
+            Self::Flow => row(
+                "flow",
+                "the flow of a run that names none",
+                Kind::Name,
+                Shipped::Text("feature"),
+            ),
+            Self::Coherence => row(
+                "coherence",
+                "whether an agent looks at a request before its run begins",
+                Kind::Word(SWITCH),
+                Shipped::Text("on"),
+            ),
             Self::AtOnce => row(
                 "limits.at_once",
                 "calls under way at the same time",
@@ -251,6 +275,12 @@ impl Key {
                 Kind::Word(RECORDS),
                 Shipped::Text("all"),
             ),
+            Self::StoryPoints => row(
+                "effort.story_points",
+                "the field of an issue that holds its story points",
+                Kind::Name,
+                Shipped::Text("customfield_10016"),
+            ),
         }
     }
 
@@ -316,6 +346,8 @@ impl Key {
             Self::OfAgent(name, _) => Some((TableKind::Agents, name)),
             Self::OfRole(name, _) => Some((TableKind::Roles, name)),
             Self::Agent
+            | Self::Flow
+            | Self::Coherence
             | Self::AtOnce
             | Self::Budget
             | Self::CallBudget
@@ -336,7 +368,8 @@ impl Key {
             | Self::VerifyOutputMib
             | Self::VerifyFinal
             | Self::Branch
-            | Self::Record => None,
+            | Self::Record
+            | Self::StoryPoints => None,
         }
     }
 

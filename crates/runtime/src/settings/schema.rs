@@ -71,6 +71,7 @@ fn of(key: Key) -> Json {
         Kind::Amount => text(json!({"pattern": r"^[0-9]+(\.[0-9]+)?$"})),
         Kind::Count { most } => json!({"type": "integer", "minimum": 1, "maximum": most}),
         Kind::File | Kind::Branch => entry,
+        Kind::Name => text(json!({"pattern": "^[A-Za-z0-9_-]+$", "maxLength": NAME_BYTES_MAX})),
         Kind::Agent => text(
             json!({"pattern": TableKind::Agents.pattern(), "examples": ["scripted", "claude"]}),
         ),

@@ -300,6 +300,9 @@ fn every_key() -> Vec<Key> {
 pub(super) fn examples(key: Key) -> &'static [&'static str] {
     match key {
         Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
+        Key::Flow => &["feature", "my_flow-2"],
+        Key::Coherence => key::SWITCH,
+        Key::StoryPoints => &["customfield_10016", "points"],
         Key::Claims => key::CLAIMS,
         Key::VerifyFinal => key::FINALS,
         Key::Record => key::RECORDS,
@@ -385,6 +388,12 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
             Kept::Summary => word("summary"),
             Kept::Nothing => word("none"),
         },
+        Key::Flow => word(&settings.flow),
+        Key::Coherence => match settings.coherence {
+            Switch::On => word("on"),
+            Switch::Off => word("off"),
+        },
+        Key::StoryPoints => word(&settings.effort.story_points),
     }
 }
 

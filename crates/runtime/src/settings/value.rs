@@ -63,6 +63,8 @@ pub(super) enum Kind {
     Paths,
     /// Paths inside the checkout, with `*` and `**`.
     Patterns,
+    /// A name of letters, digits, `-` and `_`.
+    Name,
     /// The name of an agent.
     Agent,
     /// A program and its arguments.
@@ -107,6 +109,7 @@ impl Kind {
             Self::Patterns => {
                 "a list of paths inside the checkout such as [\"tests/fixtures/**\"]".to_owned()
             }
+            Self::Name => "a name such as \"feature\"".to_owned(),
             Self::Agent => {
                 "\"scripted\", \"claude\", or the name of an agent that is set up".to_owned()
             }
@@ -175,9 +178,13 @@ pub(super) fn from_words(key: Key, words: &str) -> Result<Value, Flaw> {
         Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables => {
             Raw::List(vec![(0, words.to_owned())])
         }
-        Kind::Word(_) | Kind::Amount | Kind::File | Kind::Branch | Kind::Agent | Kind::Model => {
-            Raw::Text(words.to_owned())
-        }
+        Kind::Word(_)
+        | Kind::Amount
+        | Kind::File
+        | Kind::Branch
+        | Kind::Name
+        | Kind::Agent
+        | Kind::Model => Raw::Text(words.to_owned()),
     };
     check(key, raw).map_err(|flaw| Flaw { at: None, what: flaw.what })
 }
@@ -189,6 +196,13 @@ fn check(key: Key, raw: Raw) -> Result<Value, Flaw> {
     match (kind, raw) {
         (Kind::Word(words), Raw::Text(text)) => {
             if words.contains(&text.as_str()) {
+                return Ok(Value::Text(text));
+            }
+            Err(wrong(&quoted(&text)))
+        }
+        (Kind::Name, Raw::Text(text)) => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.chars().all(is_plain) {
                 return Ok(Value::Text(text));
             }
             Err(wrong(&quoted(&text)))
@@ -250,6 +264,7 @@ fn list(key: Key, texts: Vec<(usize, String)>) -> Result<Value, Flaw> {
                 | Kind::File
                 | Kind::Branch
                 | Kind::Commands
+                | Kind::Name
                 | Kind::Agent
                 | Kind::Program
                 | Kind::Model => None,

@@ -1,12 +1,43 @@
 //! What may be asked before a run exists. How it is asked is for the door; what follows is decided
-//! in `start.rs`.
+//! in `choices.rs`.
 //!
 //! Invariant: whoever cannot ask says so, and never answers for a person.
 
-/// What may be asked before a run exists.
+/// What may be asked before a run exists. Who implements only some of it can ask for nothing else.
 pub trait Asks {
     /// Whether a repository may run these commands on this machine.
     fn commands(&mut self, commands: &[String]) -> Allowed;
+
+    /// Which effort the run is to take.
+    fn effort(&mut self, _offer: &EffortOffer) -> Reply<String> {
+        Reply::Nobody
+    }
+
+    /// Whether the result is to go to a new branch, or also to the one that is checked out.
+    fn branch(&mut self, _branch: &str) -> Reply<BranchChoice> {
+        Reply::Nobody
+    }
+
+    /// Whether to go on without automatic approvals, which this run cannot have.
+    fn without_auto(&mut self, _why: &str) -> Reply<()> {
+        Reply::Nobody
+    }
+
+    /// An answer to each question about the request, in the words of the person.
+    fn discussion(&mut self, _questions: &[&str]) -> Reply<Vec<String>> {
+        Reply::Nobody
+    }
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply<T> {
+    /// A person said this.
+    Said(T),
+    /// A person wants to stop.
+    Stop,
+    /// There is nobody to ask.
+    Nobody,
 }
 
 /// Whether a person lets a repository run its commands.
@@ -18,6 +49,37 @@ pub enum Allowed {
     FromNowOn,
     /// They do not, or there is nobody to ask.
     No,
+}
+
+/// Where the result goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchChoice {
+    /// To the run's own branch, and nowhere else.
+    New,
+    /// To the run's own branch; at the end, the branch that is checked out may follow it.
+    Current,
+}
+
+/// The efforts that a flow knows, for a person to choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffortOffer {
+    /// All of them, in the order of the flow.
+    pub choices: Vec<EffortChoice>,
+    /// The one that was detected.
+    pub detected: String,
+    /// By which rule.
+    pub why: String,
+}
+
+/// One effort, with what it means for the phases of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffortChoice {
+    /// The word.
+    pub value: String,
+    /// Stages and gates that run, by their names.
+    pub runs: Vec<String>,
+    /// Stages and gates that are left out.
+    pub skips: Vec<String>,
 }
 
 /// How a door asks whether commands of a repository may be run, where nothing else is asked.
