@@ -12,6 +12,7 @@ use forge_runtime::{
     roster::AgentRow,
     settings::{Explained, SettingRow},
     spending::SpendingView,
+    start::DryRun,
     watch::Seen,
 };
 
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("show.schema.json", schemars::schema_for!(ResultView)));
     schemas.push(("summary.schema.json", schemars::schema_for!(SummaryView)));
     schemas.push(("log.schema.json", schemars::schema_for!(LogLine)));
+    schemas.push(("run-dry.schema.json", schemars::schema_for!(DryRun)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));
     schemas.push(("agents.schema.json", schemars::schema_for!(Vec<AgentRow>)));

@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod doctor;
 mod driving;
+mod dry;
 mod edit;
 mod flow;
 mod hold;

@@ -37,6 +37,8 @@ mod intake;
 pub mod journal;
 pub mod mend;
 mod near;
+pub mod older;
+pub mod onto;
 mod ours;
 mod place;
 mod prepare;

@@ -210,12 +210,12 @@ struct Probe<'a> {
 }
 
 /// A folder for one call, and for all that it makes.
-struct Place {
-    path: PathBuf,
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
 }
 
 impl Place {
-    fn make() -> Result<Self, Trouble> {
+    pub(crate) fn make() -> Result<Self, Trouble> {
         let mut bytes = [0_u8; 4];
         let _as_good_as_any =
             rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
@@ -232,20 +232,20 @@ impl Place {
         Ok(place)
     }
 
-    fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.path.join("work")
     }
 
     /// Sockets lie here, so its path is short.
-    fn tmp(&self) -> PathBuf {
+    pub(crate) fn tmp(&self) -> PathBuf {
         self.path.join("t")
     }
 
-    fn folder(&self) -> AttemptFolder {
+    pub(crate) fn folder(&self) -> AttemptFolder {
         AttemptFolder::at(self.path.join("call"))
     }
 
-    fn remove(&self) {
+    pub(crate) fn remove(&self) {
         let _nobody_misses_it = fs::remove_dir_all(&self.path);
     }
 }
@@ -296,7 +296,7 @@ impl Probe<'_> {
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(trouble)?;
         let mut signals = Signals::listen()?;
-        let ending = run(&folder, &env, &mut signals)?;
+        let ending = run_to_its_end(&folder, &env, &mut signals)?;
         let heard = match open_regular(&folder.transcript()) {
             Ok(file) => hear(self.kind(), io::BufReader::new(file), &Earlier::default()),
             Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
@@ -523,7 +523,7 @@ fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<St
 }
 
 /// Runs it to its end. Who presses Ctrl-C ends it, and who does so again ends it at once.
-fn run(
+pub(crate) fn run_to_its_end(
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
     signals: &mut Signals,
@@ -580,7 +580,7 @@ fn brief(kind: Kind) -> String {
     )
 }
 
-fn own_program() -> Result<PathBuf, Trouble> {
+pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
     std::env::current_exe().map_err(|error| {
         Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
     })

@@ -8,6 +8,8 @@
 
 mod asks;
 mod choices;
+mod coherence;
+mod dry;
 mod effort;
 mod issue;
 mod outline;
@@ -17,7 +19,7 @@ mod words;
 use std::{collections::BTreeMap, path::Path};
 
 use forge_core::{
-    event::{Blob, Limits, Start},
+    event::{Blob, Coherence, Limits, Start},
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
 };
 
@@ -43,6 +45,7 @@ pub use asks::{
     Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
 };
 use choices::Chosen;
+pub use dry::{ChecksFrom, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
 use issue::Issue;
 use outline::EFFORT;
 pub use outline::Runs;
@@ -116,19 +119,28 @@ struct Ready {
     default_branch: Option<String>,
 }
 
+/// What was said, and by whom the request was looked at, when a run begins.
+struct Begin {
+    chosen: Chosen,
+    coherence: Option<Coherence>,
+    signals: Signals,
+}
+
 impl Doors {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
         refuse_agents()?;
         let ready = self.ready(request)?;
-        let chosen = ready.choose(request, asks)?;
+        let mut chosen = ready.choose(request, asks)?;
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;
         if ready.settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;
         }
-        let signals = Signals::listen()?;
-        self.write_down(request, ready, chosen, signals)
+        let mut signals = Signals::listen()?;
+        let (coherence, note) = self.look_at_request(&ready, &chosen.text, &mut signals)?;
+        chosen.notes.extend(note);
+        self.write_down(request, ready, Begin { chosen, coherence, signals })
     }
 
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
@@ -179,13 +191,8 @@ impl Doors {
 
     /// Everything that could be wrong was looked at: from here on, things are written. First the
     /// journal: where that cannot be written, nothing else is.
-    fn write_down(
-        &self,
-        request: &Request,
-        ready: Ready,
-        chosen: Chosen,
-        signals: Signals,
-    ) -> Result<Begun, Trouble> {
+    fn write_down(&self, request: &Request, ready: Ready, begin: Begin) -> Result<Begun, Trouble> {
+        let Begin { chosen, coherence, signals } = begin;
         let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
@@ -234,7 +241,7 @@ impl Doors {
             chosen: chosen.why,
             source: ready.issue.map(|issue| issue.source),
             detail: request.detail,
-            coherence: None,
+            coherence,
             base,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
@@ -451,7 +458,8 @@ impl Doors {
         if scripted.is_empty() {
             Ok(None)
         } else {
-            self.scenario(request, settings, &scripted).map(Some)
+            let coherence = found.flow.coherence.as_deref();
+            self.scenario(request, settings, &scripted, coherence).map(Some)
         }
     }
 
@@ -460,6 +468,7 @@ impl Doors {
         request: &Request,
         settings: &Settings,
         roles: &[&str],
+        coherence: Option<&str>,
     ) -> Result<(String, Sessions), Trouble> {
         let set = settings.scripted.scenario.as_ref();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
@@ -485,7 +494,9 @@ impl Doors {
                 .iter()
                 .any(|play| play.role.as_deref().is_none_or(|played| played == **role))
         };
-        if let Some(role) = roles.iter().find(|role| !plays(role)) {
+        // Nobody has to look at a request before it begins.
+        let is_needed = |role: &&&str| Some(**role) != coherence;
+        if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
             let what = format!("{}: nobody plays the role `{role}`", path.display());
             return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }

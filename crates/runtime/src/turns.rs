@@ -305,7 +305,7 @@ pub(crate) fn spent(uses: &[Use]) -> Spent {
     Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens, at_least: Money(0) }
 }
 
-fn model_use(one: &Use) -> ModelUse {
+pub(crate) fn model_use(one: &Use) -> ModelUse {
     let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
     ModelUse {
         provider: one.provider.clone(),

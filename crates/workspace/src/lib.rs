@@ -10,7 +10,8 @@
 //! users see the same git.
 //!
 //! Invariant: this crate does not know what a run is.
-//! Invariant: the user's checkout, index, stash, configuration and hooks are never written; the
+//! Invariant: the user's checkout, index, stash, configuration and hooks are never written, but by
+//! [`Repository::follow`], which is for who was asked and said yes; the
 //! user's repository only gains objects, refs below `refs/forge/`, and the one branch of a [`Move`].
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
@@ -23,6 +24,7 @@ mod create;
 mod disk;
 mod failure;
 mod filled;
+mod forward;
 mod git;
 mod guard;
 mod history;
@@ -42,6 +44,7 @@ mod submodules;
 mod unsuited;
 
 pub use failure::Failure;
+pub use forward::Follow;
 pub use git::GitError;
 pub use guard::{Added, Guard, Part};
 pub use name::{path_bytes, shown};

@@ -12,16 +12,25 @@ use forge_runtime::{
     Trouble,
     doors::{Doors, Left},
     drive::LetGo,
+    older::Named,
+    start::Request,
 };
 
-use super::{doors, named_or_latest, run::amount, show, status};
+use super::{
+    doors,
+    run::{amount, drive},
+    show, status,
+};
 use crate::screen;
 
 /// Take a run up again after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct Resume {
-    /// The run; the latest if none is named
+    /// The run, or a folder with a state.json; the latest if none is named
     run: Option<String>,
+    /// The effort, where such a folder says none that counts
+    #[arg(long, value_name = "SIZE")]
+    effort: Option<String>,
     /// A new cap in dollars for the whole run
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<String>,
@@ -83,8 +92,18 @@ impl Resume {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let form = Form::of(self.json);
         let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
         let budget = self.budget.as_deref().map(amount).transpose()?;
+        let run = match self.run.as_deref().map(|named| doors.named(named, self.effort.as_deref()))
+        {
+            None => doors.latest()?,
+            Some(named) => match named? {
+                Named::Run(run) => run,
+                Named::Older(older) => {
+                    let request = Request { budget, ..older.request };
+                    return drive(&doors, &request, &older.notes, form);
+                }
+            },
+        };
         let mut tell = |record: &Record| form.tell(&run, record);
         let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
         leave(&doors, left, form)

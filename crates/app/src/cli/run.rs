@@ -9,6 +9,7 @@ use forge_core::{
 };
 use forge_runtime::{
     Trouble,
+    doors::Doors,
     start::{BranchChoice, Discuss, Offered, Request, Unsaid},
 };
 
@@ -16,6 +17,7 @@ use super::{
     asks::Terminal,
     doors,
     driving::{Form, leave},
+    dry, say_json,
 };
 use crate::screen;
 
@@ -65,6 +67,9 @@ pub(crate) struct Run {
     /// Who plays the roles, see `forge agents`
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
+    /// Say what would run, by whom and with which caps; do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print a JSON object for each record and for the end
     #[arg(long)]
     json: bool,
@@ -82,14 +87,15 @@ impl Run {
         let request = self.request()?;
         let form = Form::of(self.json);
         let doors = doors()?;
-        let begun = doors.begin(&request, &mut Terminal)?;
-        let run = begun.run.clone();
-        form.began(&run);
-        for note in &begun.notes {
-            screen::warn(&format!("note: {note}"));
+        if self.dry_run {
+            let dry = doors.dry_run(&request)?;
+            match form {
+                Form::Json => say_json(&dry),
+                Form::Sentences => screen::say(&dry::text(&dry, screen::width())),
+            }
+            return Ok(ExitCode::SUCCESS);
         }
-        let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
-        leave(&doors, left, form)
+        drive(&doors, &request, &[], form)
     }
 
     fn request(&self) -> Result<Request, Trouble> {
@@ -114,6 +120,23 @@ impl Run {
             typed: env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         })
     }
+}
+
+/// Begins a run and drives it until it stops.
+pub(crate) fn drive(
+    doors: &Doors,
+    request: &Request,
+    notes: &[String],
+    form: Form,
+) -> Result<ExitCode, Trouble> {
+    let begun = doors.begin(request, &mut Terminal)?;
+    let run = begun.run.clone();
+    form.began(&run);
+    for note in notes.iter().chain(&begun.notes) {
+        screen::warn(&format!("note: {note}"));
+    }
+    let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
+    leave(doors, left, form)
 }
 
 fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {

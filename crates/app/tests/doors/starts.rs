@@ -268,3 +268,190 @@ fn on_a_branch_of_its_own_it_is_asked_where_the_result_goes() {
     let said = run(&[]);
     assert!(!said.err.contains("is checked out"), "{said}");
 }
+
+/// A flow whose request is looked at first.
+const LOOKED_AT: &str = r#"
+coherence = "coherence-checker"
+[[stage]]
+name = "first"
+command = "true"
+"#;
+
+fn looked_at(verdict: &str) -> World {
+    let world = World::new();
+    world.flow("looked", LOOKED_AT);
+    world.write(
+        ".forge/roles/coherence-checker.md",
+        "+++\nmust = [\"verdict\"]\n+++\nYou look at requests.\n",
+    );
+    world.scenario(&format!(
+        "[[play]]\nrole = \"coherence-checker\"\nusage = {{ input = 10, output = 2, cost = \"0.001\" }}\n{verdict}\n"
+    ));
+    world
+}
+
+#[test]
+fn an_agent_that_lets_a_request_pass_is_paid_by_the_run() {
+    let world =
+        looked_at("result = { summary = \"it can be done\", verdict = \"pass\", findings = [] }");
+    let said = world.run("looked", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let coherence = start_of(&world)["coherence"].clone();
+    assert_eq!(coherence["summary"], "it can be done");
+    assert_eq!(coherence["used"]["agent"], "scripted");
+    assert!(coherence["spent"].to_string().contains("1000"), "{coherence}");
+}
+
+#[test]
+fn a_request_that_nobody_could_act_on_is_refused_and_nothing_is_made() {
+    let world = looked_at(
+        "result = { summary = \"It says nothing about software.\", verdict = \"block\", findings = [] }",
+    );
+    let said = world.run("looked", &[]);
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["nobody could act on this request: It says nothing about software."]);
+    has(&said.err, &["forge run \"", "forge run --issue"]);
+    assert!(world.is_untouched());
+    world.write("forge.toml", "coherence = \"off\"\n[agents.scripted]\nscenario = \"play.toml\"\n");
+    let said = world.run("looked", &[]);
+    assert_eq!(said.code, DONE, "it can be turned off: {said}");
+}
+
+#[test]
+fn a_look_that_fails_is_said_and_is_no_wall() {
+    for played in [
+        "exit = 3",
+        "result = { summary = \"PASS, it is fine\" }",
+        "result = { summary = \"hm\", verdict = \"revise\", findings = [{ severity = \"major\", what = \"x\" }] }",
+    ] {
+        let world = looked_at(played);
+        let said = world.run("looked", &[]);
+        assert_eq!(said.code, DONE, "{played}: {said}");
+        has(&said.err, &["note: the request was not looked at: scripted"]);
+        assert!(start_of(&world).get("coherence").is_none(), "never a pass in silence");
+    }
+}
+
+#[test]
+fn a_scenario_that_says_nothing_about_the_look_is_played_without_noise() {
+    let world = looked_at("result = { summary = \"x\", verdict = \"pass\", findings = [] }");
+    world.write(
+        "play.toml",
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nresult = { summary = \"x\" }\n",
+    );
+    let said = world.run("looked", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(!said.err.contains("looked at"), "{said}");
+}
+
+#[test]
+fn a_dry_run_says_what_would_run_and_has_no_effect() {
+    let world = World::new();
+    world.scenario("[[play]]\nresult = { summary = \"x\", verdict = \"pass\", findings = [] }\n");
+    world.commit();
+    let fingerprint = || {
+        let mut files: Vec<String> = walk(&world.repo);
+        files.sort();
+        files
+    };
+    let before = fingerprint();
+    let args = ["run", "--flow", "feature", "--dry-run", "show the sum", "--budget", "5"];
+    let said = finish(&mut world.command_as_it_is(&args));
+    // Flows that deliver are another helper's; what cannot run yet is refused as a run would be.
+    if said.code == WRONG {
+        has(&said.err, &["delivers"]);
+        return;
+    }
+    assert_eq!(said.code, DONE, "{said}");
+    has(
+        &said.out,
+        &[
+            "would run feature",
+            "effort    M (detected: nothing says more or less)",
+            "asked     how much effort",
+            "an agent as situation-analyst = scripted",
+            "skipped: review as task-reviewer",
+            "at most ",
+            "run $5",
+            "nothing was written, and nobody was called",
+        ],
+    );
+    assert_eq!(fingerprint(), before);
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn a_dry_run_needs_no_right_to_write_and_is_data_for_programs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = sized();
+    world.commit();
+    let git = world.repo.join(".git");
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o555)).unwrap();
+    let args =
+        ["run", "--flow", "sized", "--dry-run", "--json", "--auto", "--effort", "L", "do it"];
+    let said = finish(&mut world.command_as_it_is(&args));
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(said.code, DONE, "{said}");
+    let dry: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(dry["params"]["effort"], "L");
+    assert_eq!(dry["approvals"], "by_people");
+    let runs = |stage: &str| {
+        let stages = dry["stages"].as_array().unwrap();
+        stages.iter().find(|row| row["stage"] == stage).unwrap()["runs"].clone()
+    };
+    assert_eq!(runs("most"), "yes");
+    let args = ["run", "--flow", "sized", "--dry-run", "--json", "--effort", "S", "do it"];
+    let said = finish(&mut world.command_as_it_is(&args));
+    let dry: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(dry["stages"][2]["runs"], "skipped");
+    assert_eq!(dry["calls_max"], 0);
+    assert_eq!(dry["to_allow"].as_array().unwrap().len(), 1);
+    assert!(world.is_untouched());
+}
+
+/// Every file below a folder, with its size and its time.
+fn walk(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let about = entry.metadata().unwrap();
+        found.push(format!("{} {} {:?}", path.display(), about.len(), about.modified().unwrap()));
+        if about.is_dir() {
+            found.extend(walk(&path));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
+    let world = sized();
+    assert_eq!(run(&world, &["--effort", "L", "do it"]).code, WAITS);
+    let id = world.latest();
+    let said = world.forge(&["resume", &format!(".git/forge/runs/{id}")]);
+    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(world.ids().len(), 1, "it is the same run");
+    // What an older system left.
+    let older = |name: &str, state: &str| {
+        world.write(&format!(".specs/{name}/state.json"), state);
+        world.write(
+            &format!(".specs/{name}/request.md"),
+            "---\nsource_type: text\n---\nShow sums\n",
+        );
+        world.forge(&["resume", &format!(".specs/{name}")])
+    };
+    for (name, state, why) in [
+        ("a", r#"{"currentPhaseStatus": "abandoned"}"#, "was abandoned"),
+        ("b", r#"{"currentPhase": "completed"}"#, "is completed"),
+        ("c", r#"{"effort": "#, "cannot be read"),
+        ("d", r#"{"skippedPhases": ["phase-2"]}"#, "--effort M"),
+        ("e", r#"{"effort": "XS"}"#, "--effort M"),
+    ] {
+        let said = older(name, state);
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &[why, " next: "]);
+    }
+    let said = world.refused(&["resume", "/etc"]);
+    has(&said, &["has no state.json"]);
+    assert_eq!(world.ids().len(), 1);
+}

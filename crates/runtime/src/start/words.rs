@@ -49,7 +49,9 @@ fn refuse_flags(text: &str) -> Result<(), Trouble> {
     let Some(last) = text.split_whitespace().next_back() else { return Ok(()) };
     let name = last.split_once('=').map_or(last, |(name, _)| name);
     let is_one = FLAGS.contains(&name) && (last.contains('=') || name != "--effort");
-    let before = text.split_whitespace().rev().nth(1).filter(|word| *word == "--effort");
+    let is_size = last.len() <= 2 && last.chars().all(|c| c.is_ascii_uppercase());
+    let before = text.split_whitespace().rev().nth(1);
+    let before = before.filter(|word| *word == "--effort" && is_size);
     if !is_one && before.is_none() {
         return Ok(());
     }

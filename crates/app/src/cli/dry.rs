@@ -1,0 +1,132 @@
+//! `forge run --dry-run`: what would run, for a person to read.
+
+use forge_core::event::Approvals;
+use forge_runtime::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
+
+use crate::screen;
+
+/// What would run, in lines of a width.
+pub(super) fn text(dry: &DryRun, width: usize) -> String {
+    let mut lines = Vec::new();
+    let mut row = |name: &str, text: &str| {
+        lines.push(screen::block(&format!("{name:<9} "), text, width));
+    };
+    row("would run", &dry.flow);
+    row("request", &screen::cut(&dry.request, width.saturating_sub(10)));
+    if let Some(source) = &dry.source {
+        row("source", source);
+    }
+    for (name, value) in &dry.params {
+        let why = dry.chosen.get(name).map(|why| format!(" ({why})")).unwrap_or_default();
+        row(name, &format!("{value}{why}"));
+    }
+    for asked in &dry.asked {
+        row("asked", asked);
+    }
+    row(
+        "approvals",
+        match dry.approvals {
+            Approvals::Automatic => "automatic, where every review passed",
+            Approvals::ByPeople => "by people",
+        },
+    );
+    if let Some(branch) = &dry.branch {
+        let onto = dry.onto.as_ref().map(|onto| format!("; then, if you say so, {onto}"));
+        row("branch", &format!("{branch}{}", onto.unwrap_or_default()));
+    }
+    if let Some(player) = &dry.looked_at_by {
+        row("first", &format!("the request is looked at as {}", played(player)));
+    }
+    lines.push(String::new());
+    for stage in &dry.stages {
+        lines.extend(stage_lines(stage, width));
+    }
+    lines.push(String::new());
+    let mut row = |name: &str, text: &str| {
+        lines.push(screen::block(&format!("{name:<9} "), text, width));
+    };
+    row("calls", &format!("at most {} of agents by itself", dry.calls_max));
+    let money = |amount: Option<forge_core::money::Money>| {
+        amount.map_or_else(|| "no cap".to_owned(), |amount| amount.to_string())
+    };
+    row(
+        "caps",
+        &format!(
+            "run {}, call {}; {} at once; a call takes at most {} min, and is silent for at most {} min",
+            money(dry.caps.budget),
+            money(dry.caps.call_budget),
+            dry.caps.at_once,
+            dry.caps.wall_minutes,
+            dry.caps.silence_minutes
+        ),
+    );
+    let checks = dry.checks.join("; ");
+    row(
+        "checks",
+        &match dry.checks_from {
+            ChecksFrom::Settings if checks.is_empty() => "none, as it is set".to_owned(),
+            ChecksFrom::Settings => checks,
+            ChecksFrom::Found => format!("{checks} (found)"),
+            ChecksFrom::Nothing => "none: what is made stays unverified".to_owned(),
+        },
+    );
+    for command in &dry.setup {
+        row("setup", command);
+    }
+    for command in &dry.to_allow {
+        row("to allow", command);
+    }
+    for note in &dry.notes {
+        row("note", note);
+    }
+    lines.push("nothing was written, and nobody was called".to_owned());
+    lines.join("\n")
+}
+
+fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
+    let depth = stage.stage.matches('/').count();
+    let name = stage.stage.rsplit('/').next().unwrap_or_default();
+    let indent = "  ".repeat(depth);
+    let phase = stage.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
+    let skipped = |runs: Runs| match runs {
+        Runs::Yes => "",
+        Runs::Skipped => "skipped: ",
+        Runs::Perhaps => "depends on the item: ",
+    };
+    let player = stage.player.as_ref().map(|player| format!(" = {}", who(player)));
+    let budget = stage.budget.map(|budget| format!(", at most {budget}")).unwrap_or_default();
+    let what = format!(
+        "{}{}{}{budget}{phase}",
+        skipped(stage.runs),
+        stage.does,
+        player.unwrap_or_default()
+    );
+    let mut lines = vec![screen::block(&format!("{indent}{name:<12} "), &what, width)];
+    if stage.runs == Runs::Skipped {
+        return lines;
+    }
+    for gate in &stage.gates {
+        let player = gate.player.as_ref().map(|player| format!(" = {}", who(player)));
+        let rounds =
+            gate.player.as_ref().map(|_| format!(", {} rounds, then {}", stage.rounds, stage.then));
+        let phase = gate.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
+        let what = format!(
+            "{}{}{}{}{phase}",
+            skipped(gate.runs),
+            gate.wants,
+            player.unwrap_or_default(),
+            rounds.unwrap_or_default()
+        );
+        lines.push(screen::block(&format!("{indent}  - {}: ", gate.gate), &what, width));
+    }
+    lines
+}
+
+fn who(player: &DryPlayer) -> String {
+    let model = player.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+    format!("{}{model}", player.agent)
+}
+
+fn played(player: &DryPlayer) -> String {
+    format!("{} = {}", player.role, who(player))
+}
