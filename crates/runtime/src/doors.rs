@@ -127,6 +127,18 @@ impl Doors {
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
     ) -> Result<Left, Trouble> {
+        self.resume_hearing(prefix, budget, &mut Signals::listen()?, began, tell)
+    }
+
+    /// The same, for a door that hears signals itself.
+    pub fn resume_hearing(
+        &self,
+        prefix: &str,
+        budget: Option<Money>,
+        signals: &mut Signals,
+        began: &mut dyn FnMut(&str),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
         refuse_agents()?;
         let id = self.resolve(prefix)?;
         let lock = match RunLock::take(&self.home.dir, &id) {
@@ -150,13 +162,12 @@ impl Doors {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut signals = Signals::listen()?;
         let mut driver = Driver::take_over(&self.home, &id, lock)?;
         driver.take_commands(tell)?;
         began(&id);
         // Calls of a run that was stopped or given up must not outlive a driver that died meanwhile.
         if driver.is_to_be_stopped() {
-            driver.drive(&mut signals, tell)?;
+            driver.drive(signals, tell)?;
         }
         // Whoever resumes after the last answer finds that there is nothing left to do. A run that
         // only lost its driver goes on as it is.
@@ -165,7 +176,7 @@ impl Doors {
             let input = Input::Command(Command::Resume { by: person(), budget });
             driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
         }
-        let how = driver.drive(&mut signals, tell)?;
+        let how = driver.drive(signals, tell)?;
         Ok(Left::by(&driver, id, how))
     }
 

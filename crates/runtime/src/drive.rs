@@ -11,7 +11,7 @@
 //! from it. While calls run: their keepers go on, and the next driver finds them.
 
 use std::{
-    io::Read as _,
+    io::{Read as _, Write as _},
     os::{
         fd::{AsFd as _, BorrowedFd},
         unix::net::UnixStream,
@@ -132,7 +132,45 @@ impl Signals {
     }
 }
 
+/// The hands of a door that hears signals itself, and tells a driver of them.
+pub struct Hands {
+    interrupts: UnixStream,
+    hang_ups: UnixStream,
+}
+
+impl Hands {
+    /// As if Ctrl-C was pressed: the first one interrupts, the second one stops.
+    pub fn interrupt(&self) {
+        tell_by_hand(&self.interrupts);
+    }
+
+    /// As if the terminal was closed: the driver lets go, and calls go on under their keepers.
+    pub fn hang_up(&self) {
+        tell_by_hand(&self.hang_ups);
+    }
+}
+
+/// A driver that has gone does not need to be told.
+fn tell_by_hand(mut stream: &UnixStream) {
+    let _has_gone = stream.write_all(&[1]);
+}
+
 impl Signals {
+    /// Signals that a door passes on. The process itself is not listened to.
+    pub fn by_hand() -> Result<(Self, Hands), Trouble> {
+        let pairs = || -> std::io::Result<_> {
+            let (interrupts, hang_ups) = (UnixStream::pair()?, UnixStream::pair()?);
+            interrupts.0.set_nonblocking(true)?;
+            hang_ups.0.set_nonblocking(true)?;
+            Ok((interrupts, hang_ups))
+        };
+        let (interrupts, hang_ups) = pairs().map_err(|error| {
+            Trouble::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
+        })?;
+        let hands = Hands { interrupts: interrupts.1, hang_ups: hang_ups.1 };
+        Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, hands))
+    }
+
     /// Poll these for reading to hear of it.
     pub(crate) fn files(&self) -> [BorrowedFd<'_>; 2] {
         [self.interrupts.as_fd(), self.hang_ups.as_fd()]

@@ -30,6 +30,7 @@ pub mod doctor;
 pub mod doors;
 pub mod drive;
 mod files;
+pub mod follow;
 mod gates;
 pub mod home;
 pub mod init;

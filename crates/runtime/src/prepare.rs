@@ -292,7 +292,7 @@ impl Shop<'_> {
     /// The inbox and the outbox of an agent's call. They lie beside the checkouts: agents refuse to
     /// write below a folder `.git`, in which the call itself has its folder.
     pub(crate) fn boxes(&self, ordinal: u32) -> AttemptFolder {
-        AttemptFolder::at(self.checkouts.join("boxes").join(format!("{ordinal:04}")))
+        boxes(&self.checkouts, ordinal)
     }
 
     /// How much one call may take.
@@ -491,6 +491,11 @@ impl Shop<'_> {
 }
 
 /// Makes an empty inbox and an empty outbox, whatever lay there before the call began.
+/// The inbox and the outbox of an agent's call, beside the checkouts of its run.
+pub(crate) fn boxes(checkouts: &Path, ordinal: u32) -> AttemptFolder {
+    AttemptFolder::at(checkouts.join("boxes").join(format!("{ordinal:04}")))
+}
+
 fn make_boxes(boxes: &AttemptFolder) -> Result<(), Trouble> {
     let make = || -> io::Result<()> {
         match std::fs::remove_dir_all(&boxes.path) {

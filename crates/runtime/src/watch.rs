@@ -10,7 +10,7 @@
 //! Invariant: what was printed before a call ended is told before its end is.
 
 mod find;
-mod stream;
+pub(crate) mod stream;
 mod told;
 
 use std::{
@@ -196,12 +196,12 @@ enum Item {
 
 /// A call whose stream can be followed.
 #[derive(Clone)]
-struct Begun {
-    at: Time,
-    call: CallId,
-    ordinal: u32,
-    turn: TurnName,
-    age: Age,
+pub(crate) struct Begun {
+    pub(crate) at: Time,
+    pub(crate) call: CallId,
+    pub(crate) ordinal: u32,
+    pub(crate) turn: TurnName,
+    pub(crate) age: Age,
 }
 
 /// Somebody who watches.
@@ -581,14 +581,14 @@ fn does(run: &Run, call: &CallId) -> Does {
     }
 }
 
-fn has_stream(run: &Run, call: &CallId) -> bool {
+pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
     match does(run, call) {
         Does::Plays(_) | Does::RunsACommand => true,
         Does::Nothing => false,
     }
 }
 
-fn role(run: &Run, call: &CallId) -> Option<String> {
+pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
     match does(run, call) {
         Does::Plays(role) => Some(role),
         Does::RunsACommand | Does::Nothing => None,

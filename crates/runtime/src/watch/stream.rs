@@ -35,7 +35,7 @@ const LINE_CHARACTERS_MAX: usize = 2_000;
 
 /// Who prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// An agent.
     Agent(Kind),
     /// A command, whose lines are for people.
@@ -43,7 +43,7 @@ pub(super) enum Source {
 }
 
 /// The stream of one call.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     turns: Vec<(TurnName, AttemptFolder)>,
     source: Source,
     form: Form,
@@ -57,6 +57,13 @@ pub(super) struct Stream {
     uses: Vec<Use>,
     /// What was told last of what is used.
     told: Spent,
+}
+
+/// Whether a turn was read as far as it goes.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    Empty,
+    NotYet,
 }
 
 /// A turn that is read.
@@ -77,14 +84,14 @@ struct Tail {
 
 /// Whether what is read now was just printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Age {
+pub(crate) enum Age {
     /// It was there before anybody looked.
     Old,
     New,
 }
 
 impl Stream {
-    pub(super) fn of(folder: &Path, source: Source, begun: &Begun, form: Form) -> Self {
+    pub(crate) fn of(folder: &Path, source: Source, begun: &Begun, form: Form) -> Self {
         let steps = steps_of(folder);
         let turns = vec![
             (begun.turn, AttemptFolder::at(folder)),
@@ -108,10 +115,22 @@ impl Stream {
         look(&self.current.as_ref()?.folder).ok()
     }
 
+    /// What the call has used up so far, as far as it was read.
+    pub(crate) fn so_far(&self) -> Spent {
+        self.current.as_ref().map_or_else(|| spent(&self.uses), |now| so_far(&self.uses, now))
+    }
+
     /// Tells all that there is to be read.
     pub(super) fn read(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+        self.read_some(usize::MAX, tell);
+    }
+
+    /// Tells what there is to be read, at most so many pieces of it. The rest is for the next time.
+    pub(crate) fn read_some(&mut self, mut pieces: usize, tell: &mut dyn FnMut(Shown<'_>)) {
         loop {
-            self.drain(tell);
+            if self.drain(&mut pieces, tell) == Drained::NotYet {
+                return;
+            }
             let is_there = |(_, folder): &(TurnName, AttemptFolder)| folder.attempt().exists();
             let due = self.turns[self.next..].iter().position(is_there);
             let Some(position) = due else { return };
@@ -131,15 +150,17 @@ impl Stream {
         self.end_turn(tell);
     }
 
-    fn drain(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
-        let Some(reading) = &mut self.current else { return };
+    fn drain(&mut self, pieces: &mut usize, tell: &mut dyn FnMut(Shown<'_>)) -> Drained {
+        let Some(reading) = &mut self.current else { return Drained::Empty };
         let mut piece = vec![0; PIECE_BYTES];
         loop {
+            let Some(left) = pieces.checked_sub(1) else { return Drained::NotYet };
+            *pieces = left;
             // Where it cannot be read any further, it ends.
             let read = reading.tail.read(&mut piece).unwrap_or(0);
             if read == 0 {
                 (reading.tail.age, self.age) = (Age::New, Age::New);
-                return;
+                return Drained::Empty;
             }
             match self.form {
                 Form::Bytes => tell(Shown::Bytes(&piece[..read])),
