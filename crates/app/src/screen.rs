@@ -94,6 +94,14 @@ pub(crate) fn warn(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Rings, if somebody sits at a terminal.
+pub(crate) fn ring() {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        let _nobody_hears = err.write_all(b"\x07").and_then(|()| err.flush());
+    }
+}
+
 /// Says what happened, why, and the next command.
 pub(crate) fn trouble(trouble: &Trouble) {
     let red = if colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };

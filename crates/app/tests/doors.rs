@@ -7,7 +7,7 @@
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts`: before a run exists. `stats`: what
 //! was spent. `watch`: one agent's stream. `brief`: what an agent
-//! was told. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//! was told. `notify`: who is told elsewhere. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -29,6 +29,8 @@ mod lands;
 mod looks;
 #[path = "doors/mends.rs"]
 mod mends;
+#[path = "doors/notify.rs"]
+mod notify;
 #[path = "doors/pages.rs"]
 mod pages;
 #[path = "doors/reads.rs"]

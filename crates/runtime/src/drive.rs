@@ -36,6 +36,7 @@ use crate::{
     calls::Calls,
     home::{Home, now},
     journal::{CommandId, Record, RunLock, Store, Writer},
+    notify::Notifier,
     ours::{self, Ours},
     prepare::Shop,
     projection::Projector,
@@ -77,6 +78,8 @@ pub struct Driver {
     notices: Vec<(UnitId, String)>,
     /// Values that are known to be secret.
     secrets: Vec<Vec<u8>>,
+    /// Who is told elsewhere.
+    notifier: Notifier,
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -215,6 +218,7 @@ impl Driver {
         for record in &records {
             tell(&event::Record { at: record.at, facts: facts(record)? });
         }
+        self.notifier.begin(&records);
         Ok(())
     }
 
@@ -228,6 +232,7 @@ impl Driver {
         let frozen = frozen(&run, &blobs)?;
         let mut driver = Self::over(home, id, store, writer, run, frozen)?;
         driver.behind = driver.projector.add(&records).err();
+        driver.notifier.catch_up(&records);
         Ok(driver)
     }
 
@@ -247,8 +252,10 @@ impl Driver {
         let first = first.expect("a run that started has units");
         let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
         let ours = Ours::found(home, id, &run);
+        let secrets = known(&table(home.repository.top.as_deref(), &frozen));
         Ok(Self {
-            secrets: known(&table(home.repository.top.as_deref(), &frozen)),
+            notifier: Notifier::new(home, id, &run, &program, &secrets),
+            secrets,
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
             blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
@@ -303,6 +310,7 @@ impl Driver {
             return Ok(Ok(()));
         }
         let mut next = self.run.clone();
+        let before = Standing::of(&next);
         next.take(&record);
         let row = row(&self.id, &next);
         self.notices.extend(ours::make_room(&self.home, &self.id, &record.facts)?);
@@ -315,6 +323,7 @@ impl Driver {
             }
         }
         self.publish(&record, tell);
+        self.notifier.record(self.writer.seq(), &record, before, Standing::of(&self.run));
         Ok(Ok(()))
     }
 
@@ -363,6 +372,7 @@ impl Driver {
     pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<LetGo, Trouble> {
         loop {
             self.take_commands(tell)?;
+            self.note_failures();
             for (unit, what) in std::mem::take(&mut self.notices) {
                 self.hear(&Input::Report(Report::Noticed { unit, what }), tell)?;
             }
@@ -421,6 +431,14 @@ impl Driver {
     fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Trouble> {
         let _no_longer_matters = self.put(input, tell)?;
         Ok(())
+    }
+
+    /// Makes facts of what could not be told.
+    fn note_failures(&mut self) {
+        for what in self.notifier.failures() {
+            let first = self.run.units().first().map(|(unit, _, _)| unit.clone());
+            self.notices.push((first.expect("a run that started has units"), what));
+        }
     }
 
     /// Between two looks of a person nothing needs to be shown twice.

@@ -38,6 +38,7 @@ mod intake;
 pub mod journal;
 pub mod mend;
 mod near;
+pub mod notify;
 pub mod older;
 pub mod onto;
 mod ours;
@@ -73,6 +74,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
     match args.get(1)?.to_str()? {
         forge_agents::KEEP => Some(forge_agents::keep(std::path::Path::new(args.get(2)?))),
         forge_agents::LAUNCH => Some(forge_agents::launch(rest())),
+        notify::NOTIFY => Some(notify::tell(args.get(2..).unwrap_or_default())),
         steps::BENCH => Some(steps::bench(args.get(2..).unwrap_or_default())),
         forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),
         _ => None,

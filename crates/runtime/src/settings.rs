@@ -33,6 +33,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use forge_core::money::Money;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::Trouble;
 
@@ -49,6 +50,7 @@ pub use source::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Source
 pub use table::{AgentKey, RoleKey, TableName};
 pub(crate) use table::{CLAUDE, SCRIPTED};
 pub use value::Value;
+pub(crate) use value::shown_url;
 
 /// What is set.
 #[derive(Clone, Debug)]
@@ -77,6 +79,8 @@ pub struct Settings {
     pub verify: VerifySettings,
     /// Where work lands.
     pub land: LandSettings,
+    /// Who is told of stops, questions and the end.
+    pub notify: NotifySettings,
     sheet: Sheet,
     local_is: LocalFile,
 }
@@ -158,6 +162,19 @@ pub struct LandSettings {
     pub branch: String,
     /// What the last commit of a run keeps of it.
     pub record: Kept,
+}
+
+/// Who is told of stops, questions and the end. None of it is frozen: it is about who is here now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotifySettings {
+    /// A program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// An address.
+    pub webhook: Option<String>,
+    /// Whether the terminal rings.
+    pub bell: Switch,
+    /// Whether the desktop shows it.
+    pub desktop: Switch,
 }
 
 /// What happens if two runs write the same paths.
@@ -298,6 +315,12 @@ impl Settings {
                     other => unreachable!("`{other}` was taken for a part of a run"),
                 },
             },
+            notify: NotifySettings {
+                command: all.list(Key::NotifyCommand),
+                webhook: all.text(Key::NotifyWebhook).map(str::to_owned),
+                bell: all.switch(Key::NotifyBell),
+                desktop: all.switch(Key::NotifyDesktop),
+            },
             sheet,
             local_is,
         }
@@ -365,7 +388,27 @@ impl Settings {
             }
         }
         commands.extend(self.agents_of_repository(roles));
+        commands.extend(self.notifier_of_repository(Key::NotifyCommand));
+        commands.extend(self.notifier_of_repository(Key::NotifyWebhook));
         commands
+    }
+
+    /// The line by which a person allows a notifier that the repository names. Nothing, if it names none,
+    /// or another layer has the word.
+    pub(crate) fn notifier_of_repository(&self, key: Key) -> Option<String> {
+        let said = self.sheet.winner(key)?;
+        if !said.layer.is_the_repositorys(self.local_is) {
+            return None;
+        }
+        match &said.value {
+            Value::List(words) => Some(format!("{}  # is told of stops", player::line(words))),
+            // What is allowed is this address and no other, and it is not shown.
+            Value::Text(url) => {
+                let sum = crate::journal::hex(&Sha256::digest(url.as_bytes())[..8]);
+                Some(format!("POST to {} (sha256 {sum})", shown_url(url)))
+            }
+            Value::Count(_) => unreachable!("a notifier is no number"),
+        }
     }
 }
 
@@ -391,6 +434,14 @@ impl Winners<'_> {
             Some(Value::Text(_) | Value::List(_)) | None => {
                 unreachable!("{key:?} is a number, and one is shipped")
             }
+        }
+    }
+
+    fn switch(&self, key: Key) -> Switch {
+        match self.text(key).expect("it is shipped") {
+            "on" => Switch::On,
+            "off" => Switch::Off,
+            other => unreachable!("`{other}` was taken for on or off"),
         }
     }
 

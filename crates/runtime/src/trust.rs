@@ -1,7 +1,7 @@
 //! What a person lets a repository run on this machine.
 //!
-//! A repository makes Forge run commands: its checks, its setup, its agents, and the commands of
-//! its flows.
+//! A repository makes Forge run commands: its checks, its setup, its agents, its notifiers, and the
+//! commands of its flows.
 //! Whoever clones one is shown these commands and asked once; the answer is a file below
 //! `<state>/approved`, which a person can read and take away. Other commands, or the same ones in
 //! another repository, are asked about anew. Not here: how a person is asked; doors do that.
@@ -29,7 +29,7 @@ use crate::{
     doors::{Doors, person, refuse_agents},
     home::{now, state_dir},
     journal::hex,
-    settings::Settings,
+    settings::{Key, Settings},
     text::read_text,
 };
 
@@ -186,6 +186,13 @@ impl Doors {
             let agent = settings.agent_of_repository(name);
             if let Some(agent) = agent.filter(|agent| commands.contains(agent)) {
                 trust.approve(&[agent], &person())?;
+            }
+        }
+        // Notifiers are looked at whenever somebody is to be told, by themselves.
+        for key in [Key::NotifyCommand, Key::NotifyWebhook] {
+            let line = settings.notifier_of_repository(key);
+            if let Some(line) = line.filter(|line| commands.contains(line)) {
+                trust.approve(&[line], &person())?;
             }
         }
         trust.approve(commands, &person())

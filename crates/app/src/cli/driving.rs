@@ -13,6 +13,7 @@ use forge_runtime::{
     doors::{Doors, Left},
     drive::LetGo,
     older::Named,
+    settings::Switch,
     start::Request,
 };
 
@@ -131,6 +132,10 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         }
         None => doors.view(&left.run)?,
     };
+    match doors.bell() {
+        Switch::On => screen::ring(),
+        Switch::Off => {}
+    }
     match form {
         Form::Json => {
             let (run, asked) = (left.run.clone(), view.asked);

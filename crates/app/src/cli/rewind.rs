@@ -12,7 +12,7 @@ use super::{
     show::unit_id,
 };
 
-/// Start a new run from a stage of another; what was before is shared
+/// Start a new run from a stage of another; what was before stays
 #[derive(Args)]
 pub(crate) struct Rewind {
     /// The run; it stays as it is

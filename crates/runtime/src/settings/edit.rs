@@ -19,6 +19,7 @@ use super::{
     Settings,
     key::Key,
     sheet::{Layer, Sheet, known},
+    shown::shown,
     source::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
     value::{Value, from_words},
 };
@@ -39,7 +40,7 @@ pub struct EditedFile {
 pub struct Change {
     /// The key.
     pub key: Key,
-    /// What the file says now. Nothing, if it was taken out.
+    /// What the file says now, as it may be shown. Nothing, if it was taken out.
     pub value: Option<Value>,
     /// Whether the file was there before.
     pub file: FileWas,
@@ -112,6 +113,7 @@ impl EditedFile {
         assert_eq!(said, value.as_ref(), "what is set is read");
         self.refuse_worse(&after)?;
         replace(path, &after.text).map_err(|error| Trouble::file(path, &error))?;
+        let value = value.map(|value| shown(key, &value));
         Ok(Change { key, value, file })
     }
 

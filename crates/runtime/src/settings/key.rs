@@ -23,13 +23,12 @@ const OUTPUT_MIB_MAX: u64 = 4096;
 
 /// What becomes of two runs that want to write the same paths.
 pub(super) const CLAIMS: &[&str] = &["warn", "defer", "block"];
+/// Something that is done or not. In a file `true` and `false` say the same.
+pub(super) const SWITCH: &[&str] = &["on", "off"];
 /// In what kind of checkout the last verification runs.
 pub(super) const FINALS: &[&str] = &["pristine", "cached"];
 /// What the last commit of a run keeps of it.
 pub(super) const RECORDS: &[&str] = &["all", "summary", "none"];
-
-/// Something that is done or not.
-pub(super) const SWITCH: &[&str] = &["on", "off"];
 
 /// A key of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,6 +87,14 @@ pub enum Key {
     Record,
     /// `effort.story_points`
     StoryPoints,
+    /// `notify.command`
+    NotifyCommand,
+    /// `notify.webhook`
+    NotifyWebhook,
+    /// `notify.bell`
+    NotifyBell,
+    /// `notify.desktop`
+    NotifyDesktop,
 }
 
 /// What Forge ships for a key.
@@ -109,7 +116,7 @@ struct Row {
 
 impl Key {
     /// All keys that are not of a table with a name, in the order in which they are shown.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::Agent,
         Self::Flow,
         Self::Coherence,
@@ -135,6 +142,10 @@ impl Key {
         Self::Branch,
         Self::Record,
         Self::StoryPoints,
+        Self::NotifyCommand,
+        Self::NotifyWebhook,
+        Self::NotifyBell,
+        Self::NotifyDesktop,
     ];
 
     /// The table.
@@ -281,6 +292,30 @@ impl Key {
                 Kind::Name,
                 Shipped::Text("customfield_10016"),
             ),
+            Self::NotifyCommand => row(
+                "notify.command",
+                "a program that is told of stops, questions and the end",
+                Kind::Program,
+                Shipped::Nothing,
+            ),
+            Self::NotifyWebhook => row(
+                "notify.webhook",
+                "an address that is told of stops, questions and the end",
+                Kind::Url,
+                Shipped::Nothing,
+            ),
+            Self::NotifyBell => row(
+                "notify.bell",
+                "whether the terminal rings at stops, questions and the end",
+                Kind::Word(SWITCH),
+                Shipped::Text("on"),
+            ),
+            Self::NotifyDesktop => row(
+                "notify.desktop",
+                "whether the desktop shows stops, questions and the end",
+                Kind::Word(SWITCH),
+                Shipped::Text("off"),
+            ),
         }
     }
 
@@ -369,7 +404,11 @@ impl Key {
             | Self::VerifyFinal
             | Self::Branch
             | Self::Record
-            | Self::StoryPoints => None,
+            | Self::StoryPoints
+            | Self::NotifyCommand
+            | Self::NotifyWebhook
+            | Self::NotifyBell
+            | Self::NotifyDesktop => None,
         }
     }
 
@@ -395,10 +434,6 @@ impl Key {
         {
             return Some(near);
         }
-        let last = |key: &Self| key.row().name.rsplit('.').next() == Some(word);
-        if let Some(key) = Self::ALL.into_iter().find(last) {
-            return Some(key.row().name);
-        }
         let inside = |key: Self| {
             let name = key.row().name;
             let rest = if table.is_empty() {
@@ -408,6 +443,15 @@ impl Key {
             };
             rest.and_then(|rest| rest.split('.').next())
         };
+        // Whoever names a table means it, if it has such a key.
+        let in_table = nearest(word, Self::ALL.into_iter().filter_map(inside));
+        if let (false, Some(near)) = (table.is_empty(), in_table) {
+            return Some(near);
+        }
+        let last = |key: &Self| key.row().name.rsplit('.').next() == Some(word);
+        if let Some(key) = Self::ALL.into_iter().find(last) {
+            return Some(key.row().name);
+        }
         let tables = TableKind::ALL.into_iter().map(TableKind::word);
         let tables = tables.filter(|_| table.is_empty());
         nearest(word, Self::ALL.into_iter().filter_map(inside).chain(tables))

@@ -298,8 +298,7 @@ fn shown(name: &str, table: &AgentTable) -> String {
         AgentLike::Claude => vec![CLAUDE.to_owned()],
         AgentLike::Scripted | AgentLike::Program => Vec::new(),
     };
-    let words: Vec<String> =
-        table.command.as_ref().unwrap_or(&default).iter().map(|word| for_shell(word)).collect();
+    let words = line(table.command.as_ref().unwrap_or(&default));
     let keys = match table.like {
         AgentLike::Claude => ["your keys for Claude".to_owned()].to_vec(),
         AgentLike::Scripted | AgentLike::Program => Vec::new(),
@@ -308,7 +307,12 @@ fn shown(name: &str, table: &AgentTable) -> String {
         keys.into_iter().chain(table.pass.iter().map(|name| format!("${name}"))).collect();
     let gets =
         if gets.is_empty() { String::new() } else { format!(", which gets {}", gets.join(", ")) };
-    format!("{}  # the agent {name}{gets}", words.join(" "))
+    format!("{words}  # the agent {name}{gets}")
+}
+
+/// A program and its arguments as one line.
+pub(super) fn line(words: &[String]) -> String {
+    words.iter().map(|word| for_shell(word)).collect::<Vec<String>>().join(" ")
 }
 
 /// A word as one would write it in a shell, so that no two commands look the same.

@@ -6,7 +6,7 @@ use schemars::Schema;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    key::Key,
+    key::{Key, SWITCH},
     table::{TableKind, TableName},
     value::{Kind, LIST_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX, Value},
 };
@@ -67,6 +67,8 @@ fn of(key: Key) -> Json {
     };
     let entry = text(json!({"minLength": 1, "maxLength": TEXT_BYTES_MAX}));
     let mut schema = match key.kind() {
+        Kind::Word(SWITCH) => json!({"enum": ["on", "off", true, false]}),
+        Kind::Url => text(json!({"pattern": "^https?://[!-~]+$", "maxLength": TEXT_BYTES_MAX})),
         Kind::Word(words) => text(json!({"enum": words})),
         Kind::Amount => text(json!({"pattern": r"^[0-9]+(\.[0-9]+)?$"})),
         Kind::Count { most } => json!({"type": "integer", "minimum": 1, "maximum": most}),

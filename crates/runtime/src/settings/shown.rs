@@ -9,7 +9,7 @@ use super::{
     Settings,
     key::Key,
     sheet::{Layer, Place, Said, known},
-    value::Value,
+    value::{Value, shown_url},
 };
 use crate::Trouble;
 
@@ -65,13 +65,21 @@ pub struct SaidRow {
 }
 
 impl SaidRow {
-    fn of(said: &Said) -> Self {
+    fn of(key: Key, said: &Said) -> Self {
         let (file, line) = match &said.place {
             Place::File { name, line } => (Some(name.clone()), Some(*line)),
             Place::Forge | Place::Variable(_) | Place::CommandLine => (None, None),
         };
         let place = said.place.to_string();
-        Self { layer: said.layer, place, file, line, value: said.value.clone() }
+        Self { layer: said.layer, place, file, line, value: shown(key, &said.value) }
+    }
+}
+
+/// A value as it may be shown: what may hold a secret is cut.
+pub(super) fn shown(key: Key, value: &Value) -> Value {
+    match value {
+        Value::Text(url) if key == Key::NotifyWebhook => Value::Text(shown_url(url)),
+        Value::Text(_) | Value::Count(_) | Value::List(_) => value.clone(),
     }
 }
 
@@ -93,7 +101,7 @@ impl Settings {
             row: self.row(key),
             may_be: key.kind().may_be(),
             variable: key.variable(),
-            said: self.sheet.said(key).iter().rev().map(SaidRow::of).collect(),
+            said: self.sheet.said(key).iter().rev().map(|said| SaidRow::of(key, said)).collect(),
             notes,
         })
     }
@@ -103,7 +111,7 @@ impl Settings {
         SettingRow {
             key: key.name().into_owned(),
             about: key.about(),
-            value: winner.map(|said| said.value.clone()),
+            value: winner.map(|said| shown(key, &said.value)),
             layer: winner.map(|said| said.layer),
             place: winner.map(|said| said.place.to_string()),
         }

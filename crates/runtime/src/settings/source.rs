@@ -23,7 +23,8 @@ pub const LOCAL_FILE: &str = "forge.local.toml";
 /// One person's settings for all repositories, in Forge's configuration folder.
 pub const USER_FILE: &str = "config.toml";
 
-/// Variables that Forge gives to its own processes and to agents. They set nothing.
+/// Variables that Forge gives to its own processes, to agents and to notifiers, and the one that names
+/// a pager. They set nothing.
 const INNER: &[&str] = &[
     "FORGE_INBOX",
     "FORGE_OUTBOX",
@@ -32,6 +33,13 @@ const INNER: &[&str] = &[
     "FORGE_MODEL",
     "FORGE_TURN",
     "FORGE_ATTEMPT_DIR",
+    "FORGE_NOTIFY_RUN",
+    "FORGE_NOTIFY_KIND",
+    "FORGE_NOTIFY_MESSAGE",
+    "FORGE_NOTIFY_NEXT",
+    "FORGE_NOTIFY_REPO",
+    "FORGE_NOTIFY_AT",
+    "FORGE_PAGER",
 ];
 
 /// What each layer says, before anybody reads it.

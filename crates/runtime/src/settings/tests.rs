@@ -324,6 +324,9 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         Key::OfAgent(_, AgentKey::Pass) => &["[]", "A_KEY", "[\"A\", \"_b\"]"],
         Key::SecretFiles => &["[]", ".env"],
         Key::SecretsAllowed => &["[]", "tests/**"],
+        Key::NotifyCommand => &["mail", "[\"/a b\", '--c']"],
+        Key::NotifyWebhook => &["https://example.org", "http://127.0.0.1:8080"],
+        Key::NotifyBell | Key::NotifyDesktop => key::SWITCH,
     }
 }
 
@@ -389,11 +392,19 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
             Kept::Nothing => word("none"),
         },
         Key::Flow => word(&settings.flow),
-        Key::Coherence => match settings.coherence {
-            Switch::On => word("on"),
-            Switch::Off => word("off"),
-        },
+        Key::Coherence => switch(settings.coherence),
         Key::StoryPoints => word(&settings.effort.story_points),
+        Key::NotifyCommand => settings.notify.command.clone().map(Value::List),
+        Key::NotifyWebhook => settings.notify.webhook.clone().map(Value::Text),
+        Key::NotifyBell => switch(settings.notify.bell),
+        Key::NotifyDesktop => switch(settings.notify.desktop),
+    }
+}
+
+fn switch(switch: Switch) -> Option<Value> {
+    match switch {
+        Switch::On => Some(Value::Text("on".to_owned())),
+        Switch::Off => Some(Value::Text("off".to_owned())),
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 use toml::{Spanned, de::DeValue};
 
 use super::{
-    key::Key,
+    key::{Key, SWITCH},
     table::{TableKind, is_agent_name},
 };
 
@@ -73,6 +73,8 @@ pub(super) enum Kind {
     Model,
     /// Names of variables of the environment.
     Variables,
+    /// An address on the web. It may hold a secret, and is never shown as it is.
+    Url,
 }
 
 /// A value as it was said, before anybody looked whether it can be.
@@ -119,6 +121,7 @@ impl Kind {
             }
             Self::Model => "the name of a model such as \"claude-sonnet-4-5\"".to_owned(),
             Self::Variables => "a list of names of variables such as [\"HTTPS_PROXY\"]".to_owned(),
+            Self::Url => "an address such as \"https://example.org/hook\"".to_owned(),
         }
     }
 }
@@ -144,6 +147,9 @@ pub(super) fn from_toml(key: Key, value: &Spanned<DeValue<'_>>) -> Result<Value,
                 texts.push((at, text.to_string()));
             }
             Raw::List(texts)
+        }
+        DeValue::Boolean(truth) if key.kind() == Kind::Word(SWITCH) => {
+            Raw::Text(if *truth { "on" } else { "off" }.to_owned())
         }
         other @ (DeValue::Float(_)
         | DeValue::Boolean(_)
@@ -178,13 +184,16 @@ pub(super) fn from_words(key: Key, words: &str) -> Result<Value, Flaw> {
         Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables => {
             Raw::List(vec![(0, words.to_owned())])
         }
+        Kind::Word(SWITCH) if words == "true" => Raw::Text("on".to_owned()),
+        Kind::Word(SWITCH) if words == "false" => Raw::Text("off".to_owned()),
         Kind::Word(_)
         | Kind::Amount
         | Kind::File
         | Kind::Branch
         | Kind::Name
         | Kind::Agent
-        | Kind::Model => Raw::Text(words.to_owned()),
+        | Kind::Model
+        | Kind::Url => Raw::Text(words.to_owned()),
     };
     check(key, raw).map_err(|flaw| Flaw { at: None, what: flaw.what })
 }
@@ -233,6 +242,11 @@ fn check(key: Key, raw: Raw) -> Result<Value, Flaw> {
             None => Ok(Value::Text(text)),
             Some(why) => Err(flaw(format!("{name} is {}, which {why}", quoted(&text)))),
         },
+        // What is wrong may hold a secret all the same.
+        (Kind::Url, Raw::Text(text)) => match flaw_of_url(&text) {
+            None => Ok(Value::Text(text)),
+            Some(why) => Err(flaw(format!("{name} {why}; it may be {}", kind.may_be()))),
+        },
         (Kind::Program, Raw::List(texts)) if texts.is_empty() => Err(wrong("empty")),
         (
             Kind::Commands | Kind::Paths | Kind::Patterns | Kind::Program | Kind::Variables,
@@ -267,7 +281,8 @@ fn list(key: Key, texts: Vec<(usize, String)>) -> Result<Value, Flaw> {
                 | Kind::Name
                 | Kind::Agent
                 | Kind::Program
-                | Kind::Model => None,
+                | Kind::Model
+                | Kind::Url => None,
             };
             why.map(|why| format!("{name} has {}, which {why}", quoted(&text)))
         });
@@ -333,6 +348,27 @@ fn flaw_of_model(text: &str) -> Option<&'static str> {
     }
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
     (!is_plain || text.starts_with('-')).then_some("is no name of a model")
+}
+
+/// Why nobody can be told at this address.
+fn flaw_of_url(text: &str) -> Option<&'static str> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let Some(rest) = rest else { return Some("begins with neither https:// nor http://") };
+    if text.len() > TEXT_BYTES_MAX || !text.chars().all(|c| c.is_ascii_graphic()) {
+        return Some("has something in it that no address has");
+    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    (host.is_empty() || host.starts_with(':')).then_some("names no host")
+}
+
+/// An address without what may be secret in it: the scheme and the host.
+pub(crate) fn shown_url(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let bare = host.rsplit('@').next().unwrap_or_default();
+    let more = if bare.len() == rest.len() { "" } else { "/…" };
+    format!("{scheme}://{bare}{more}")
 }
 
 /// Why a variable cannot be called so.
@@ -487,6 +523,37 @@ mod tests {
         for name in ["@", "a@{run}x{", "{date}", "{run", &"x".repeat(201)] {
             assert!(why(Key::Branch, name).contains("land.branch"));
         }
+    }
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host_and_is_shown_without_the_rest() {
+        for (url, shown) in [
+            ("https://example.org", "https://example.org"),
+            ("http://127.0.0.1:8080/hook", "http://127.0.0.1:8080/…"),
+            ("https://me:secret@example.org/T0/B0?x=1#y", "https://example.org/…"),
+            ("https://example.org?token=x", "https://example.org/…"),
+        ] {
+            assert!(from_words(Key::NotifyWebhook, url).is_ok(), "{url}");
+            assert_eq!(shown_url(url), shown);
+        }
+        for (url, expected) in [
+            ("ftp://example.org/T0SECRET", "neither https:// nor http://"),
+            ("https://", "names no host"),
+            ("https:///T0SECRET", "names no host"),
+            ("https://:80/T0SECRET", "names no host"),
+            ("https://a b/T0SECRET", "no address has"),
+        ] {
+            let why = why(Key::NotifyWebhook, url);
+            assert!(why.contains(expected) && !why.contains("SECRET"), "{url}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_switch_is_a_word_or_a_truth() {
+        for (words, on) in [("on", "on"), ("off", "off"), ("true", "on"), ("false", "off")] {
+            assert_eq!(from_words(Key::NotifyBell, words), Ok(Value::Text(on.to_owned())));
+        }
+        assert!(why(Key::NotifyBell, "yes").contains("may be \"on\" or \"off\""));
     }
 
     #[test]
