@@ -260,11 +260,7 @@ impl Settings {
         Self {
             agent: all.text(Key::Agent).map(str::to_owned),
             flow: all.text(Key::Flow).expect("it is shipped").to_owned(),
-            coherence: match all.text(Key::Coherence).expect("it is shipped") {
-                "on" => Switch::On,
-                "off" => Switch::Off,
-                other => unreachable!("`{other}` was taken for a switch"),
-            },
+            coherence: all.switch(Key::Coherence),
             effort: EffortSettings {
                 story_points: all.text(Key::StoryPoints).expect("it is shipped").to_owned(),
             },

@@ -63,7 +63,8 @@ impl Draft {
         });
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => {
-                if gate.check == Check::Land {
+                // Where nothing was changed, there is nothing to land.
+                if gate.check == Check::Land && receipt.commit.is_some() {
                     self.landed(unit, receipt);
                 }
             }

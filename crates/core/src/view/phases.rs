@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::words::stamp;
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
-    flow::{Condition, Stage, When, Work},
+    flow::{Check, Condition, Stage, When, Work},
     id::{CallId, Scope, UnitId},
-    run::{EndedCall, Ending, Phase, Run, State, Unit},
+    run::{EndedCall, Phase, Run, State, Unit},
 };
 
 pub use tasks::{ExecutionMode, ImplStatus, ReviewStatus, TaskState};
@@ -494,18 +494,13 @@ fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
         CallId::Attempt(_) => None,
         CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
     };
-    let is_work = match call.ending {
-        Ending::Work(_) => true,
-        Ending::Look(_) | Ending::Overtaken => false,
-    };
     let models = call.used.iter().flat_map(|used| &used.models);
     let models: Vec<&str> =
         models.map(|used| used.model.as_str()).filter(|model| !model.is_empty()).collect();
-    let model = match (models.as_slice(), &call.used) {
-        ([], Some(used)) if !used.agent.is_empty() => used.agent.clone(),
-        ([], _) if is_work => "exec".to_owned(),
-        ([], _) if call.spent.tokens.total() == 0 => return None,
-        (models, _) => models.join(", "),
+    let model = match (hand(run, &call.call)?, models.as_slice()) {
+        (Hand::Forge, _) => "exec".to_owned(),
+        (Hand::Agent, []) => "unknown".to_owned(),
+        (Hand::Agent, models) => models.join(", "),
     };
     Some(PhaseLogRow {
         phase: label_of(run, call.call.unit(), gate)?,
@@ -514,6 +509,35 @@ fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
         model,
         timestamp: stamp(call.at),
     })
+}
+
+/// Who did the work of a call.
+enum Hand {
+    Agent,
+    Forge,
+}
+
+/// Nothing, for gates that no agent looks through.
+fn hand(run: &Run, call: &CallId) -> Option<Hand> {
+    let unit = call.unit();
+    let stages = run.law().flow.table(&unit.scope);
+    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
+    match call {
+        CallId::Attempt(_) => match stage.work {
+            Work::Agent { .. } => Some(Hand::Agent),
+            Work::Command { .. } | Work::Deliver { .. } => Some(Hand::Forge),
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => None,
+        },
+        CallId::Judgement(judgement) => match stage.gates[stage.gate(&judgement.gate)?].check {
+            Check::Review { .. } => Some(Hand::Agent),
+            Check::Artifact { .. }
+            | Check::Command { .. }
+            | Check::Human { .. }
+            | Check::Verify
+            | Check::Land
+            | Check::BuiltIn { .. } => None,
+        },
+    }
 }
 
 fn rounds(run: &Run, label: &str) -> u32 {

@@ -24,7 +24,7 @@ use crate::{
     flow::{Check, Delivery, Work},
     id::{Scope, UnitId},
     money::Money,
-    run::{Run, State, Unit},
+    run::{Phase, Run, State, Unit},
     verdict::{Finding, Says},
 };
 
@@ -56,6 +56,8 @@ pub struct SummaryView {
     /// Why, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// What is left to be done.
+    pub rest: Rest,
     /// When it started.
     pub started_at: Time,
     /// The moment that the summary is of.
@@ -105,6 +107,18 @@ pub struct SummaryView {
     /// Calls that the list leaves out.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub more_calls: u32,
+}
+
+/// What is left to be done in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rest {
+    /// Work.
+    Work,
+    /// Only the run's own record: all work is good.
+    ToBeWrittenDown,
+    /// Nothing: the run is over.
+    Nothing,
 }
 
 /// A parameter of a run.
@@ -292,6 +306,7 @@ pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
         source: start.and_then(|start| start.source.clone()),
         standing: row.standing,
         why: why(run, &row),
+        rest: rest(run),
         started_at: row.started_at,
         at,
         params: params.collect(),
@@ -394,13 +409,38 @@ fn proof(run: &Run) -> ProofView {
     ProofView { state, tree, checks, waived: waived.collect() }
 }
 
-/// What leaves the run. The summary itself is not told of in the summary.
+/// What is left to be done.
+fn rest(run: &Run) -> Rest {
+    if matches!(run.phase(), Phase::Over(_)) {
+        return Rest::Nothing;
+    }
+    let writes = |work: &Work| match work {
+        Work::Deliver { what: Delivery::Summary | Delivery::Comment | Delivery::Commit } => true,
+        Work::Deliver { what: Delivery::PullRequest }
+        | Work::Agent { .. }
+        | Work::Command { .. }
+        | Work::Each { .. }
+        | Work::Flow { .. }
+        | Work::Nothing => false,
+    };
+    let units = run.units();
+    let mut open = units.iter().filter(|(_, _, unit)| !unit.state.is_closed());
+    if run.is_started() && open.all(|(_, stage, _)| writes(&stage.work)) {
+        Rest::ToBeWrittenDown
+    } else {
+        Rest::Work
+    }
+}
+
+/// What is offered and told outside. Summary and last commit are the run's own record.
 fn deliveries(run: &Run) -> Vec<DeliveryView> {
     let mut views = Vec::new();
     for (id, stage, unit) in run.units() {
         let Work::Deliver { what } = stage.work else { continue };
-        if what == Delivery::Summary {
-            continue;
+        match what {
+            Delivery::Summary | Delivery::Commit => continue,
+            Delivery::Comment if unit.state == State::Skipped => continue,
+            Delivery::PullRequest | Delivery::Comment => {}
         }
         let done = run.story().done.iter().rev().find(|done| done.attempt.unit == id);
         let (state, why) = match unit.state {

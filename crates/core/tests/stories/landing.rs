@@ -202,3 +202,30 @@ fn items_that_landed_are_kept_when_their_list_is_made_again() {
     world.rules("build.C/make#1/land#1", Ruling::Lost);
     world.is(&Phase::Going);
 }
+
+#[test]
+fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
+    let mut world = World::feature("S").begin();
+    while !world.calls().contains(&"verify#1/land#1".to_owned()) {
+        let next = world.wanted().pop().unwrap();
+        match next.strip_prefix('Q') {
+            Some(question) => {
+                world.say(question.parse().unwrap(), forge_core::event::Answer::Approve, "");
+            }
+            None => {
+                world.end(&next);
+            }
+        }
+    }
+    let (head, n_landed) = (world.run.head().map(str::to_owned), world.run.story().landed.len());
+    let pass = forge_core::verdict::Verdict::Pass { findings: vec![] };
+    world.report(forge_core::Report::Judged {
+        judgement: crate::world::judgement("verify#1/land#1"),
+        ruling: forge_core::event::Ruling::Verdict(pass),
+        receipt: forge_core::event::Receipt::of(forge_core::money::Spent::NOTHING),
+    });
+    assert_eq!(world.calls(), ["deliver#1"]);
+    world.never_says("verify landed");
+    assert_eq!(world.run.head().map(str::to_owned), head);
+    assert_eq!(world.run.story().landed.len(), n_landed);
+}

@@ -452,6 +452,19 @@ impl World {
     }
 
     /// The journal as sentences.
+    /// From the beginning until something of this name is wanted.
+    pub(crate) fn told_until(self, name: &str) -> Self {
+        let mut world = self.begin();
+        for _ in 0..STEPS_MAX {
+            let wanted = world.wanted();
+            if wanted.iter().any(|wanted| wanted == name) {
+                return world;
+            }
+            world.end(wanted.last().unwrap());
+        }
+        panic!("`{name}` is never wanted");
+    }
+
     pub(crate) fn story(&self) -> Vec<String> {
         self.facts().iter().map(view::sentence).collect()
     }

@@ -273,6 +273,9 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             (Why::Checkpoint { .. }, Answer::Revise) => {
                 "say it in the request or in .forge/instructions.md, and it is known from the start"
             }
+            (Why::Checkpoint { .. } | Why::Guarded, Answer::GiveUp) => {
+                "ask for something smaller, or say in the request what was missing"
+            }
             (Why::Checkpoint { .. } | Why::Guarded, _) => continue,
             (Why::Unverified { .. }, _) => "set verify.commands, and nobody is asked",
             (Why::CapReached { .. }, _) => "raise the cap of the call, or split the work",

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::{
     super::words::{Amount, moment, span},
-    DeliveryState, PhaseRow, ProofState, Standing, SummaryView,
+    DeliveryState, PhaseRow, ProofState, Rest, Standing, SummaryView,
 };
 use crate::{event::Colour, money::Cost, view::short_commit};
 
@@ -59,6 +59,9 @@ fn head(view: &SummaryView, text: &mut String) {
         Standing::Failed => "The run **failed**",
         Standing::Blocked => "The run is **blocked**",
         Standing::Abandoned => "The run was **abandoned**",
+        Standing::Going if view.rest == Rest::ToBeWrittenDown => {
+            "The work is **done**, and is being written down"
+        }
         Standing::Going => "The run is **still going**",
         Standing::Waiting => "The run **waits for a person**",
         Standing::Limited => "The run **waits for a limit** to be over",
@@ -74,7 +77,7 @@ fn head(view: &SummaryView, text: &mut String) {
     line!(text, "{ended}{why}.");
     line!(text);
     let took = span(view.at.saturating_sub(view.started_at));
-    line!(text, "- started {}, {took} until {}", moment(view.started_at), moment(view.at));
+    line!(text, "- from {} to {} ({took})", moment(view.started_at), moment(view.at));
     line!(text, "- flow `{}`", view.flow);
     for param in &view.params {
         match param.chosen.as_str() {

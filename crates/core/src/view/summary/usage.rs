@@ -184,7 +184,7 @@ fn role(run: &Run, call: &CallId) -> String {
             match stage.gate(&judgement.gate).map(|gate| &stage.gates[gate].check) {
                 Some(Check::Review { role }) => role.clone(),
                 Some(Check::Command { .. }) => "command".to_owned(),
-                Some(Check::Artifact { name }) => name.clone(),
+                Some(Check::Artifact { .. }) => "artifact".to_owned(),
                 Some(Check::BuiltIn { check }) => check.word().to_owned(),
                 Some(Check::Verify) => "verify".to_owned(),
                 Some(Check::Land) => "land".to_owned(),

@@ -1,0 +1,256 @@
+//! `summary.md`: what a run came to, how ever it ended, from facts alone.
+
+use forge_core::{
+    event::{Answer, Coherence, Colour, Detail, Evidence, Outcome, Receipt, Ruling},
+    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    run::Phase,
+    verdict::{Severity, Verdict},
+    view::{Axis, RunRow, spendings, stats, summary},
+};
+
+use crate::world::{World, fault, finding, item, red, revise, writes};
+
+const ID: &str = "20261115-add-a-queue-abcd";
+
+fn told(world: &World) -> String {
+    summary::markdown(&summary::of(ID, &world.run, world.run.now()))
+}
+
+fn proved(tree: &str) -> Receipt {
+    let (command, colour) = ("make test".to_owned(), Colour::Green);
+    let evidence = vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None }];
+    Receipt { evidence, ..Receipt::of(Spent::NOTHING) }
+}
+
+/// A feature in which several things went wrong before all was good.
+fn troubled() -> World {
+    let named = |id: &str, path: &str, title: &str| forge_core::item::Item {
+        title: title.to_owned(),
+        ..writes(id, path)
+    };
+    let minor = vec![finding(Severity::Minor, "a word | another")];
+    let agent = Receipt {
+        used: Some(Used {
+            agent: "claude".to_owned(),
+            models: vec![ModelUse {
+                provider: "anthropic".to_owned(),
+                model: "sonnet".to_owned(),
+                tokens: Tokens { input: 10, output: 1, ..Tokens::default() },
+                cost: Cost::Unknown,
+            }],
+        }),
+        session: Some("session-7".to_owned()),
+        took_ms: 61_500,
+        ..Receipt::of(Spent::NOTHING)
+    };
+    let limited = Outcome::Limited { until: 5_000, what: "5-hour limit of claude".to_owned() };
+    World::feature("M")
+        .list("split", vec![named("T1", "src/a", "The queue"), named("T2", "src/b", "Its | door")])
+        .outcome("analyse#1", limited)
+        .leaves("analyse#2", agent)
+        .cost("analyse#2", Cost::Unknown)
+        .cost("design#1", Cost::Known(Money(1_250_000)))
+        .cost("build.T1/implement#1", Cost::Estimated(Money(310_000)))
+        .verdict("design#1/review#1", revise(2))
+        .answer(1, Answer::Revise, "no new thread, please")
+        .verdict("build.T1/implement#1/verify#1", red("2 tests failed"))
+        .verdict("build.T1/implement#2/verify#1", red("1 test failed"))
+        .verdict("build.T1/implement#3/review#1", Verdict::Pass { findings: minor })
+        .outcome("build.T2/implement#1", fault("the program ended with 1"))
+        .leaves("verify#1/verify#1", proved("tree"))
+}
+
+#[test]
+fn a_run_that_is_done_is_told_from_the_request_to_the_last_commit() {
+    let mut world = troubled();
+    world.start.request = "Add a queue\n\nIt must be *bounded*.".to_owned();
+    world.start.branch = Some("forge/add-a-queue".to_owned());
+    world.start.chosen = [("effort".to_owned(), "story points: 8".to_owned())].into();
+    world.start.source = Some("https://example.org/issues/7".to_owned());
+    let world = world.told();
+    world.is(&Phase::Over(forge_core::event::End::Done));
+    insta::assert_snapshot!("summary_done", told(&world));
+    assert_eq!(
+        told(&world),
+        told(&world.cut(world.journal.len())),
+        "the same facts, the same bytes"
+    );
+}
+
+#[test]
+fn with_debug_every_call_is_told() {
+    let mut world = troubled();
+    world.start.detail = Detail::Debug;
+    world.start.chosen = [("effort".to_owned(), "--effort".to_owned())].into();
+    world.start.coherence = Some(Coherence {
+        spent: Spent { cost: Cost::Known(Money(5_000)), ..Spent::NOTHING },
+        used: Some(Used { agent: "claude".to_owned(), models: vec![] }),
+        took_ms: 900,
+        summary: "clear".to_owned(),
+    });
+    let world = world.told();
+    insta::assert_snapshot!("summary_debug", told(&world));
+}
+
+#[test]
+fn runs_that_did_not_come_to_their_end_are_told_as_well() {
+    let failed = World::feature("S").answer(1, Answer::GiveUp, "too dear").told();
+    insta::assert_snapshot!("summary_failed", told(&failed));
+    let blocked = World::feature("S")
+        .verdict("design#1/review#1", crate::world::block("it cannot be done"))
+        .told();
+    assert!(told(&blocked).contains("The run is **blocked**: design: it cannot be done."));
+    let mut abandoned = World::feature("S").begin();
+    abandoned.abandon();
+    abandoned.end("analyse#1");
+    let text = told(&abandoned);
+    assert!(text.contains("The run was **abandoned**."), "{text}");
+    assert!(text.contains("- pull-request: not delivered: the run did not come so far"), "{text}");
+    let going = World::feature("S").begin();
+    assert!(told(&going).contains("The run is **still going**."));
+    let waiting = World::feature("S").told_until("Q1");
+    assert!(
+        told(&waiting)
+            .contains("The run **waits for a person**: it waits for an answer: Q1 about design.")
+    );
+    let fresh = summary::of(ID, &forge_core::Run::new(), 0);
+    assert!(summary::markdown(&fresh).contains("still going"));
+}
+
+#[test]
+fn a_run_in_which_nothing_went_wrong_has_nothing_to_improve() {
+    let world = World::feature("S").told();
+    assert!(told(&world).contains("Nothing stood in the way: nothing to improve."));
+}
+
+#[test]
+fn what_was_waived_is_told_with_who_and_why() {
+    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let world = World::feature("S")
+        .list("split", vec![item("T1")])
+        .ruling("build.T1/implement#1/verify#1", unverified())
+        .answer(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype")
+        .ruling("verify#1/verify#1", unverified())
+        .answer(3, Answer::Waive { gate: "verify".to_owned() }, "as before")
+        .told();
+    let text = told(&world);
+    for line in [
+        "- proof: **unverified**, nothing proves tree `tree`",
+        "- build.T1/implement: verify waived by bob: a prototype",
+        "- verify: verify waived by bob: as before",
+        "- nothing proved the work: no checks are set.",
+        "  Next time: run `forge init`, or set verify.commands in forge.toml.",
+        "- Q2 about build.T1/implement, verify: bob answered waive: \"a prototype\".",
+    ] {
+        assert!(text.contains(line), "{line}\nis not in\n{text}");
+    }
+}
+
+/// Many items, one after the other.
+const MANY: &str = r#"
+[[stage]]
+name = "split"
+agent = "s"
+list = "tasks"
+gates = [{ review = "critic" }]
+[[stage]]
+name = "build"
+each = "tasks"
+items_max = 200
+  [[stage.stage]]
+  name = "make"
+  agent = "m"
+  gates = [{ review = "critic" }]
+"#;
+
+fn many(n: usize) -> World {
+    let tasks = (0..n).map(|n| writes(&format!("T{n}"), &format!("src/{n}"))).collect();
+    World::small(MANY).list("split", tasks)
+}
+
+#[test]
+fn long_lists_are_cut_and_counted() {
+    let notes = (0..60).map(|n| finding(Severity::Minor, &format!("note {n}"))).collect();
+    let mut world = many(120).verdict("split#1/critic#1", Verdict::Pass { findings: notes });
+    world.start.request = "x".repeat(20_000);
+    let world = world.told_until("build.T0/make#1");
+    let view = summary::of(ID, &world.run, world.run.now());
+    assert_eq!((view.tasks.len(), view.more_tasks), (summary::TASKS_MAX, 20));
+    assert_eq!((view.findings.len(), view.more_findings), (summary::FINDINGS_MAX, 10));
+    let text = summary::markdown(&view);
+    assert!(text.contains("… and 20 more tasks"));
+    assert!(text.contains("… and 10 more findings"));
+    assert!(text.contains("> … and 12000 characters more, in request.md"));
+}
+
+#[test]
+fn calls_are_cut_and_counted() {
+    let mut world = World::small("[[stage]]\nname = \"s\"\nagent = \"x\"\n");
+    world.start.detail = Detail::Debug;
+    let mut world = world.begin();
+    for n in 1..=summary::CALLS_MAX + 3 {
+        let waits = Outcome::Deferred { until: 0, what: "T9 writes it".to_owned() };
+        world.ends(&format!("s#{n}"), waits);
+        let again = world.unit("s").not_before;
+        world.input_at(again, &forge_core::Input::Tick).unwrap();
+    }
+    let view = summary::of(ID, &world.run, world.run.now());
+    assert_eq!((view.calls.len(), view.more_calls), (summary::CALLS_MAX, 3));
+    assert!(told(&world).contains("… and 3 more calls"));
+}
+
+#[test]
+fn advice_is_cut_and_counted() {
+    let mut world = many(30);
+    for n in 0..30 {
+        world = world.verdict(&format!("build.T{n}/make#1/critic#1"), revise(4));
+    }
+    let text = told(&world.told());
+    let cut = "- 10 more like these.\n  Next time: `forge log` tells all of it.";
+    assert!(text.contains(cut), "{text}");
+    assert!(
+        text.contains("; and 1 more.\n"),
+        "findings that a line leaves out are counted: {text}"
+    );
+}
+
+#[test]
+fn what_the_look_at_the_request_cost_is_part_of_what_the_run_spent() {
+    let spent = Spent {
+        cost: Cost::Known(Money(400_000)),
+        tokens: Tokens { input: 7, ..Tokens::default() },
+        ..Spent::NOTHING
+    };
+    let mut world = World::feature("S").budget("0.45").call_budget("0.10");
+    world.start.coherence =
+        Some(Coherence { spent, used: None, took_ms: 5, summary: String::new() });
+    let mut world = world.begin();
+    assert_eq!(RunRow::of(ID, &world.run).spent, Money(400_000));
+    let call = crate::world::reserved(&world, "analyse#1");
+    assert_eq!(call, Some(Money(50_000)), "a cap counts it");
+    world.end("analyse#1");
+    let records = world.records();
+    let facts = records.iter().flat_map(|record| record.facts.iter().map(|fact| (record.at, fact)));
+    let all = spendings(ID, facts);
+    assert_eq!((all[0].call.as_str(), all[0].role.as_str()), ("coherence#1", "coherence-checker"));
+    assert_eq!(stats(&all, Axis::Run).total.known, world.run.ledger().known);
+    assert_eq!(stats(&all, Axis::Run).total.tokens, world.run.ledger().tokens);
+    let view = summary::of(ID, &world.run, world.run.now());
+    assert_eq!(view.phases[0].stage, "coherence");
+    assert_eq!(view.total.known, world.run.ledger().known);
+}
+
+#[test]
+fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_left() {
+    let world = World::feature("S").answer(1, Answer::Approve, "");
+    let mut world = world.told_until("Q1");
+    world.say(1, Answer::Approve, "");
+    while !world.wanted().contains(&"summary#1".to_owned()) {
+        let next = world.wanted().pop().unwrap();
+        assert!(told(&world).contains("still going"));
+        world.end(&next);
+    }
+    let text = told(&world);
+    assert!(text.contains("The work is **done**, and is being written down."), "{text}");
+    assert!(text.contains("- pull-request: delivered"), "{text}");
+}
