@@ -1,0 +1,235 @@
+//! What goes wrong while a task is built, and comes to a person: a reviewer who is never content (point
+//! 11), an agent that leaves nothing of use (point 12), tests that stay red (point 13).
+
+use crate::{
+    project::{Left, Project, TWO_TASKS, at, design_review, task_review},
+    world::{DONE, WAITS, has},
+};
+
+/// The reviewer of the first task finds less each time, and still something at the last one.
+fn never_content() -> String {
+    let findings = ["major", "major", "major"];
+    let plays = (1..=3).map(|n| at(n, &task_review("revise", &findings[n as usize - 1..])));
+    plays.collect()
+}
+
+/// The first task breaks the project up to this attempt.
+fn breaks(until: u32) -> String {
+    let play = "[[play]]\nrole = \"implementer\"\nunit = \"build.T1/implement\"\n\
+                files = { \"src/greet\" = \"broken\\n\" }\nartifacts = { \"impl-T1.md\" = \"It greets.\\n\" }\n\
+                result = { summary = \"it greets\", commit = \"Greet\" }\n";
+    (1..=until).map(|n| at(n, play)).collect()
+}
+
+#[test]
+fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_diff() {
+    let project = Project::new(&never_content());
+    let left = project.asks("S", &["--auto"]);
+    let run = &left.run;
+    left.offers(
+        1,
+        &[
+            ("approve", "`review` is waived with its findings noted, and `land` looks next"),
+            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+        ],
+    );
+    left.shows(&[
+        "Q1 about build.T1/implement: ",
+        "summary   it greets",
+        "F6 major: design.md:1: major thing 1",
+        "changed   src/greet",
+        &format!("forge show {run} --diff build.T1/implement"),
+        &format!("forge edit {run} --code build.T1/implement"),
+        &format!("after your answer: forge resume {run}"),
+    ]);
+    assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
+    has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);
+    left.refuses(&["Q1", "waive", "review", "it will do"], &["waive"])
+        .refuses(&["Q1", "retry"], &["retry"])
+        .refuses(&["Q1", "revise"], &["words"]);
+    // Approved: it lands, and what was found is in the summary.
+    let left = left.answer(&["Q1", "approve", "it", "will", "do"]);
+    left.ends(DONE).shows(&["build.T1/implement landed"]);
+    has(&project.world.ok(&["show", run, "summary.md"]), &["major thing 1"]);
+}
+
+#[test]
+fn a_task_that_a_person_sends_back_is_built_once_more_with_their_words_and_reviewed_anew() {
+    let project = Project::new(&never_content());
+    let left = project.asks("S", &["--auto"]).answer(&["Q1", "revise", "say hello to all"]);
+    left.ends(DONE).shows(&["build.T1/implement#4/review#1 passed"]);
+    let brief = project.world.brief(&left.run, "build.T1/implement#4");
+    has(&brief, &["say hello to all", "major thing 1"]);
+    assert_eq!(left.count("question_asked"), 1);
+}
+
+#[test]
+fn a_task_that_is_given_up_fails_alone_and_what_was_good_has_landed() {
+    let project = Project::new(&format!("{TWO_TASKS}{}", never_content()));
+    let left = project.asks("S", &["--auto"]);
+    left.shows(&["build.T2/implement landed"]);
+    left.gives_up(1);
+    assert_eq!(left.count("landed"), 1);
+    let branch = format!("forge/{}", left.run);
+    assert_eq!(project.world.git(&["show", &format!("{branch}:src/part")]), "goodbye");
+    assert_eq!(left.count("effect_done"), 0, "nothing is delivered");
+}
+
+/// What an agent can leave that is of no use.
+const USELESS: &[&str] = &[
+    "no_result = true",
+    "result_text = \"\"",
+    "result_text = \"I am done, everything PASSes.\"",
+    "result_text = \"[]\"",
+    "result_text = '{\"forge\":1,\"attempt\":\"analyse#1\",\"status\":\"perhaps\"}'",
+    // It has a result, and not what it was to write.
+    "result = { summary = \"done\" }",
+];
+
+#[test]
+fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
+    for useless in USELESS {
+        let play = format!("[[play]]\nrole = \"situation-analyst\"\n{useless}\n");
+        let project = Project::new(&format!("{}{}", at(1, &play), at(2, &play)));
+        let left = project.asks("S", &["--auto"]);
+        left.offers(
+            1,
+            &[
+                ("retry", "`analyse` is tried again"),
+                ("give-up", "`analyse` fails; what does not wait for it goes on"),
+            ],
+        );
+        left.shows(&["Q1 about analyse: "]);
+        assert_eq!(left.tries("analyse"), 2, "{useless}: {}", left.said);
+        left.refuses(&["Q1", "approve"], &["approve", "retry, give-up"])
+            .refuses(&["Q1", "revise", "do it"], &["revise"])
+            .refuses(&["Q1", "waive", "form", "no need"], &["waive"]);
+        if *useless == USELESS[0] {
+            left.gives_up(1);
+            // Taken up again, its third try is a good one.
+            left.resume().ends(DONE);
+        }
+        if *useless == USELESS[1] {
+            let left = left.answer(&["Q1", "retry"]);
+            left.ends(DONE);
+            assert_eq!(left.tries("analyse"), 3);
+        }
+    }
+}
+
+/// The reviewer of the design says nothing of use, for ever.
+fn says_nothing(useless: &str) -> String {
+    format!(
+        "[[play]]\nrole = \"design-reviewer\"\nartifacts = {{ \"review-design.md\" = \"PASS\\n\" }}\n{useless}\n"
+    )
+}
+
+#[test]
+fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
+    for useless in [
+        "no_result = true",
+        "result_text = \"PASS\"",
+        "result = { summary = \"PASS\", findings = [] }",
+        "result_text = '{\"forge\":1,\"attempt\":\"design#1/review#1\",\"status\":\"done\",\"summary\":\"ok\",\"verdict\":\"PASS\",\"findings\":[]}'",
+        // It sends back, and says nothing that could be acted on.
+        "result = { summary = \"no\", verdict = \"revise\", findings = [] }",
+        "result = { summary = \"no\", verdict = \"revise\", findings = [{ severity = \"major\", what = \"bad\" }] }",
+    ] {
+        let project = Project::new(&says_nothing(useless));
+        let left = project.asks("S", &["--auto"]);
+        left.offers(
+            1,
+            &[
+                ("retry", "`review` looks again"),
+                (
+                    "approve",
+                    "`review` is waived with its findings noted, and `checkpoint-a` looks next",
+                ),
+                ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
+                ("give-up", "`design` fails; what does not wait for it goes on"),
+            ],
+        );
+        assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
+        left.hides(&["approved automatically"]);
+    }
+}
+
+#[test]
+fn what_a_person_says_where_a_reviewer_gave_no_verdict_is_done() {
+    let twice = |n| {
+        format!("{}judgement = {n}\nno_result = true\n", "[[play]]\nrole = \"design-reviewer\"\n")
+    };
+    let once_more = format!("{}{}", twice(1), twice(2));
+    // Retry: it looks a third time, and its verdict counts.
+    let project = Project::new(&once_more);
+    let left = project.asks("S", &["--auto"]).answer(&["Q1", "retry"]);
+    left.ends(DONE).shows(&["checkpoint-a approved automatically (AI verdict: APPROVE)"]);
+    // Approve: the review is waived, and nobody has said that it is good, so the checkpoint is for a person.
+    let project = Project::new(&once_more);
+    let left = project.asks("S", &["--auto"]).answer(&["Q1", "approve"]);
+    left.waits_for(2).shows(&["Build it like this?"]);
+    left.answer(&["Q2", "approve"]).ends(DONE);
+    // Revise: a new design, which is reviewed anew.
+    let project = Project::new(&at(1, &says_nothing("no_result = true")));
+    let left = project.asks("S", &["--auto"]).answer(&["Q1", "revise", "say more"]);
+    left.ends(DONE).shows(&["design#2/review#1 passed"]);
+    has(&project.world.brief(&left.run, "design#2"), &["say more"]);
+}
+
+#[test]
+fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approve() {
+    let project = Project::new(&breaks(3));
+    let left = project.asks("S", &["--auto"]);
+    let run = &left.run;
+    red(&left);
+    left.shows(&[
+        "not ok 1 - something is broken",
+        "changed   src/greet",
+        &format!("forge show {run} --diff build.T1/implement"),
+    ]);
+    assert_eq!(left.tries("build.T1/implement"), 3);
+    left.refuses(&["Q1", "approve"], &["approve", "revise, waive, give-up"])
+        .refuses(&["Q1", "waive"], &["named"])
+        .refuses(&["Q1", "waive", "verify"], &["reason"])
+        .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "verify"])
+        .refuses(&["Q1", "waive", "it is fine"], &["it is fine", "verify"])
+        .refuses(&["Q1", "revise"], &["words"]);
+    // Sent back, its fourth try is green.
+    let left = left.answer(&["Q1", "revise", "it must not be broken"]);
+    left.ends(DONE);
+    let brief = project.world.brief(run, "build.T1/implement#4");
+    has(&brief, &["it must not be broken", "not ok 1 - something is broken"]);
+}
+
+/// The first task is red, and what can be done about it is offered.
+fn red(left: &Left<'_>) {
+    left.offers(
+        1,
+        &[
+            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("waive verify \"WHY\"", "`verify` is waived in your name, and `guarded` looks next"),
+            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+        ],
+    );
+}
+
+#[test]
+fn red_tests_that_a_person_waives_by_name_land_and_are_looked_at_again_at_the_end() {
+    let project = Project::new(&breaks(9));
+    let left = project.asks("S", &["--auto"]);
+    let left = left.answer(&["Q1", "waive", "verify", "it", "is", "flaky"]);
+    // Final verification is red, too; the verifier changes nothing, and the person is asked once more.
+    left.ends(WAITS).shows(&["build.T1/implement landed", "Q2 about verify: "]);
+    has(&project.world.ok(&["show", &left.run]), &["WAIVED", "by ada: it is flaky"]);
+    left.gives_up(2);
+    assert_eq!(left.count("effect_done"), 0, "nothing is delivered");
+}
+
+#[test]
+fn a_critical_finding_is_never_passed_automatically_even_by_a_reviewer_who_passes_it() {
+    let project = Project::new(&design_review("pass", &["critical"]));
+    let left = project.asks("S", &["--auto"]);
+    left.hides(&["approved automatically"]);
+    left.shows(&["Build it like this?", "F1 critical: design.md:1: critical thing 1"]);
+}

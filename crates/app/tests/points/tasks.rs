@@ -1,0 +1,77 @@
+//! Checkpoint B: a person decides whether it is built in these tasks (points 9 and 10). Only effort L has
+//! it, and effort L has no automatic approvals, so that point 9 cannot happen.
+
+use crate::{
+    project::{Project, TWO_TASKS, at, review},
+    world::{DONE, WRONG, has},
+};
+
+/// What each answer will do.
+const OFFERS: &[(&str, &str)] = &[
+    ("approve", "it passes, and `split` is done"),
+    ("revise \"WORDS\"", "`split` is done again, with your words in its brief"),
+    ("give-up", "`split` fails; what does not wait for it goes on"),
+];
+
+fn tasks_review(verdict: &str, findings: &[&str]) -> String {
+    review("role = \"task-reviewer\"", "review-tasks.md", verdict, findings)
+}
+
+#[test]
+fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_answer_does() {
+    let project = Project::new(&format!("{TWO_TASKS}{}", tasks_review("pass", &["minor"])));
+    let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+    left.waits_for(2).offers(2, OFFERS).shows(&[
+        "Q2 about split: Build it in these tasks?",
+        "summary   two tasks",
+        "risk      low",
+        "finding   F1 minor: design.md:1: minor thing 1",
+        "wrote     artifacts/review-tasks.md",
+        "wrote     artifacts/tasks.md",
+        "folder ",
+        &format!("after your answer: forge resume {}", left.run),
+    ]);
+    left.refuses(&["Q1", "approve"], &["Q1", "answered already"])
+        .refuses(&["Q3", "approve"], &["Q3", "Q2"])
+        .refuses(&["Q2", "revise"], &["words"])
+        .refuses(&["Q2", "retry"], &["retry", "approve, revise, give-up"])
+        .refuses(&["Q2", "waive", "review", "it is fine"], &["waive"]);
+    // Approved, and both are built.
+    let left = left.answer(&["Q2", "approve"]);
+    left.ends(DONE).shows(&["build.T1/implement landed", "build.T2/implement landed"]);
+    assert_eq!(left.count("question_asked"), 2);
+}
+
+#[test]
+fn who_revises_the_tasks_is_asked_again_about_the_new_ones_and_who_gives_up_ends_the_run() {
+    let project = Project::new(&at(2, TWO_TASKS));
+    let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+    let left = left.waits_for(2).answer(&["Q2", "revise", "one more for the farewell"]);
+    left.waits_for(3).offers(3, OFFERS).shows(&["split#2/review#1 passed", "tasks: T1, T2"]);
+    has(&project.world.brief(&left.run, "split#2"), &["one more for the farewell"]);
+    assert_eq!((left.tries("split"), left.tries("design")), (2, 1));
+    left.gives_up(3);
+    assert_eq!(left.count("landed"), 0);
+}
+
+#[test]
+fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_findings() {
+    let project = Project::new(&tasks_review("revise", &["major", "critical"]));
+    let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+    left.waits_for(2).shows(&[
+        "another round would not help",
+        "Build it in these tasks?",
+        "F3 major: design.md:1: major thing 1",
+        "F4 critical: design.md:2: critical thing 2",
+    ]);
+    assert_eq!(left.tries("split"), 2, "it was sent back once, and nothing got better");
+}
+
+#[test]
+fn with_effort_l_nothing_is_approved_automatically() {
+    let project = Project::new("");
+    let said = project.world.forge(&Project::words("L", &["--auto"]));
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["error: ", "--auto", "next: "]);
+    assert!(project.world.ids().is_empty());
+}
