@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Why a check that fails may be nobody's fault, as a finding says it.
+pub const RED_AT_THE_BASE: &str = "It failed where the run started, too.";
+
 /// What a gate says of an attempt. Unreadable is none of these: it is a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

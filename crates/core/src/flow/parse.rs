@@ -392,15 +392,15 @@ impl Reader<'_> {
                 }
                 Ok(Work::Flow { name: used, stages: inner.stages })
             }
-            (None, None, None, None, Some(word)) => match Delivery::named(&word) {
-                Some(what) => Ok(Work::Deliver { what }),
-                None => {
+            (None, None, None, None, Some(word)) => {
+                let what = Delivery::named(&word).ok_or_else(|| {
                     let known: Vec<&str> = Delivery::ALL.iter().map(|what| what.word()).collect();
                     let known = known.join(", ");
                     let problem = format!("delivers `{word}`, but what can be is {known}");
-                    Err(self.wrong(Some(&name), problem))
-                }
-            },
+                    self.wrong(Some(&name), problem)
+                })?;
+                Ok(Work::Deliver { what })
+            }
             (None, None, None, None, None) if !has_no_gates => Ok(Work::Nothing),
             (None, None, None, None, None) => {
                 Err(self.wrong(Some(&name), "has neither work nor gates"))

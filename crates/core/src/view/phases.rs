@@ -37,6 +37,7 @@ const CHECKPOINT_B: &str = "checkpoint-b";
 /// Where a run stands, in the phases of its flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the documented fields are what they are")]
 pub struct PhasesView {
     /// The run's name without its date.
     pub spec_name: String,
@@ -392,10 +393,11 @@ impl Carrier<'_> {
         match unit.state {
             State::Skipped => Progress::Skipped,
             State::Accepted => Progress::Completed,
-            State::Waiting if unit.attempt == 0 || first.is_some() => Progress::Pending,
-            State::Waiting => Progress::Begun,
-            State::Working if first.is_some() => Progress::Pending,
-            State::Working => Progress::Begun,
+            State::Waiting if unit.attempt == 0 => Progress::Pending,
+            State::Waiting | State::Working | State::Failed { .. } => match first {
+                Some(_) => Progress::Pending,
+                None => Progress::Begun,
+            },
             State::Judging { gate, .. } => at(gate, Progress::Begun),
             State::Asking { question } => {
                 let question = run.question(question);
@@ -407,8 +409,6 @@ impl Carrier<'_> {
                     (None, Some(_)) => Progress::Pending,
                 }
             }
-            State::Failed { .. } if first.is_some() => Progress::Pending,
-            State::Failed { .. } => Progress::Begun,
         }
     }
 }

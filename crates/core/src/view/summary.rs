@@ -21,7 +21,7 @@ use super::{ProofState, RunRow, Standing, WaivedView, stats::StatsRow, words::Am
 use crate::{
     Time,
     event::{Approval, Colour, Detail, Waiver},
-    flow::{Check, Delivery, Work},
+    flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     money::Money,
     run::{Phase, Run, State, Unit},
@@ -384,12 +384,7 @@ fn proof(run: &Run) -> ProofView {
         (Some(_), some) if some.iter().any(|check| check.colour == Colour::Red) => ProofState::Red,
         (Some(_), _) => ProofState::Verified,
     };
-    let is_proof = |unit: &UnitId, gate: &str| {
-        let stages = run.law().flow.table(&unit.scope);
-        let stage = stages.iter().find(|stage| stage.name == unit.stage);
-        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
-        gate.is_some_and(crate::flow::Gate::is_proof)
-    };
+    let is_proof = |unit: &UnitId, name: &str| gate(run, unit, name).is_some_and(Gate::is_proof);
     let waived = run.story().waived.iter().filter_map(|waived| match waived.why {
         Waiver::Person { question } if is_proof(&waived.unit, &waived.gate) => {
             let said = run.story().question(question).and_then(|asked| asked.answer.as_ref());
@@ -407,6 +402,13 @@ fn proof(run: &Run) -> ProofView {
         | Waiver::NothingToRedo => None,
     });
     ProofView { state, tree, checks, waived: waived.collect() }
+}
+
+/// A gate, by the name of its unit.
+fn gate<'a>(run: &'a Run, unit: &UnitId, name: &str) -> Option<&'a Gate> {
+    let rows = run.law().flow.table(&unit.scope);
+    let stage = rows.iter().find(|stage| stage.name == unit.stage)?;
+    stage.gate(name).map(|position| &stage.gates[position])
 }
 
 /// What is left to be done.
@@ -564,11 +566,8 @@ fn left_as(unit: &Unit, finding: &Finding) -> Left {
 }
 
 fn approvals(run: &Run) -> Vec<ApprovalView> {
-    let is_human = |unit: &UnitId, gate: &str| {
-        let stages = run.law().flow.table(&unit.scope);
-        let stage = stages.iter().find(|stage| stage.name == unit.stage);
-        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
-        gate.is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
+    let is_human = |unit: &UnitId, name: &str| {
+        gate(run, unit, name).is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
     };
     let own = run.story().passed.iter().filter(|passed| is_human(&passed.unit, &passed.gate));
     let view = own.map(|passed| {

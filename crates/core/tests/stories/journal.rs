@@ -423,6 +423,7 @@ fn settled(call: CallId) -> Event {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one of each kind of fact")]
 fn every_fact_can_be_written_and_read_back() {
     let unit: UnitId = "build.T1/make".parse().unwrap();
     let judgement: JudgementId = "build.T1/make#1/critic#2".parse().unwrap();

@@ -210,7 +210,7 @@ fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
         let next = world.wanted().pop().unwrap();
         match next.strip_prefix('Q') {
             Some(question) => {
-                world.say(question.parse().unwrap(), forge_core::event::Answer::Approve, "");
+                world.say(question.parse().unwrap(), Answer::Approve, "");
             }
             None => {
                 world.end(&next);
@@ -221,7 +221,7 @@ fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
     let pass = forge_core::verdict::Verdict::Pass { findings: vec![] };
     world.report(forge_core::Report::Judged {
         judgement: crate::world::judgement("verify#1/land#1"),
-        ruling: forge_core::event::Ruling::Verdict(pass),
+        ruling: Ruling::Verdict(pass),
         receipt: forge_core::event::Receipt::of(forge_core::money::Spent::NOTHING),
     });
     assert_eq!(world.calls(), ["deliver#1"]);

@@ -254,3 +254,25 @@ fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_le
     assert!(text.contains("The work is **done**, and is being written down."), "{text}");
     assert!(text.contains("- pull-request: delivered"), "{text}");
 }
+
+#[test]
+fn a_check_that_failed_before_the_run_is_named_once() {
+    use forge_core::verdict::{Finding, Proof, RED_AT_THE_BASE};
+    let old = || {
+        let proof =
+            Proof::Command { command: "make lint".to_owned(), output: "2 warnings".to_owned() };
+        let found = finding(Severity::Major, "`make lint` fails");
+        let why = RED_AT_THE_BASE.to_owned();
+        Verdict::Revise { findings: vec![Finding { proof: Some(proof), why, ..found }] }
+    };
+    let world = World::feature("S")
+        .verdict("build.T1/implement#1/verify#1", old())
+        .verdict("build.T2/implement#1/verify#1", old())
+        .told();
+    let text = told(&world);
+    assert_eq!(
+        text.matches("- `make lint` failed where the run started, too.").count(),
+        1,
+        "{text}"
+    );
+}

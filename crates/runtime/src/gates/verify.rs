@@ -13,7 +13,7 @@ use forge_agents::{AttemptFolder, Limits};
 use forge_core::{
     Report,
     event::{Colour, Evidence, Ruling},
-    verdict::{Finding, Proof, Severity},
+    verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
 use forge_workspace::{Access, Made, Order, Restore};
 
@@ -222,7 +222,7 @@ fn at_the_base(plan: &Plan<'_>, prefix: &str, tree: &str, proved: &mut Proved) -
             colour
         };
         let words = match colour {
-            Some(Colour::Red) => "It failed where the run started, too.",
+            Some(Colour::Red) => RED_AT_THE_BASE,
             Some(Colour::Green) => "It succeeded where the run started.",
             None => "What it says where the run started could not be found out.",
         };

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gate;
 use crate::{
     event::{Answer, Hold, Outcome, Ruling, SentBack, Why},
     failure::main_line,
-    flow::{Check, Gate},
+    flow::Check,
     id::{CallId, UnitId},
     run::{Asked, EndedCall, Ending, Run, State},
-    verdict::{Finding, Verdict},
+    verdict::{Finding, Proof, RED_AT_THE_BASE, Verdict},
 };
 
 /// The most lines of advice.
@@ -72,12 +73,6 @@ fn quoted(text: &str) -> String {
     }
     let cut: String = line.chars().take(QUOTED_CHARS_MAX - 1).collect();
     format!("{cut}…")
-}
-
-fn gate<'a>(run: &'a Run, unit: &UnitId, name: &str) -> Option<&'a Gate> {
-    let stages = run.law().flow.table(&unit.scope);
-    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
-    stage.gate(name).map(|position| &stage.gates[position])
 }
 
 /// Which gates sent back what, how often, and for what.
@@ -172,11 +167,19 @@ fn unproved(run: &Run, all: &mut Vec<Improvement>) {
             });
         }
     }
-    let red = run.story().notes.iter().find(|(_, what)| what.contains("red at the base"));
-    if let Some((_, what)) = red {
+    let mut red: Vec<&str> = Vec::new();
+    for finding in run.story().sent_back.iter().flat_map(|back| &back.findings) {
+        if let Some(Proof::Command { command, .. }) = &finding.proof
+            && finding.why == RED_AT_THE_BASE
+            && !red.contains(&command.as_str())
+        {
+            red.push(command);
+        }
+    }
+    for command in red {
         all.push(Improvement {
-            fact: quoted(what),
-            advice: "mend the checks on the base before the next run".to_owned(),
+            fact: format!("`{}` failed where the run started, too", quoted(command)),
+            advice: "mend it before the next run, or take it out of verify.commands".to_owned(),
         });
     }
 }
@@ -230,7 +233,7 @@ fn fate(call: &EndedCall) -> Fate {
     match &call.ending {
         Ending::Work(Outcome::Fault { class, what })
         | Ending::Look(Ruling::Fault { class, what }) => {
-            Fate::Fault(quoted(&main_line(*class, what).0))
+            Fate::Fault(quoted(main_line(*class, what).0))
         }
         Ending::Work(Outcome::Limited { what, .. })
         | Ending::Look(Ruling::Limited { what, .. }) => Fate::Limited(what.clone()),
