@@ -163,7 +163,7 @@ impl Run {
         self.n_facts += 1;
         let ordinal =
             story::ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
-        Arc::make_mut(&mut self.story).hear(self.now, event, ordinal.unwrap_or_default());
+        Story::hear(&mut self.story, self.now, event, ordinal.unwrap_or_default());
         match event {
             Event::RunStarted(start) => self.start(start),
             Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),

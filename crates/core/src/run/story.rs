@@ -224,59 +224,80 @@ impl<T: Clone> Log<T> {
 }
 
 impl Story {
-    /// Takes one fact in. `ordinal` is the number of the call that it ends, if it ends one.
-    pub(super) fn hear(&mut self, at: Time, event: &Event, ordinal: u32) {
+    /// Takes one fact in. A fact that a summary does not tell copies nothing. `ordinal` is the number of the call that it ends, if it ends one.
+    pub(super) fn hear(story: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
         match event {
             Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
                 let call = CallId::Attempt(attempt.clone());
-                self.call_ended(at, call, ordinal, Ending::Work(outcome.clone()), receipt);
+                Arc::make_mut(story).call_ended(
+                    at,
+                    call,
+                    ordinal,
+                    Ending::Work(outcome.clone()),
+                    receipt,
+                );
             }
             Event::Judged { judgement, ruling, receipt } => {
                 let call = CallId::Judgement(judgement.clone());
-                self.call_ended(at, call, ordinal, Ending::Look(ruling.clone()), receipt);
+                Arc::make_mut(story).call_ended(
+                    at,
+                    call,
+                    ordinal,
+                    Ending::Look(ruling.clone()),
+                    receipt,
+                );
             }
             Event::CallSettled { call, spent, used, took_ms } => {
                 let (used, took_ms) = (used.clone(), *took_ms);
                 let receipt = Receipt { used, took_ms, ..Receipt::of(*spent) };
-                self.call_ended(at, call.clone(), ordinal, Ending::Overtaken, &receipt);
+                Arc::make_mut(story).call_ended(
+                    at,
+                    call.clone(),
+                    ordinal,
+                    Ending::Overtaken,
+                    &receipt,
+                );
             }
             Event::UnitReopened { unit, by, findings, .. } => {
                 let (unit, by, findings) = (unit.clone(), by.clone(), findings.clone());
-                self.sent_back.push(Return { unit, by, findings });
+                Arc::make_mut(story).sent_back.push(Return { unit, by, findings });
             }
             Event::QuestionAsked(question) => {
                 let question = question.as_ref().clone();
-                self.asked.push(Asked { at, question, answer: None });
+                Arc::make_mut(story).asked.push(Asked { at, question, answer: None });
             }
             Event::Answered { question, answer, words, by } => {
                 let said =
                     Said { at, answer: answer.clone(), words: words.clone(), by: by.clone() };
-                if let Some(asked) = self.asked.newest_mut(|asked| asked.question.id == *question) {
+                let asked = &mut Arc::make_mut(story).asked;
+                if let Some(asked) = asked.newest_mut(|asked| asked.question.id == *question) {
                     asked.answer = Some(said);
                 }
             }
             Event::GatePassed { unit, gate, by, .. } => {
                 let (unit, gate, by) = (unit.clone(), gate.clone(), *by);
-                self.passed.push(Passed { at, unit, gate, by });
+                Arc::make_mut(story).passed.push(Passed { at, unit, gate, by });
             }
             Event::GateWaived { unit, gate, why } => {
                 let (unit, gate, why) = (unit.clone(), gate.clone(), *why);
-                self.waived.push(Waived { unit, gate, why });
+                Arc::make_mut(story).waived.push(Waived { unit, gate, why });
             }
-            Event::RunHeld { hold } => self.held.push((at, hold.clone())),
+            Event::RunHeld { hold } => Arc::make_mut(story).held.push((at, hold.clone())),
             Event::UnitFailed { unit, kind, reason } => {
                 let (unit, kind, reason) = (unit.clone(), *kind, reason.clone());
-                self.failed.push(Failed { at, unit, kind, reason });
+                Arc::make_mut(story).failed.push(Failed { at, unit, kind, reason });
             }
             Event::Landed { unit, commit, tree, .. } => {
                 let (unit, commit, tree) = (unit.clone(), commit.clone(), tree.clone());
-                self.landed.push(Landing { unit, commit, tree });
+                Arc::make_mut(story).landed.push(Landing { unit, commit, tree });
             }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());
-                self.done.push(Done { attempt, reference });
+                Arc::make_mut(story).done.push(Done { attempt, reference });
             }
-            Event::Noticed { unit, what } => self.notes.push((unit.clone(), what.clone())),
+            Event::Noticed { unit, what } => {
+                Arc::make_mut(story).notes.push((unit.clone(), what.clone()))
+            }
             Event::AttemptEnded { receipt: None, .. }
             | Event::RunStarted(_)
             | Event::RunResumed { .. }

@@ -52,8 +52,6 @@ fn agents_of_a_feature_read_exactly_what_the_table_says() {
             "build.T3/review-T3.md = review-T3.md by build.T3/implement#1/review#1",
             "design.md by design#1",
             "request.md",
-            "review-design.md by design#1/review#1",
-            "review-tasks.md by split#1/review#1",
             "tasks.md by split#1",
         ]
     );
