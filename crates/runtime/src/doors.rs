@@ -29,6 +29,7 @@ use crate::{
     home::{Home, now},
     journal::{CommandId, Record, RunLock, Store, StoreError},
     projection::Projector,
+    refs,
     secrets::without_secrets,
     settings::{Frozen, Settings},
     summary::SUMMARY,
@@ -319,6 +320,8 @@ impl Doors {
             if projector.shown()? == seq && projector.state_shown() == Some(seq) {
                 return Ok(());
             }
+            // The driver may have died before the refs followed the last record, too.
+            refs::follow(&self.home, id, &run)?;
             projector.add(&records)?;
             projector.show(&run, seq, &self.blobs()?)
         };

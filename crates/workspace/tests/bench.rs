@@ -1,7 +1,8 @@
 //! The bench with real git: what each order does, what it never touches, and what ruins it
 //! survives.
 //!
-//! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `reads`: one order or question each.
+//! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `attaches`, `reads`: one order or question
+//! each.
 //! `guard`: what stops before a commit. `odd`: repositories unlike others. `rampage`: agents that
 //! ruin everything within their reach. `kills`: a process that is killed in the middle.
 
@@ -9,6 +10,8 @@
 
 mod world;
 
+#[path = "bench/attaches.rs"]
+mod attaches;
 #[path = "bench/commits.rs"]
 mod commits;
 #[path = "bench/guard.rs"]

@@ -1,31 +1,144 @@
-//! What there is when the flow is done: the branch, the record, the last commit.
+//! What there is when the flow is done, for each effort: the branch, the record of what was
+//! delivered, and a last commit with the artifacts, the summary and the state.
+
+use std::fs;
+
+use serde_json::{Value, json};
 
 use crate::project::{Project, REQUEST};
 use crate::world::has;
 
-#[test]
-fn a_request_becomes_a_verified_branch_a_record_and_a_last_commit() {
-    let project = Project::new("");
-    let world = &project.world;
-    let run = project.done("M", &[]);
-    let branch = Project::branch(&run);
+/// What is written whatever the effort is.
+const ALWAYS: [&str; 10] = [
+    "artifacts/analysis.md",
+    "artifacts/build.T1/impl-T1.md",
+    "artifacts/build.T1/review-T1.md",
+    "artifacts/build.T2/impl-T2.md",
+    "artifacts/build.T2/review-T2.md",
+    "artifacts/design.md",
+    "artifacts/investigation.md",
+    "artifacts/request.md",
+    "artifacts/review-design.md",
+    "artifacts/tasks.md",
+];
 
-    // The code of both tasks, and a last commit that only keeps the run.
+#[test]
+fn with_effort_s_the_whole_is_reviewed_by_nobody() {
+    let project = Project::new("");
+    let run = project.done("S", &[]);
+    is_delivered(&project, &run);
+    is_kept(&project, &run, &[]);
+    let skipped = ["phase-4b", "checkpoint-b", "phase-7", "post-to-source"];
+    stands_as(&project, &run, &json!({"effort": "S", "flowTemplate": "light"}), &skipped);
+}
+
+#[test]
+fn with_effort_m_the_whole_is_reviewed_at_the_end() {
+    let project = Project::new("");
+    let run = project.done("M", &[]);
+    is_delivered(&project, &run);
+    is_kept(&project, &run, &["artifacts/comprehensive-review.md"]);
+    let skipped = ["phase-4b", "checkpoint-b", "post-to-source"];
+    stands_as(&project, &run, &json!({"effort": "M", "flowTemplate": "standard"}), &skipped);
+    // Whoever had nothing to change landed nothing, and no commit is empty.
+    let story = project.world.story(&run).join("\n");
+    has(&story, &["verify: nothing to land", "review: nothing to land", "record landed as"]);
+    let branch = Project::branch(&run);
+    let subjects = project.world.git(&["log", "--format=%s", &format!("main..{branch}")]);
+    let of_the_record = format!("Record of the run {run}");
+    assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
+    let shown: Value = serde_json::from_str(&project.world.ok(&["show", &run, "--json"])).unwrap();
+    let landed: Vec<&str> = shown["landed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["unit"].as_str().unwrap())
+        .collect();
+    assert_eq!(landed, ["build.T1/implement", "build.T2/implement"]);
+    assert_eq!(shown["proof"], "verified");
+}
+
+#[test]
+fn with_effort_l_the_tasks_are_reviewed_and_a_person_passes_both_checkpoints() {
+    let project = Project::new("");
+    let run = project.approved("L");
+    is_delivered(&project, &run);
+    let more = ["artifacts/comprehensive-review.md", "artifacts/review-tasks.md"];
+    is_kept(&project, &run, &more);
+    stands_as(&project, &run, &json!({"effort": "L", "flowTemplate": "full"}), &["post-to-source"]);
+}
+
+#[test]
+fn without_a_pull_request_nothing_is_offered_and_all_else_is_there() {
+    let project = Project::new("");
+    let run = project.done("S", &["--param", "pr=no"]);
+    assert!(project.deliveries(&run).is_empty());
+    is_kept(&project, &run, &[]);
+}
+
+/// The verified commit below the last one is offered once, with what proves it.
+fn is_delivered(project: &Project, run: &str) {
+    let world = &project.world;
+    let branch = Project::branch(run);
     assert_eq!(world.git(&["show", &format!("{branch}:src/greet")]), "hello");
     assert_eq!(world.git(&["show", &format!("{branch}:src/part")]), "goodbye");
-    let last = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);
-    let folder = format!(".forge/runs/{run}/");
-    assert!(last.lines().all(|path| path.starts_with(&folder)), "{last}");
-
-    // What was delivered is the commit below it, with its evidence.
-    let delivered = project.deliveries(&run);
+    let delivered = project.deliveries(run);
     assert_eq!(delivered.len(), 1);
     let below = world.git(&["rev-parse", &format!("{branch}~1")]);
     assert_eq!(delivered[0]["commit"], below.as_str());
     assert_eq!(world.git(&["rev-parse", &format!("refs/forge/{run}/delivered")]), below);
+    assert_eq!(delivered[0]["run"], run);
     assert_eq!(delivered[0]["title"], REQUEST);
+    assert_eq!(delivered[0]["branch"], branch.as_str());
+    assert_eq!(delivered[0]["base_branch"], "main");
     assert_eq!(delivered[0]["evidence"][0]["colour"], "green");
-    assert_eq!(delivered[0]["waived"], serde_json::Value::Null);
-    let story = world.story(&run).join("\n");
-    has(&story, &["verify: nothing to land", "review: nothing to land", "record landed as"]);
+    assert_eq!(delivered[0]["evidence"][0]["tree"], delivered[0]["tree"]);
+    assert_eq!(delivered[0]["waived"], Value::Null);
+    let text = world.ok(&["show", run, "pull-request.md"]);
+    let told = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
+    has(&text, &told);
+    let schema = schemars::schema_for!(forge_runtime::deliver::Offer);
+    let schema = serde_json::to_value(schema).unwrap();
+    assert!(jsonschema::is_valid(&schema, &delivered[0]));
+}
+
+/// The last commit touches only the folder of the run, and has exactly what belongs there.
+fn is_kept(project: &Project, run: &str, more: &[&str]) {
+    let world = &project.world;
+    let branch = Project::branch(run);
+    let last = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);
+    let folder = format!(".forge/runs/{run}/");
+    assert!(last.lines().all(|path| path.starts_with(&folder)), "{last}");
+    let mut wanted: Vec<&str> = [&ALWAYS[..], more].concat();
+    wanted.extend(["events.jsonl", "state.json", "summary.md"]);
+    wanted.sort_unstable();
+    assert_eq!(project.kept(run), wanted);
+    assert_eq!(project.committed(run, "artifacts/design.md"), "# Design\n\nTwo files.");
+    assert_eq!(project.committed(run, "artifacts/request.md"), REQUEST);
+    // The branch is where the run's head is, and nothing of the user's was touched.
+    let head = world.git(&["rev-parse", &format!("refs/forge/{run}/head")]);
+    assert_eq!(world.git(&["rev-parse", &branch]), head);
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+}
+
+/// What is committed says how the run ended, as the live folder does.
+fn stands_as(project: &Project, run: &str, fields: &Value, skipped: &[&str]) {
+    let committed: Value = serde_json::from_str(&project.committed(run, "state.json")).unwrap();
+    let live = project.world.place().join("runs").join(run).join("state.json");
+    let live: Value = serde_json::from_slice(&fs::read(live).unwrap()).unwrap();
+    for state in [&committed, &live] {
+        for (name, value) in fields.as_object().unwrap() {
+            assert_eq!(&state[name], value, "{name}");
+        }
+        assert_eq!(state["standing"], "done");
+        assert_eq!(state["currentPhase"], "completed");
+        assert_eq!(state["currentPhaseStatus"], "completed");
+        assert_eq!(state["skippedPhases"], json!(skipped));
+        let completed = state["completedPhases"].as_array().unwrap();
+        assert!(completed.contains(&json!("pr-creation")), "{completed:?}");
+        assert!(completed.contains(&json!("final-commit")), "{completed:?}");
+        assert!(!skipped.iter().any(|phase| completed.contains(&json!(phase))), "{completed:?}");
+    }
+    let summary = project.committed(run, "summary.md");
+    has(&summary, &[REQUEST, "Greet", "Part", "delivery/001"]);
 }

@@ -9,4 +9,9 @@
 mod world;
 
 mod delivers;
+mod given;
+mod keeps;
+mod killed;
 mod project;
+mod sums_up;
+mod verifies;

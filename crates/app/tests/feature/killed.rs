@@ -1,0 +1,46 @@
+//! A driver that is killed around the deliveries: whoever goes on makes nothing twice.
+
+use rustix::process::Signal;
+
+use crate::project::{Project, REQUEST};
+
+/// Sentences after which the driver is killed, one driver after the other.
+const MOMENTS: [&str; 6] = [
+    "verify is good",
+    "about to do deliver@",
+    "did deliver@",
+    "deliver is good",
+    "summary is good",
+    "record landed as",
+];
+
+#[test]
+fn however_often_the_driver_is_killed_there_is_one_record_and_one_last_commit() {
+    let project = Project::new("");
+    let world = &project.world;
+    world.commit();
+    world.approve("feature");
+    let args = ["run", "--flow", "feature", "--param", "effort=S", "--auto", REQUEST];
+    let mut driver = world.start(&args);
+    for moment in MOMENTS {
+        driver.until_says(moment);
+        driver.signal(Signal::KILL);
+        let _killed = driver.end();
+        let run = world.latest();
+        driver = world.start(&["resume", &run]);
+    }
+    let said = driver.end();
+    let run = world.latest();
+    let view = world.view(&run);
+    assert_eq!(view["standing"], "done", "{said}");
+    assert_eq!(project.deliveries(&run).len(), 1);
+    let facts = world.facts(&run);
+    let n = |name: &str| facts.iter().filter(|fact| !fact[name].is_null()).count();
+    assert_eq!((n("effect_intended"), n("effect_done")), (1, 1));
+    let branch = Project::branch(&run);
+    let subjects = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
+    let of_the_record = format!("Record of the run {run}");
+    assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
+    let last = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);
+    assert!(last.lines().all(|path| path.starts_with(".forge/runs/")), "{last}");
+}

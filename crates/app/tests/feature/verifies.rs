@@ -1,0 +1,98 @@
+//! The last look at the whole: who mends what is red, and that nothing is delivered that is neither
+//! proved nor waived by name.
+
+use crate::project::Project;
+use crate::world::{WAITS, has};
+
+/// The check turns red once both tasks have landed: whoever reviews the second one sees to it.
+const TURNS_RED: &str = r##"
+[[play]]
+role = "impl-reviewer"
+unit = "build.T2/implement"
+run = "touch ~/red"
+artifacts = { "review-T2.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+"##;
+
+/// The verifier makes it green at its second attempt.
+const MENDS: &str = r##"
+[[play]]
+role = "verifier"
+attempt = 2
+files = { "src/almost" = "not yet\n" }
+result = { summary = "tried", commit = "Try" }
+[[play]]
+role = "verifier"
+run = "rm -f ~/red"
+files = { "src/mended" = "mended\n" }
+result = { summary = "mended", commit = "Mend it" }
+"##;
+
+/// The verifier never does.
+const TRIES: &str = r##"
+[[play]]
+role = "verifier"
+run = "echo again >> src/tried"
+result = { summary = "tried", commit = "Try" }
+"##;
+
+#[test]
+fn what_is_red_at_the_end_is_mended_by_the_verifier_and_then_delivered() {
+    let project = Project::new(&format!("{TURNS_RED}{MENDS}"));
+    let world = &project.world;
+    let run = project.done("S", &[]);
+    let story = world.story(&run).join("\n");
+    has(&story, &["verify sent back by verify", "verify landed as"]);
+    // The verifier has nothing to read but the code, and is told what is red.
+    has(&world.brief(&run, "verify#2"), &["`sh check.sh` failed", "Nothing but this brief."]);
+    let delivered = project.deliveries(&run);
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0]["evidence"][0]["colour"], "green");
+    let branch = Project::branch(&run);
+    assert_eq!(world.git(&["show", &format!("{branch}~1:src/mended")]), "mended");
+    assert_eq!(delivered[0]["commit"], world.git(&["rev-parse", &format!("{branch}~1")]).as_str());
+}
+
+#[test]
+fn what_stays_red_goes_to_a_person_and_is_delivered_only_if_they_waive_it_by_name() {
+    let project = Project::new(&format!("{TURNS_RED}{TRIES}"));
+    let world = &project.world;
+    let said = project.run("S", &["--auto"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    assert!(project.deliveries(&run).is_empty());
+    world.refused(&["answer", &run, "Q1", "approve"]);
+    world.refused(&["answer", &run, "Q1", "waive", "land", "why not"]);
+    world.ok(&["answer", &run, "Q1", "waive", "verify", "it", "is", "red", "at", "the", "base"]);
+    world.ok(&["resume", &run]);
+    let delivered = project.deliveries(&run);
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0]["evidence"][0]["colour"], "red");
+    assert_eq!(delivered[0]["waived"][0]["unit"], "verify");
+    assert_eq!(delivered[0]["waived"][0]["words"], "it is red at the base");
+    let text = world.ok(&["show", &run, "pull-request.md"]);
+    has(&text, &["**Not proved.**", "waived `verify` of `verify`", "it is red at the base"]);
+}
+
+#[test]
+fn a_project_without_checks_is_delivered_only_after_every_proof_was_waived_by_name() {
+    let project = Project::with("", "[verify]\ncommands = []\n");
+    let world = &project.world;
+    let mut said = project.run("S", &["--auto"]);
+    let run = world.latest();
+    for question in 1..=3 {
+        assert_eq!(said.code, WAITS, "{said}");
+        has(&said.all(), &["Nothing proves that it works"]);
+        assert!(project.deliveries(&run).is_empty(), "before question {question}");
+        let question = format!("Q{question}");
+        world.ok(&["answer", &run, &question, "waive", "verify", "it", "is", "only", "text"]);
+        said = world.forge(&["resume", &run]);
+    }
+    assert_eq!(said.code, 0, "{said}");
+    let delivered = project.deliveries(&run);
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0]["waived"][0]["gate"], "verify");
+    assert_eq!(delivered[0]["waived"][0]["words"], "it is only text");
+    let text = world.ok(&["show", &run, "pull-request.md"]);
+    has(&text, &["**Not proved.**", "it is only text", "Forge ran nothing on this code."]);
+}
