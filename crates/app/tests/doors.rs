@@ -5,7 +5,7 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `agents`: who is there, and who answers. `starts`: before a run exists. `stats`: what
+//! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists. `stats`: what
 //! was spent. `watch`: one agent's stream. `brief`: what an agent
 //! was told. `notify`: who is told elsewhere. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
@@ -15,6 +15,8 @@ mod world;
 
 #[path = "doors/agents.rs"]
 mod agents;
+#[path = "doors/asked.rs"]
+mod asked;
 #[path = "doors/brief.rs"]
 mod brief;
 #[path = "doors/code.rs"]

@@ -56,6 +56,8 @@ use words::{examples, refuse_words};
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most bytes of the project's instructions.
 const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
+/// The parameter that says where a request comes from.
+const SOURCE: &str = "source";
 /// The parameter that says whether the result is offered as a pull request.
 const PULL_REQUEST: &str = "pr";
 /// The project's own rules for agents.
@@ -111,6 +113,8 @@ struct Ready {
     params: BTreeMap<String, String>,
     /// Which rule chose them.
     why: BTreeMap<String, String>,
+    /// What a person should know.
+    notes: Vec<String>,
     /// Whether the flow changes code.
     lands: bool,
     /// The branch that is checked out.
@@ -159,11 +163,27 @@ impl Doors {
         let name = request.flow.as_ref().unwrap_or(&settings.flow).clone();
         let found = self.committed_flow(&catalog, &name)?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
-        let params = given_params(request, &found.flow)?;
+        let mut params = given_params(request, &found.flow)?;
         self.refuse_unready(&found, base.as_deref(), &params)?;
         let mut why = BTreeMap::new();
+        let mut notes = Vec::new();
         if let Some(effort) = &request.effort {
             why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
+        }
+        if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.word())
+            && found.flow.accepts(SOURCE, tracker).is_ok()
+            && !params.contains_key(SOURCE)
+        {
+            params.insert(SOURCE.to_owned(), tracker.to_owned());
+            // Where the run could not tell whoever asked, it goes on without.
+            if self.refuse_unready(&found, base.as_deref(), &params).is_ok() {
+                why.insert(SOURCE.to_owned(), "by what --issue names".to_owned());
+            } else {
+                params.remove(SOURCE);
+                notes.push(
+                    "nobody is told where the issue is: this version reaches no host".to_owned(),
+                );
+            }
         }
         let scenario = self.cast(request, &mut settings, &found)?;
         let instructions = match &base {
@@ -186,6 +206,7 @@ impl Doors {
             issue,
             params,
             why,
+            notes,
         })
     }
 

@@ -14,6 +14,8 @@ mod world;
 mod attaches;
 #[path = "bench/commits.rs"]
 mod commits;
+#[path = "bench/forward.rs"]
+mod forward;
 #[path = "bench/guard.rs"]
 mod guard;
 #[path = "bench/hooks.rs"]

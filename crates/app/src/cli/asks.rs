@@ -4,7 +4,12 @@
 
 use std::io::{self, BufRead, IsTerminal as _};
 
-use forge_runtime::start::{Allowed, Asks, BranchChoice, EffortOffer, Reply};
+use forge_runtime::{
+    Trouble,
+    doors::Doors,
+    onto::Offer,
+    start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
+};
 
 use super::config;
 use crate::screen;
@@ -99,6 +104,38 @@ pub(crate) fn ask_commands(commands: &[String]) -> Allowed {
         config::Consent::Given => Allowed::FromNowOn,
         config::Consent::Refused | config::Consent::NobodyToAsk => Allowed::No,
     }
+}
+
+/// At the end of a run whose result is also for a branch of the user's: asks, and lets it follow; or says
+/// how to do it by hand.
+#[expect(dead_code, reason = "the end of a run is told elsewhere, and calls this from there")]
+pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
+    let Some(offer) = doors.offer_onto(run)? else { return Ok(()) };
+    let Offer { branch, onto, cannot, by_hand, .. } = &offer;
+    if let Some(why) = cannot {
+        screen::tell(&format!("{onto} does not follow by itself: {why}; by hand: {by_hand}"));
+        return Ok(());
+    }
+    if !is_there() {
+        screen::tell(&format!("let {onto} follow: {by_hand}"));
+        return Ok(());
+    }
+    let question = format!("let {onto} follow {branch} now ({by_hand})? [y/n]");
+    let reply = ask(&mut io::stdin().lock(), &question, &|answer| match answer {
+        "y" | "yes" => Some(true),
+        "" | "n" | "no" => Some(false),
+        _ => None,
+    });
+    match reply {
+        Reply::Said(true) => {
+            doors.fast_forward(run)?;
+            screen::tell(&format!("{onto} is at {}", offer.commit));
+        }
+        Reply::Said(false) | Reply::Stop | Reply::Nobody => {
+            screen::tell(&format!("nothing of yours was changed; by hand: {by_hand}"));
+        }
+    }
+    Ok(())
 }
 
 /// Whether there is somebody who sees a question and can answer it.

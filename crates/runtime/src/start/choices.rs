@@ -48,7 +48,7 @@ impl Ready {
             why: self.why.clone(),
             approvals: request.approvals,
             onto: None,
-            notes: Vec::new(),
+            notes: self.notes.clone(),
         };
         let mut open = Vec::new();
         let detected = self.detected(&chosen.text);

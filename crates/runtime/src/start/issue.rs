@@ -34,6 +34,16 @@ pub(super) enum Tracker {
     Jira,
 }
 
+impl Tracker {
+    /// The word that a flow has for it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::GitHub => "github",
+            Self::Jira => "jira",
+        }
+    }
+}
+
 impl Issue {
     /// Reads the file of an issue. The name of the field with story points is a setting.
     pub(super) fn read(path: &Path, points: &str) -> Result<Self, Trouble> {

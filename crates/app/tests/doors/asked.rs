@@ -1,0 +1,170 @@
+//! What a person at a real terminal is asked before a run exists, and each answer that they can give.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read as _, Write as _},
+    process::Stdio,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::starts::{LANDING, SIZED};
+use crate::world::{DONE, INTERRUPTED, WAITS, World, has, until_or};
+
+/// Calls the program at a terminal: whenever the first text shows up, the second one is typed. Gives how it
+/// ended, and what was to be seen.
+fn at_a_terminal(world: &World, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let mut command = world.command(args);
+    command.stdin(terminal.try_clone().unwrap()).stderr(terminal).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The command holds the terminal open, too.
+    drop(command);
+    let mut master = File::from(master);
+    let seen = Arc::new(Mutex::new(String::new()));
+    let reader = thread::spawn({
+        let (mut master, seen) = (master.try_clone().unwrap(), Arc::clone(&seen));
+        move || {
+            let mut bytes = [0_u8; 4096];
+            // It ends with an error when the last one who had the terminal open is gone.
+            while let Ok(n @ 1..) = master.read(&mut bytes) {
+                seen.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n]));
+            }
+        }
+    });
+    let mut from = 0;
+    for (wanted, keys) in typed {
+        let look = || {
+            let seen = seen.lock().unwrap();
+            seen[from..].find(wanted).map(|at| from + at + wanted.len())
+        };
+        from = until_or(wanted, look, || seen.lock().unwrap().clone());
+        master.write_all(keys.as_bytes()).unwrap();
+    }
+    let status = child.wait().unwrap();
+    reader.join().unwrap();
+    let seen = seen.lock().unwrap().replace('\r', "");
+    (status.code().unwrap_or(-1), seen)
+}
+
+fn sized() -> World {
+    let world = World::new();
+    world.flow("sized", SIZED);
+    world
+}
+
+fn start_of(world: &World) -> serde_json::Value {
+    world.facts(&world.latest())[0]["run_started"].clone()
+}
+
+const EFFORT: &str = "q to stop";
+
+#[test]
+fn the_detected_effort_is_the_default_and_each_choice_shows_its_phases() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "show the sum"];
+    let (code, seen) = at_a_terminal(&world, &args, &[(EFFORT, "\n")]);
+    assert_eq!(code, DONE, "{seen}");
+    has(
+        &seen,
+        &[
+            "how much effort is it to take?",
+            "  S  runs  first, offer\n",
+            "     skips more, most, most/look\n",
+            "> M  runs  first, more, offer\n",
+            "     skips most, most/look\n",
+            "  L  runs  first, more, most, most/look, offer\n",
+            "     skips nothing\n",
+            "M was detected: nothing says more or less",
+            "[S/M/L] Enter for M, q to stop",
+        ],
+    );
+    let start = start_of(&world);
+    assert_eq!(start["params"]["effort"], "M");
+    assert_eq!(start["chosen"]["effort"], "detected: nothing says more or less; confirmed");
+}
+
+#[test]
+fn another_effort_can_be_chosen_and_what_is_none_is_asked_again() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "show the sum"];
+    let typed = [(EFFORT, "XS\n"), (EFFORT, "what?\n"), (EFFORT, "s\n")];
+    let (code, seen) = at_a_terminal(&world, &args, &typed);
+    assert_eq!(code, DONE, "{seen}");
+    let start = start_of(&world);
+    assert_eq!(start["params"]["effort"], "S");
+    has(start["chosen"]["effort"].as_str().unwrap(), &["chosen at the terminal", "detected was M"]);
+}
+
+#[test]
+fn who_stops_at_a_question_has_no_run() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "show the sum"];
+    for keys in ["q\n", "\u{4}"] {
+        let (code, seen) = at_a_terminal(&world, &args, &[(EFFORT, keys)]);
+        assert_eq!(code, INTERRUPTED, "{seen}");
+        has(&seen, &["you stopped before the run began; nothing was made"]);
+    }
+    assert!(world.is_untouched());
+}
+
+#[test]
+fn with_a_flag_nothing_is_asked() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "--effort", "S", "show the sum"];
+    let (code, seen) = at_a_terminal(&world, &args, &[]);
+    assert_eq!(code, DONE, "{seen}");
+    assert!(!seen.contains("how much effort"), "{seen}");
+}
+
+#[test]
+fn automatic_approvals_where_there_can_be_none_are_given_up_or_the_run_is() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "--auto", "--effort", "L", "show the sum"];
+    let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", "s\n")]);
+    assert_eq!(code, INTERRUPTED, "{seen}");
+    assert!(world.is_untouched());
+    let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", "c\n")]);
+    assert_eq!(code, WAITS, "{seen}");
+    has(&seen, &["`--auto` cannot be with sized with effort L", "it goes on without `--auto`"]);
+    assert_eq!(start_of(&world)["approvals"], "by_people");
+}
+
+#[test]
+fn on_another_branch_it_is_asked_for_whom_the_result_is() {
+    let world = World::new();
+    world.flow("landing", LANDING);
+    world.commit();
+    world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let args = ["run", "--flow", "landing", "show the sum"];
+    let (_, seen) = at_a_terminal(&world, &args, &[("[n/c]", "\n")]);
+    has(&seen, &["`mine` is checked out", "a new branch of its own", "the current one, too"]);
+    assert!(start_of(&world).get("onto").is_none());
+    at_a_terminal(&world, &args, &[("[n/c]", "c\n")]);
+    assert_eq!(start_of(&world)["onto"], "mine");
+}
+
+#[test]
+fn a_discussion_becomes_part_of_the_request_word_for_word() {
+    let world = sized();
+    let args = ["run", "--flow", "sized", "--effort", "S", "--discuss", "show the sum"];
+    let typed = [
+        ("what does not?", "only the list;\n  not the export\n\n"),
+        ("must stay as it is?", "\n"),
+        ("that it is done?", "the \"tests\" pass\n\n"),
+    ];
+    let (code, seen) = at_a_terminal(&world, &args, &typed);
+    assert_eq!(code, DONE, "{seen}");
+    assert_eq!(
+        start_of(&world)["request"],
+        "show the sum\n\n## Discussion\n\
+         \nWhat belongs to it, and what does not?\n\nonly the list;\n  not the export\n\
+         \nHow will you know that it is done?\n\nthe \"tests\" pass\n"
+    );
+}
