@@ -1,5 +1,9 @@
 //! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
 //!
+//! In this order: `request.rs` (what a door read), `words.rs` and `issue.rs` (whether it can be), `choices.rs`
+//! with `effort.rs`, `outline.rs` and `asks.rs` (what a person still has to say), `coherence.rs` (one light
+//! look), and then the first record. `dry.rs` goes the same way and stops before the last two.
+//!
 //! Settings, flows, roles and instructions are read once, from the base commit plus the personal
 //! layers. What lies in the checkout and is not committed would not be used, so it is refused
 //! rather than passed over in silence.
@@ -142,7 +146,8 @@ impl Doors {
             state_dir()?;
         }
         let mut signals = Signals::listen()?;
-        let (coherence, note) = self.look_at_request(&ready, &chosen.text, &mut signals)?;
+        let (coherence, note) =
+            self.look_at_request(&ready, &chosen.text, request.budget, &mut signals)?;
         chosen.notes.extend(note);
         self.write_down(request, ready, Begin { chosen, coherence, signals })
     }

@@ -108,7 +108,6 @@ pub(crate) fn ask_commands(commands: &[String]) -> Allowed {
 
 /// At the end of a run whose result is also for a branch of the user's: asks, and lets it follow; or says
 /// how to do it by hand.
-#[expect(dead_code, reason = "the end of a run is told elsewhere, and calls this from there")]
 pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
     let Some(offer) = doors.offer_onto(run)? else { return Ok(()) };
     let Offer { branch, onto, cannot, by_hand, .. } = &offer;

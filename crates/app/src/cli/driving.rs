@@ -18,6 +18,7 @@ use forge_runtime::{
 };
 
 use super::{
+    asks::offer,
     doors,
     run::{amount, drive},
     show, status,
@@ -29,7 +30,7 @@ use crate::screen;
 pub(crate) struct Resume {
     /// The run, or a folder with a state.json; the latest if none is named
     run: Option<String>,
-    /// The effort, where such a folder says none that counts
+    /// The effort, where such a folder says none
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// A new cap in dollars for the whole run
@@ -150,6 +151,7 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
             screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 tell_result(doors, &left.run)?;
+                offer(doors, &left.run)?;
             }
         }
     }

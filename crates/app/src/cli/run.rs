@@ -28,10 +28,10 @@ pub(crate) struct Run {
     /// What you want, in plain words
     #[arg(required_unless_present = "issue", conflicts_with = "issue")]
     request: Option<String>,
-    /// An issue of GitHub or Jira, saved as JSON, that says it
+    /// An issue of GitHub or Jira, as JSON, that says it
     #[arg(long, value_name = "FILE")]
     issue: Option<PathBuf>,
-    /// The flow, see `forge flow list`; by default what `flow` is set to
+    /// The flow, see `forge flow list`; else as it is set
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
     /// How much effort it is to take: S, M or L
@@ -49,8 +49,8 @@ pub(crate) struct Run {
     /// Answer a few questions about the request first
     #[arg(long)]
     discuss: bool,
-    /// Whether the result is for a new branch, or for the current one, too
-    #[arg(long, value_name = "WHICH")]
+    /// The result is for a new branch, or current, too
+    #[arg(long, value_name = "new|current", hide_possible_values = true)]
     branch: Option<Branch>,
     /// Offer no pull request
     #[arg(long)]
@@ -67,7 +67,7 @@ pub(crate) struct Run {
     /// Who plays the roles, see `forge agents`
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
-    /// Say what would run, by whom and with which caps; do nothing
+    /// Say what would run and by whom, and do nothing
     #[arg(long)]
     dry_run: bool,
     /// Print a JSON object for each record and for the end

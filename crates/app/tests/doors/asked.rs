@@ -168,3 +168,45 @@ fn a_discussion_becomes_part_of_the_request_word_for_word() {
          \nHow will you know that it is done?\n\nthe \"tests\" pass\n"
     );
 }
+
+#[test]
+fn at_the_end_the_branch_follows_after_a_yes_and_only_then() {
+    for (keys, follows) in [("n\n", false), ("y\n", true)] {
+        let world = World::new();
+        world.flow("landing", LANDING);
+        world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
+        world.commit();
+        world.git(&["checkout", "--quiet", "-b", "mine"]);
+        let before = world.git(&["rev-parse", "mine"]);
+        let args = ["run", "--flow", "landing", "--branch", "current", "show the sum"];
+        let (code, seen) = at_a_terminal(&world, &args, &[("let mine follow", keys)]);
+        assert_eq!(code, DONE, "{seen}");
+        let branch = format!("forge/{}", world.latest());
+        let result = world.git(&["rev-parse", &branch]);
+        assert_ne!(result, before);
+        let now = world.git(&["rev-parse", "mine"]);
+        assert_eq!(now == result, follows, "{seen}");
+        assert_eq!(now == before, !follows, "{seen}");
+        assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    }
+}
+
+#[test]
+fn where_nobody_can_say_yes_the_command_is_printed() {
+    let world = World::new();
+    world.flow("landing", LANDING);
+    world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
+    world.commit();
+    world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let before = world.git(&["rev-parse", "mine"]);
+    let said = world.run("landing", &["--branch", "current"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &[&format!("let mine follow: git merge --ff-only forge/{}", world.latest())]);
+    assert_eq!(world.git(&["rev-parse", "mine"]), before);
+    world.write("README.md", "changed by hand\n");
+    let said = world.run("landing", &["--branch", "current"]);
+    has(
+        &said.out,
+        &["mine does not follow by itself: the checkout has changes", "git switch mine"],
+    );
+}

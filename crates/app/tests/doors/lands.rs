@@ -218,7 +218,7 @@ fn a_branch_that_the_user_has_checked_out_is_left_alone_and_told() {
     world.git(&["checkout", "--quiet", "-b", "result"]);
     let before = world.git(&["rev-parse", "result"]);
     world.go();
-    let said = world.run("two", &[]);
+    let said = world.run("two", &["--branch", "new"]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     has(&said.out, &["`result` is checked out in", "so it is left alone"]);

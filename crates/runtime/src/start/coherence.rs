@@ -66,6 +66,7 @@ impl Doors {
         &self,
         ready: &Ready,
         text: &str,
+        budget: Option<Money>,
         signals: &mut Signals,
     ) -> Result<(Option<Coherence>, Option<String>), Trouble> {
         let Some(role) = ready.looker() else { return Ok((None, None)) };
@@ -79,7 +80,7 @@ impl Doors {
             prompt: &prompt,
             scenario: ready.scenario.as_ref().map(|(text, _)| text.as_str()),
             top: self.home.repository.top.as_deref(),
-            cap: cap(ready),
+            cap: cap(ready, budget),
         };
         let place = Place::make()?;
         let looked = look.call(&place, &redacted_text(text), signals);
@@ -118,9 +119,11 @@ impl Ready {
     }
 }
 
-/// What the look may cost: no more than any other call.
-fn cap(ready: &Ready) -> Money {
-    ready.settings.limits.call_budget.map_or(CAP, |budget| budget.min(CAP))
+/// What the look may cost: no more than any other call, and no more than the run.
+fn cap(ready: &Ready, budget: Option<Money>) -> Money {
+    let limits = &ready.settings.limits;
+    let caps = [limits.call_budget, budget.or(limits.budget)];
+    caps.into_iter().flatten().fold(CAP, Money::min)
 }
 
 /// A look at one request.
