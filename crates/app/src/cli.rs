@@ -3,6 +3,7 @@
 mod agents;
 mod answer;
 mod asks;
+mod attach;
 mod brief;
 mod completions;
 mod config;
@@ -16,12 +17,13 @@ mod hold;
 mod init;
 mod log;
 mod man;
+pub(crate) mod question;
 mod rewind;
 mod run;
 mod show;
 mod stats;
 mod status;
-mod watch;
+pub(crate) mod watch;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
@@ -50,6 +52,7 @@ enum Cmd {
     Init(init::Init),
     Run(run::Run),
     Resume(driving::Resume),
+    Attach(attach::Attach),
     Status(status::Status),
     Show(show::Show),
     Log(log::Log),
@@ -86,6 +89,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Cmd::Edit(command) => command.main(),
         Cmd::Rewind(command) => command.main(),
         Cmd::Run(command) => command.main(),
+        Cmd::Attach(command) => command.main(),
         Cmd::Resume(command) => command.main(),
         Cmd::Status(command) => command.main(),
         Cmd::Watch(command) => command.main(),

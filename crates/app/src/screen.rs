@@ -111,7 +111,8 @@ pub(crate) fn trouble(trouble: &Trouble) {
     }
 }
 
-fn colours(stream: &impl io::IsTerminal) -> bool {
+/// Whether a stream is shown in colours.
+pub(crate) fn colours(stream: &impl io::IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

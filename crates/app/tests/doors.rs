@@ -5,9 +5,10 @@
 //! `together`: several doors at once, and agents who try to be one. `reads`: what can be looked
 //! at. `mends`: what a person does by hand. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
-//! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists. `stats`: what
-//! was spent. `watch`: one agent's stream. `brief`: what an agent
-//! was told. `notify`: who is told elsewhere. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
+//! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
+//! `brief`: what an agent was told. `notify`: who is told elsewhere. `pages`: completions and manual
+//! pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -27,6 +28,8 @@ mod goes;
 mod holds;
 #[path = "doors/lands.rs"]
 mod lands;
+#[path = "doors/live.rs"]
+mod live;
 #[path = "doors/looks.rs"]
 mod looks;
 #[path = "doors/mends.rs"]

@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use forge_core::{
     Run, Time,
-    event::Record,
+    event::{Approval, Event, Record},
     id::CallId,
     money::Spent,
-    view::{RunView, call_in_words},
+    view::{RunView, call_in_words, sentence},
 };
 
 use self::{
-    latest::{Ear, Places},
+    latest::{Ear, Places, RECENT_MAX},
     times::{Times, Usual},
 };
 use crate::{
@@ -89,6 +89,8 @@ pub struct Follower<'a> {
     ears: BTreeMap<CallId, Ear>,
     /// What was said in the latest calls of units, the oldest first.
     remembered: VecDeque<(String, VecDeque<Seen>)>,
+    /// What passed without a person while we followed, as sentences.
+    approvals: Vec<String>,
 }
 
 impl Doors {
@@ -109,8 +111,10 @@ impl Doors {
             times: Times::default(),
             ears: BTreeMap::new(),
             remembered: VecDeque::new(),
+            approvals: Vec::new(),
         };
         follower.take_new()?;
+        follower.approvals.clear();
         follower.usual = Usual::of(&follower.store, id, &follower.view.row.flow)?;
         Ok(follower)
     }
@@ -138,18 +142,24 @@ impl Follower<'_> {
         &self.id
     }
 
+    /// What passed without a person since this began, as sentences.
+    pub fn approvals(&self) -> &[String] {
+        &self.approvals
+    }
+
     /// Whether somebody drives the run now. To be asked only now and then: who asks gets in the way
     /// of a driver.
     pub fn is_driven(&self) -> bool {
         self.doors.is_driven(&self.id)
     }
 
-    /// What was seen of the latest call of a unit, the oldest first; bounded.
+    /// What was seen of the calls of a unit, the oldest first; bounded.
     pub fn stream(&self, unit: &str) -> impl Iterator<Item = &Seen> {
-        let at_work = self.ears.iter().rev().find(|(call, _)| call.unit().to_string() == unit);
-        let at_work = at_work.map(|(_, ear)| ear.recent());
-        let kept = self.remembered.iter().rev().find(|(of, _)| of == unit);
-        at_work.or(kept.map(|(_, recent)| recent)).into_iter().flatten()
+        let kept = self.remembered.iter().find(|(of, _)| of == unit);
+        let at_work = self.ears.iter().filter(move |(call, _)| call.unit().to_string() == unit);
+        kept.into_iter()
+            .flat_map(|(_, recent)| recent)
+            .chain(at_work.flat_map(|(_, ear)| ear.recent()))
     }
 
     fn take_new(&mut self) -> Result<(), Trouble> {
@@ -159,7 +169,10 @@ impl Follower<'_> {
         }
         let records = self.store.read(&self.id, self.seq + 1)?;
         for record in &records {
-            self.run.take(&Record { at: record.at, facts: facts(record)? });
+            let facts = Record { at: record.at, facts: facts(record)? };
+            let automatic = facts.facts.iter().filter(|fact| is_automatic(fact)).map(sentence);
+            self.approvals.extend(automatic);
+            self.run.take(&facts);
             self.times.hear(record.at, &self.run);
             self.seq = record.seq;
         }
@@ -196,9 +209,14 @@ impl Follower<'_> {
     }
 
     fn remember(&mut self, unit: String, recent: VecDeque<Seen>) {
-        self.remembered.retain(|(of, _)| *of != unit);
-        self.remembered.push_back((unit, recent));
-        while self.remembered.len() > STREAMS_MAX {
+        let position = self.remembered.iter().position(|(of, _)| *of == unit);
+        let before = position.and_then(|position| self.remembered.remove(position));
+        let mut all = before.map(|(_, all)| all).unwrap_or_default();
+        all.extend(recent);
+        let over = all.len().saturating_sub(RECENT_MAX);
+        all.drain(..over);
+        self.remembered.push_back((unit, all));
+        if self.remembered.len() > STREAMS_MAX {
             self.remembered.pop_front();
         }
     }
@@ -225,4 +243,9 @@ impl Follower<'_> {
         }
         working
     }
+}
+
+/// Whether a fact is an approval that nobody was asked for.
+fn is_automatic(fact: &Event) -> bool {
+    matches!(fact, Event::GatePassed { by: Approval::Automatic, .. })
 }

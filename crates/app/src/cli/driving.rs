@@ -1,11 +1,18 @@
-//! While a run is driven in the foreground: one line for each fact, how it was left, and what to do
-//! next. Also `forge resume`.
+//! Who drives a run and how it is shown meanwhile: on a live screen, as one line for each fact, or by a process of its
+//! own; how it was left, and what to do next. Also `forge resume`.
 
-use std::process::ExitCode;
+use std::{
+    env,
+    fs::OpenOptions,
+    process::{Command, ExitCode, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use forge_core::{
     event::{Event, Hold, Record},
+    money::Money,
     view::{RunLine, RunView, Standing, sentence},
 };
 use forge_runtime::{
@@ -14,7 +21,7 @@ use forge_runtime::{
     drive::LetGo,
     older::Named,
     settings::Switch,
-    start::Request,
+    start::{Begun, Request},
 };
 
 use super::{
@@ -23,7 +30,34 @@ use super::{
     run::{amount, drive},
     show, status,
 };
-use crate::screen;
+use crate::{
+    live::{self, Ended, Task},
+    screen,
+};
+
+/// What a driver without a terminal says goes into this file, in the folder of its run.
+const DRIVER_LOG: &str = "driver.log";
+/// How long a driver of its own may take until it has the run.
+const DRIVER_WAIT: Duration = Duration::from_secs(15);
+/// How often it is looked at meanwhile.
+const DRIVER_LOOK: Duration = Duration::from_millis(20);
+
+/// Who drives, and how it is shown.
+#[derive(Args)]
+pub(crate) struct Manner {
+    /// Print a JSON object for each record and for the end
+    #[arg(long)]
+    json: bool,
+    /// Print one line for each fact, also on a terminal
+    #[arg(long, conflicts_with = "json")]
+    plain: bool,
+    /// Let it go on without this terminal; see `forge attach`
+    #[arg(long, conflicts_with_all = ["json", "plain"])]
+    detach: bool,
+    /// Leave the terminal for good: for a driver that has none
+    #[arg(long, hide = true)]
+    own_session: bool,
+}
 
 /// Take a run up again after a stop, a crash, an answer or a failure
 #[derive(Args)]
@@ -36,9 +70,19 @@ pub(crate) struct Resume {
     /// A new cap in dollars for the whole run
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<String>,
-    /// Print a JSON object for each record and for the end
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// Where a run is driven.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Here, and a screen shows it.
+    Screen,
+    /// Here, and its facts are told.
+    Here(Form),
+    /// By a process of its own.
+    Elsewhere,
 }
 
 /// How facts are told.
@@ -90,9 +134,53 @@ fn hint(run: &str, fact: &Event) -> Option<String> {
     None
 }
 
+impl Manner {
+    /// How things are told where there is no screen.
+    pub(crate) fn form(&self) -> Form {
+        Form::of(self.json)
+    }
+
+    fn place(&self) -> Place {
+        if self.detach {
+            Place::Elsewhere
+        } else if self.json || self.plain || !live::is_possible() {
+            Place::Here(self.form())
+        } else {
+            Place::Screen
+        }
+    }
+
+    /// Drives a run that has begun, or lets somebody else do it.
+    pub(crate) fn drive(
+        &self,
+        doors: &Doors,
+        begun: Begun,
+        notes: &[String],
+    ) -> Result<ExitCode, Trouble> {
+        let (place, run) = (self.place(), begun.run.clone());
+        if let Place::Here(form) = place {
+            form.began(&run);
+        }
+        for note in notes.iter().chain(&begun.notes) {
+            screen::warn(&format!("note: {note}"));
+        }
+        match place {
+            Place::Here(form) => {
+                let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
+                leave(doors, left, form)
+            }
+            Place::Screen => drive_on_screen(doors, &begun.let_go()?, None),
+            Place::Elsewhere => detach(doors, &begun.let_go()?, None),
+        }
+    }
+}
+
 impl Resume {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let form = Form::of(self.json);
+        if self.manner.own_session {
+            // Who leads a group already has a session of its own as far as we need one.
+            let _leads_already = rustix::process::setsid();
+        }
         let doors = doors()?;
         let budget = self.budget.as_deref().map(amount).transpose()?;
         let run = match self.run.as_deref().map(|named| doors.named(named, self.effort.as_deref()))
@@ -102,14 +190,80 @@ impl Resume {
                 Named::Run(run) => run,
                 Named::Older(older) => {
                     let request = Request { budget, ..older.request };
-                    return drive(&doors, &request, &older.notes, form);
+                    return drive(&doors, &request, &older.notes, &self.manner);
                 }
             },
         };
-        let mut tell = |record: &Record| form.tell(&run, record);
-        let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
-        leave(&doors, left, form)
+        match self.manner.place() {
+            Place::Here(form) => {
+                let mut tell = |record: &Record| form.tell(&run, record);
+                let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
+                leave(&doors, left, form)
+            }
+            Place::Screen => drive_on_screen(&doors, &run, budget),
+            Place::Elsewhere => detach(&doors, &run, budget),
+        }
     }
+}
+
+fn drive_on_screen(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+    let ended = live::show(doors, run, Task::Drive { budget })?;
+    leave_screen(doors, run, ended)
+}
+
+/// Says how a screen was left, and what to do next.
+pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<ExitCode, Trouble> {
+    match ended {
+        Ended::Left(left) => leave(doors, left, Form::Sentences),
+        Ended::Detached => detach(doors, run, None),
+        Ended::LookedAway => {
+            screen::tell(&format!("\n{run} goes on; look again with: forge attach {run}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Ended::Alone => {
+            screen::tell(&format!("\nnobody drives {run}\nnext: forge resume {run}"));
+            Ok(ExitCode::from(Standing::Going.exit_code()))
+        }
+    }
+}
+
+/// Lets a process of its own drive a run: with its own session, without a terminal.
+fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+    let folder = doors.home.run(run);
+    let log = folder.join(DRIVER_LOG);
+    let file = |error| Trouble::file(&log, &error);
+    let out = OpenOptions::new().create(true).append(true).open(&log).map_err(file)?;
+    let err = out.try_clone().map_err(file)?;
+    let cannot = |error| {
+        let what = format!("a driver cannot be started: {error}");
+        Trouble::surroundings(what, format!("forge resume {run}"))
+    };
+    let program = env::current_exe().map_err(cannot)?;
+    let mut command = Command::new(program);
+    command.args(["resume", run, "--plain", "--own-session"]);
+    if let Some(budget) = budget {
+        command.args(["--budget", &budget.to_string()]);
+    }
+    let spawned = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
+    let mut child = spawned.map_err(cannot)?;
+    let began = Instant::now();
+    while began.elapsed() < DRIVER_WAIT {
+        if doors.is_driven(run) {
+            break;
+        }
+        // It may have come to its end already.
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            if status.code() == Some(2) {
+                let what = format!("the driver could not go on; why: {}", log.display());
+                return Err(Trouble::surroundings(what, format!("forge resume {run} --plain")));
+            }
+            break;
+        }
+        thread::sleep(DRIVER_LOOK);
+    }
+    screen::say(&format!("run {run}"));
+    screen::say(&format!("it goes on without this terminal; look at it with: forge attach {run}"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Says how the run was left, and what to do next.
@@ -122,7 +276,7 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         LetGo::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
         LetGo::DrivenElsewhere => {
             let run = &left.run;
-            screen::tell(&format!("{run} goes on where it is driven: forge log {run} --follow"));
+            screen::tell(&format!("{run} goes on where it is driven: forge attach {run}"));
             return Ok(ExitCode::SUCCESS);
         }
     };

@@ -30,15 +30,24 @@ pub(crate) struct Log {
 /// How often a log that is followed looks for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Tells the facts of a run until it is over, as `forge log --follow` does.
+pub(crate) fn follow(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
+    Log { run: None, follow: true, json: false }.tell(doors, run)
+}
+
 impl Log {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let run = named_or_latest(&doors, self.run.as_deref())?;
+        self.tell(&doors, &run)
+    }
+
+    fn tell(&self, doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
         let mut state = Run::new();
-        let mut seen = self.show(&doors, &run, 0, &mut state)?;
+        let mut seen = self.show(doors, run, 0, &mut state)?;
         while self.follow && !matches!(state.phase(), Phase::Over(_)) {
             thread::sleep(LOOK_EVERY);
-            seen = self.show(&doors, &run, seen, &mut state)?;
+            seen = self.show(doors, run, seen, &mut state)?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use forge_core::{
-    event::{Approvals, Detail, Record},
+    event::{Approvals, Detail},
     money::Money,
 };
 use forge_runtime::{
@@ -16,7 +16,7 @@ use forge_runtime::{
 use super::{
     asks::Terminal,
     doors,
-    driving::{Form, leave},
+    driving::{Form, Manner},
     dry, say_json,
 };
 use crate::screen;
@@ -70,9 +70,8 @@ pub(crate) struct Run {
     /// Say what would run and by whom, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print a JSON object for each record and for the end
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    manner: Manner,
 }
 
 /// For which branch the result is.
@@ -85,17 +84,16 @@ enum Branch {
 impl Run {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let request = self.request()?;
-        let form = Form::of(self.json);
         let doors = doors()?;
         if self.dry_run {
             let dry = doors.dry_run(&request)?;
-            match form {
+            match self.manner.form() {
                 Form::Json => say_json(&dry),
                 Form::Sentences => screen::say(&dry::text(&dry, screen::width())),
             }
             return Ok(ExitCode::SUCCESS);
         }
-        drive(&doors, &request, &[], form)
+        drive(&doors, &request, &[], &self.manner)
     }
 
     fn request(&self) -> Result<Request, Trouble> {
@@ -127,16 +125,10 @@ pub(crate) fn drive(
     doors: &Doors,
     request: &Request,
     notes: &[String],
-    form: Form,
+    manner: &Manner,
 ) -> Result<ExitCode, Trouble> {
     let begun = doors.begin(request, &mut Terminal)?;
-    let run = begun.run.clone();
-    form.began(&run);
-    for note in notes.iter().chain(&begun.notes) {
-        screen::warn(&format!("note: {note}"));
-    }
-    let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
-    leave(doors, left, form)
+    manner.drive(doors, begun, notes)
 }
 
 fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {

@@ -5,12 +5,16 @@ use std::{fmt::Write as _, path::Path, process::ExitCode};
 use clap::Args;
 use forge_core::{
     Time,
-    verdict::Proof,
-    view::{Amount, QuestionView, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
+    view::{Amount, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
-use super::{doors, driving::next_step, say_json};
+use super::{
+    doors,
+    driving::next_step,
+    question::{Ways, asked},
+    say_json,
+};
 use crate::screen;
 
 /// Show all runs, or one: what it is doing, why, and what it cost
@@ -22,12 +26,6 @@ pub(crate) struct Status {
     #[arg(long)]
     json: bool,
 }
-
-/// The last lines of a command's output that a question shows.
-const PROOF_LINES: usize = 6;
-
-/// The first lines of a quotation that a question shows.
-const QUOTE_LINES: usize = 12;
 
 /// Lines of `forge status` without `--json`, before it says how many more there are.
 const LINES_MAX: usize = 50;
@@ -129,7 +127,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         let _ = write!(text, "\n{}", line(unit, now, width));
     }
     for question in &view.asked {
-        let _ = write!(text, "\n\n{}", asked(&row.run, question, width));
+        let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
     }
     if let (Some(next), Driven::No) = (next_step(view), driver) {
         let _ = write!(text, "\n\nnext: {next}");
@@ -205,82 +203,6 @@ const fn word(state: UnitState) -> &'static str {
     }
 }
 
-/// A question with all that helps to choose, and the exact commands.
-pub(crate) fn asked(run: &str, question: &QuestionView, width: usize) -> String {
-    let text = format!("{} about {}: {}", question.question, question.unit, question.text);
-    let mut text = screen::wrap(&text, 3, width);
-    let mut add = |name: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = write!(text, "\n   {name:<9} {}", screen::cut(value, width.saturating_sub(13)));
-        }
-    };
-    add("summary", &question.summary);
-    if let Some(shown) = &question.shown {
-        add("approach", &shown.approach);
-        for change in &shown.key_changes {
-            add("change", change);
-        }
-        if let Some(risk) = shown.risk {
-            add("risk", &format!("{risk:?}").to_lowercase());
-        }
-    }
-    for finding in &question.findings {
-        let severity = finding.severity.word();
-        add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
-        add("", &finding.why);
-        match &finding.proof {
-            Some(Proof::Command { output, .. }) => {
-                let lines: Vec<&str> = output.lines().collect();
-                let last = &lines[lines.len().saturating_sub(PROOF_LINES)..];
-                for line in last {
-                    add("", line);
-                }
-            }
-            Some(Proof::Quote { quote }) => {
-                quote.lines().take(QUOTE_LINES).for_each(|line| add("", line));
-            }
-            None => {}
-        }
-    }
-    for name in &question.artifacts {
-        add("wrote", &shown_at(&question.unit, name));
-    }
-    if !question.changed.is_empty() {
-        let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
-        let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
-        add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
-        let _ = write!(text, "\n   forge show {run} --diff {}", question.unit);
-        let _ = write!(
-            text,
-            "\n   to mend it by hand: forge edit {run} --code {} (says where)",
-            question.unit
-        );
-    }
-    for option in &question.options {
-        let words = match option.answer.split(' ').next() {
-            Some("revise") => " \"WORDS\"",
-            Some("waive") => " \"WHY\"",
-            Some(_) | None => "",
-        };
-        let _ = write!(
-            text,
-            "\n   forge answer {run} {} {}{words}\n{}",
-            question.question,
-            option.answer,
-            screen::block("      ", &option.does, width)
-        );
-    }
-    text
-}
-
-/// Where an artifact of a unit lies, below the folder of its run.
-fn shown_at(unit: &str, name: &str) -> String {
-    match unit.rsplit_once('/') {
-        Some((scope, _)) => format!("artifacts/{scope}/{name}"),
-        None => format!("artifacts/{name}"),
-    }
-}
-
 /// How a run was left, for the end of `run` and `resume`.
 pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     let row = &view.row;
@@ -299,7 +221,7 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     }
     let _ = write!(text, "\nfolder {}", folder.display());
     for question in &view.asked {
-        let _ = write!(text, "\n\n{}", asked(&row.run, question, width));
+        let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
     }
     if row.standing == Standing::Waiting {
         let _ = write!(text, "\n\nafter your answer: forge resume {}", row.run);

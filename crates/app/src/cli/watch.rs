@@ -61,7 +61,7 @@ impl Watch {
 }
 
 /// Whether a line matters as much as what the agent says.
-enum Weight {
+pub(crate) enum Weight {
     Full,
     Less,
 }
@@ -92,7 +92,7 @@ fn paragraph(head: &str, text: &str, width: usize) -> String {
 }
 
 /// When, with which mark, what.
-fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
+pub(crate) fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
     match seen {
         Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Weight::Full),
         Seen::Call { at, call, agent, model, is_over } => {

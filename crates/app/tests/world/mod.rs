@@ -12,6 +12,8 @@
     reason = "each test program uses its own part of the world, and some use all of it"
 )]
 
+pub(crate) mod pty;
+
 use std::{
     ffi::OsStr,
     fs,

@@ -31,7 +31,7 @@ use crate::{
 /// So many pieces (of 64 KiB) of a stream are read with one look.
 const PIECES_MAX: usize = 16;
 /// The most things of a stream that are kept.
-const RECENT_MAX: usize = 400;
+pub(super) const RECENT_MAX: usize = 400;
 /// The most characters of one of them.
 const TEXT_CHARACTERS_MAX: usize = 4_000;
 /// So many bytes at the end of a file are looked at for its last line.
@@ -75,7 +75,14 @@ impl Ear {
         let Places { home, id, frozen } = *places;
         let folder = home.attempt(id, ordinal);
         let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
-        let source = player.map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let began = Seen::Call {
+            at: since,
+            call: call.to_string(),
+            agent: player.as_ref().map(|agent| agent.name.clone()),
+            model: player.and_then(|agent| agent.model),
+            is_over: false,
+        };
         let turn = match run.session(call) {
             Some(_) => TurnName::Resumed,
             None => TurnName::First,
@@ -86,7 +93,7 @@ impl Ear {
         let boxes = frozen
             .and_then(|frozen| home.checkouts(id, frozen).ok())
             .map(|checkouts| boxes(&checkouts, ordinal));
-        let recent = VecDeque::new();
+        let recent = VecDeque::from([began]);
         Self { since, folder, boxes, stream, recent, line: None, changed: None }
     }
 

@@ -1,0 +1,639 @@
+//! A run on a terminal, while it goes on: the tree, one agent's stream, and questions in their place.
+//!
+//! - `live/frame.rs`, `rows.rs`, `ask.rs`, `stream.rs`: what is shown. Pure.
+//! - `live/line.rs`, `paint.rs`: lines, and how they get to the terminal.
+//! - `live/terminal.rs`, `keys.rs`, `signals.rs`: what comes from it.
+//! - `live/child.rs`: a pager or an editor, which have the terminal for a while.
+//!
+//! The screen has the main thread and all signals. Where this process drives the run, the driver has a thread of its
+//! own and is told of Ctrl-C by hand. What a person answers goes through `Doors::send`, as from any other door.
+//!
+//! Invariant: the screen decides nothing, and the run does not depend on it.
+
+mod ask;
+mod child;
+mod frame;
+mod keys;
+mod line;
+mod paint;
+mod rows;
+mod signals;
+mod stream;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    io,
+    os::fd::AsFd as _,
+    path::{Path, PathBuf},
+    rc::Rc,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use forge_core::{
+    Command,
+    event::Answer,
+    id::QuestionId,
+    money::Money,
+    view::{QuestionView, Standing},
+};
+use forge_runtime::{
+    Trouble,
+    doors::{Doors, Left, person},
+    drive::{Hands, LetGo, Signals as Told},
+    follow::{Follower, Picture},
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use self::{
+    ask::{Ask, Asked},
+    frame::{Frame, Look, Seat, frame},
+    keys::{Key, Keys},
+    line::Colours,
+    paint::Painter,
+    signals::{Heard, Signals},
+    terminal::Terminal,
+};
+use crate::screen;
+
+pub(crate) use terminal::restore;
+
+/// How often the screen looks at the run.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long after an escape the rest of a sequence may come.
+const ESCAPE_WAIT: Duration = Duration::from_millis(40);
+/// How often it is asked whether somebody drives a run that we do not.
+const DRIVER_EVERY: Duration = Duration::from_secs(1);
+/// After so many looks without a driver it has none: drivers hand over to each other.
+const LOOKS_ALONE: u32 = 3;
+/// The most lines of the tree that stays when the screen is left.
+const LAST_LINES_MAX: usize = 60;
+
+/// What the screen is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// This process drives the run, perhaps with a new cap.
+    Drive { budget: Option<Money> },
+    /// Somebody else does, or nobody.
+    Attach,
+}
+
+/// How a screen was left.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The run stopped, or waits for answers that the person put off.
+    Left(Left),
+    /// The person wants the run to go on without this terminal.
+    Detached,
+    /// The person looks away from a run that others drive.
+    LookedAway,
+    /// Nobody drives it.
+    Alone,
+}
+
+/// Whether there is a terminal on both sides that can show a screen.
+pub(crate) fn is_possible() -> bool {
+    use std::io::IsTerminal as _;
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb
+}
+
+/// Shows a run until it stops or the person leaves. The last tree stays in the scrollback.
+pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble> {
+    let mut screen = Screen::of(doors, id, task)?;
+    let ended = screen.run();
+    if let Some(driver) = screen.driver.take() {
+        // Something went wrong with the screen, not with the run.
+        driver.hands.hang_up();
+        let _how = driver.thread.join();
+    }
+    screen.terminal = None;
+    let colours = colours();
+    for approval in screen.follower.approvals() {
+        screen::tell(approval);
+    }
+    if let Some(picture) = &screen.shown {
+        for line in frame::last(picture, screen::width(), LAST_LINES_MAX) {
+            screen::tell_as_it_is(&line.render(colours));
+        }
+    }
+    ended
+}
+
+fn colours() -> Colours {
+    if screen::colours(&io::stdout()) { Colours::Yes } else { Colours::No }
+}
+
+/// What is on the screen.
+enum Mode {
+    Tree,
+    Stream { unit: String, back: usize },
+    Asking(Box<Ask>),
+}
+
+/// A driver in this process.
+struct Driving {
+    hands: Hands,
+    thread: JoinHandle<Result<Left, Trouble>>,
+}
+
+struct Screen<'a> {
+    doors: &'a Doors,
+    follower: Follower<'a>,
+    signals: Signals,
+    terminal: Option<Terminal>,
+    painter: Painter,
+    keys: Keys,
+    mode: Mode,
+    chosen: Option<String>,
+    /// What can be chosen now.
+    units: Vec<String>,
+    said: Option<String>,
+    /// Questions that the person wants to answer later.
+    put_off: BTreeSet<String>,
+    task: Task,
+    driver: Option<Driving>,
+    left: Option<Left>,
+    seat: Seat,
+    asked_driver: Option<Instant>,
+    n_alone: u32,
+    shown: Option<Rc<Picture>>,
+}
+
+impl<'a> Screen<'a> {
+    fn of(doors: &'a Doors, id: &str, task: Task) -> Result<Self, Trouble> {
+        let follower = doors.follow(id)?;
+        let mut screen = Self {
+            doors,
+            follower,
+            signals: Signals::listen()?,
+            terminal: None,
+            painter: Painter::new(colours()),
+            keys: Keys::default(),
+            mode: Mode::Tree,
+            chosen: None,
+            units: Vec::new(),
+            said: None,
+            put_off: BTreeSet::new(),
+            task,
+            driver: None,
+            left: None,
+            seat: Seat::Attached,
+            asked_driver: None,
+            n_alone: 0,
+            shown: None,
+        };
+        if let Task::Drive { budget } = task {
+            screen.drive(budget)?;
+        }
+        Ok(screen)
+    }
+
+    /// Lets a thread of this process drive the run.
+    fn drive(&mut self, budget: Option<Money>) -> Result<(), Trouble> {
+        let (mut told, hands) = Told::by_hand()?;
+        let doors = Doors { home: self.doors.home.clone() };
+        let id = self.follower.id().to_owned();
+        let thread = thread::spawn(move || {
+            doors.resume_hearing(&id, budget, &mut told, &mut |_| {}, &mut |_| {})
+        });
+        self.driver = Some(Driving { hands, thread });
+        (self.left, self.seat) = (None, Seat::Driving);
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<Ended, Trouble> {
+        loop {
+            if self.terminal.is_none() && Terminal::is_ours() {
+                self.terminal = Some(Terminal::take()?);
+                self.painter.forget();
+            }
+            self.settle_driver()?;
+            let picture = Rc::new(self.follower.look()?);
+            self.shown = Some(Rc::clone(&picture));
+            if let Some(ended) = self.is_over(&picture)? {
+                return Ok(ended);
+            }
+            self.turn_to_questions(&picture);
+            self.paint(&picture);
+            self.wait()?;
+            if let Some(ended) = self.hear() {
+                return Ok(ended);
+            }
+            while let Some(key) = self.keys.next() {
+                if let Some(ended) = self.key(&key, &picture) {
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+
+    /// Finds out whether the driver in this process has let go.
+    fn settle_driver(&mut self) -> Result<(), Trouble> {
+        let Some(driver) = self.driver.take_if(|driver| driver.thread.is_finished()) else {
+            return Ok(());
+        };
+        match driver.thread.join() {
+            Ok(Ok(left)) => self.left = Some(left),
+            // Somebody else took it up while nobody drove it.
+            Ok(Err(_)) if self.follower.is_driven() => {
+                (self.task, self.seat) = (Task::Attach, Seat::Attached);
+            }
+            Ok(Err(trouble)) => return Err(trouble),
+            Err(bug) => std::panic::resume_unwind(bug),
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing more to show.
+    fn is_over(&mut self, picture: &Picture) -> Result<Option<Ended>, Trouble> {
+        match self.task {
+            Task::Drive { .. } => self.is_driven_to_its_end(picture),
+            Task::Attach => Ok(self.is_followed_to_its_end(picture)),
+        }
+    }
+
+    fn is_driven_to_its_end(&mut self, picture: &Picture) -> Result<Option<Ended>, Trouble> {
+        let Some(left) = self.left.take() else { return Ok(None) };
+        match left.how {
+            LetGo::TerminalGone => return Ok(Some(Ended::Left(left))),
+            LetGo::DrivenElsewhere => {
+                (self.task, self.seat) = (Task::Attach, Seat::Attached);
+                return Ok(None);
+            }
+            LetGo::Stopped(Standing::Waiting) => {}
+            LetGo::Stopped(_) => return Ok(Some(Ended::Left(left))),
+        }
+        match picture.view.row.standing {
+            // Somebody answered, here or elsewhere: it goes on.
+            Standing::Going | Standing::Limited => {
+                self.drive(None)?;
+                Ok(None)
+            }
+            Standing::Waiting if !self.is_all_put_off(picture) => {
+                self.left = Some(left);
+                Ok(None)
+            }
+            standing @ (Standing::Waiting
+            | Standing::Paused
+            | Standing::Interrupted
+            | Standing::Stopped
+            | Standing::Parked
+            | Standing::Escalated
+            | Standing::Done
+            | Standing::Failed
+            | Standing::Blocked
+            | Standing::Abandoned) => {
+                let how = LetGo::Stopped(standing);
+                Ok(Some(Ended::Left(Left { how, view: None, ..left })))
+            }
+        }
+    }
+
+    fn is_followed_to_its_end(&mut self, picture: &Picture) -> Option<Ended> {
+        if self.asked_driver.is_none_or(|asked| asked.elapsed() >= DRIVER_EVERY) {
+            self.asked_driver = Some(Instant::now());
+            self.n_alone = if self.follower.is_driven() { 0 } else { self.n_alone + 1 };
+            self.seat = if self.n_alone == 0 { Seat::Attached } else { Seat::Alone };
+        }
+        let is_alone = self.n_alone >= LOOKS_ALONE;
+        match picture.view.row.standing {
+            Standing::Done | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
+                Some(self.stopped(picture))
+            }
+            Standing::Waiting if self.n_alone > 0 => {
+                self.is_all_put_off(picture).then(|| self.stopped(picture))
+            }
+            Standing::Going | Standing::Limited if is_alone => Some(Ended::Alone),
+            Standing::Paused
+            | Standing::Interrupted
+            | Standing::Stopped
+            | Standing::Parked
+            | Standing::Escalated
+                if is_alone =>
+            {
+                Some(self.stopped(picture))
+            }
+            Standing::Going
+            | Standing::Limited
+            | Standing::Waiting
+            | Standing::Paused
+            | Standing::Interrupted
+            | Standing::Stopped
+            | Standing::Parked
+            | Standing::Escalated => None,
+        }
+    }
+
+    fn stopped(&self, picture: &Picture) -> Ended {
+        let (run, how) = (self.follower.id().to_owned(), LetGo::Stopped(picture.view.row.standing));
+        Ended::Left(Left { run, how, view: None, behind: None })
+    }
+
+    fn is_all_put_off(&self, picture: &Picture) -> bool {
+        picture.view.asked.iter().all(|asked| self.put_off.contains(&asked.question))
+    }
+
+    /// Puts the next question before the person, and takes away one that was answered elsewhere.
+    fn turn_to_questions(&mut self, picture: &Picture) {
+        if let Mode::Asking(ask) = &self.mode
+            && find(picture, &ask.question).is_none()
+        {
+            self.said = Some(format!("{} was answered elsewhere", ask.question));
+            self.mode = Mode::Tree;
+        }
+        if let Mode::Tree = self.mode {
+            let open = picture.view.asked.iter();
+            let next = open.into_iter().find(|asked| !self.put_off.contains(&asked.question));
+            if let Some(question) = next {
+                let mut ask = Ask::of(question);
+                if let Some(said) = self.said.take() {
+                    ask.say(said);
+                }
+                self.mode = Mode::Asking(Box::new(ask));
+            }
+        }
+    }
+
+    fn paint(&mut self, picture: &Picture) {
+        if self.terminal.is_none() {
+            return;
+        }
+        let size = Terminal::size();
+        let folder = shortest(&self.doors.home.run(self.follower.id()));
+        let (lines, cursor) = match &self.mode {
+            Mode::Tree => {
+                let (chosen, said) = (self.chosen.clone(), self.said.clone());
+                let look = Look { size, seat: self.seat, chosen, said };
+                let Frame { lines, units } = frame(picture, &look);
+                self.units = units;
+                (lines, None)
+            }
+            Mode::Stream { unit, back } => {
+                let seen = self.follower.stream(unit);
+                (stream::frame(picture, self.seat, unit, seen, *back, size).lines, None)
+            }
+            Mode::Asking(ask) => match find(picture, &ask.question) {
+                Some(question) => ask.frame(picture, question, self.seat, &folder, size),
+                None => return,
+            },
+        };
+        terminal::write(&self.painter.paint(&lines, cursor, size));
+    }
+
+    /// Waits for a key, a signal, or until it is time to look again.
+    fn wait(&mut self) -> Result<(), Trouble> {
+        let stdin = io::stdin();
+        let is_half = !self.keys.is_empty();
+        let wait = if is_half { ESCAPE_WAIT } else { LOOK_EVERY };
+        let mut files: Vec<PollFd<'_>> = self
+            .signals
+            .files()
+            .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN))
+            .collect();
+        // Who reads in the background is stopped by the system.
+        if self.terminal.is_some() && Terminal::is_ours() {
+            files.push(PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN));
+        }
+        let wait = Timespec::try_from(wait).expect("a wait is short");
+        match poll(&mut files, Some(&wait)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                let what = format!("cannot wait: {error}");
+                return Err(Trouble::surroundings(what, "forge doctor"));
+            }
+        }
+        let n_signals = self.signals.files().count();
+        let is_typed = files.get(n_signals).is_some_and(|file| !file.revents().is_empty());
+        if is_typed {
+            let mut bytes = [0_u8; 4096];
+            match rustix::io::read(&stdin, &mut bytes) {
+                Ok(n) if n > 0 => self.keys.push(&bytes[..n]),
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                Ok(_) | Err(_) => self.hang_up(),
+            }
+        } else if is_half && let Some(key) = self.keys.give_up() {
+            self.keys.put_back(key);
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self) -> Option<Ended> {
+        for heard in self.signals.heard() {
+            match heard {
+                Heard::Interrupt => match (&self.driver, self.task) {
+                    (Some(driver), _) => {
+                        driver.hands.interrupt();
+                        self.mode = Mode::Tree;
+                        self.said =
+                            Some("agents have 10 s to end; Ctrl-C again kills them".to_owned());
+                    }
+                    (None, Task::Drive { .. }) => self.put_off_all(),
+                    (None, Task::Attach) => return Some(Ended::LookedAway),
+                },
+                Heard::HangUp => self.hang_up(),
+                Heard::Suspend => {
+                    self.terminal = None;
+                    child::suspend();
+                }
+                // A shell may have left anything on the screen meanwhile.
+                Heard::Anew => self.painter.forget(),
+            }
+        }
+        None
+    }
+
+    /// The terminal is gone: whoever drives lets go, and calls go on.
+    fn hang_up(&mut self) {
+        match &self.driver {
+            Some(driver) => driver.hands.hang_up(),
+            None => self.put_off_all(),
+        }
+    }
+
+    fn put_off_all(&mut self) {
+        if let Some(picture) = &self.shown {
+            self.put_off.extend(picture.view.asked.iter().map(|asked| asked.question.clone()));
+        }
+        self.mode = Mode::Tree;
+    }
+
+    fn key(&mut self, key: &Key, picture: &Picture) -> Option<Ended> {
+        match &mut self.mode {
+            Mode::Tree => return self.tree_key(key, picture),
+            Mode::Stream { back, .. } => match key {
+                Key::Up | Key::Char('k') => *back += 1,
+                Key::Down | Key::Char('j') => *back = back.saturating_sub(1),
+                Key::PageUp => *back += 10,
+                Key::PageDown => *back = back.saturating_sub(10),
+                Key::Escape | Key::Enter | Key::Char('q' | 'w') => self.mode = Mode::Tree,
+                Key::Char(_) | Key::Backspace | Key::Ctrl(_) | Key::Pasted(_) => {}
+            },
+            Mode::Asking(ask) => {
+                let question = find(picture, &ask.question)?;
+                let asked = ask.key(key, question);
+                self.asked(asked, question);
+            }
+        }
+        None
+    }
+
+    fn tree_key(&mut self, key: &Key, picture: &Picture) -> Option<Ended> {
+        self.said = None;
+        match key {
+            Key::Up | Key::Char('k') => self.choose(Step::Up),
+            Key::Down | Key::Char('j') => self.choose(Step::Down),
+            Key::Enter | Key::Char('w') => {
+                let at_work = picture.working.keys().next();
+                match self.chosen.as_ref().or(at_work) {
+                    Some(unit) => self.mode = Mode::Stream { unit: unit.clone(), back: 0 },
+                    None => self.said = Some("nobody is at work now".to_owned()),
+                }
+            }
+            Key::Char('a') => self.put_off.clear(),
+            Key::Char('p') => self.pause(),
+            Key::Char('q' | 'd') => return self.look_away(),
+            Key::Escape => self.chosen = None,
+            Key::PageUp
+            | Key::PageDown
+            | Key::Char(_)
+            | Key::Backspace
+            | Key::Ctrl(_)
+            | Key::Pasted(_) => {}
+        }
+        None
+    }
+
+    fn choose(&mut self, step: Step) {
+        let at =
+            self.chosen.as_ref().and_then(|chosen| self.units.iter().position(|u| u == chosen));
+        let last = self.units.len().saturating_sub(1);
+        let next = match (at, step) {
+            (None, Step::Up) => last,
+            (None, Step::Down) => 0,
+            (Some(at), Step::Up) => at.saturating_sub(1),
+            (Some(at), Step::Down) => (at + 1).min(last),
+        };
+        self.chosen = self.units.get(next).cloned();
+    }
+
+    fn pause(&mut self) {
+        let said = match self.send(&Command::Pause { by: person() }) {
+            Ok(()) => "paused: what runs may end, nothing new starts".to_owned(),
+            Err(trouble) => trouble.what,
+        };
+        self.said = Some(said);
+    }
+
+    fn send(&self, command: &Command) -> Result<(), Trouble> {
+        self.doors.send(self.follower.id(), command).map(|_| ())
+    }
+
+    /// The person leaves. A run that this process drives is left to another one.
+    fn look_away(&mut self) -> Option<Ended> {
+        match (self.driver.take(), self.task) {
+            (Some(driver), _) => {
+                driver.hands.hang_up();
+                match driver.thread.join() {
+                    Ok(Ok(Left { how: LetGo::TerminalGone, .. })) => Some(Ended::Detached),
+                    Ok(Ok(left)) => {
+                        self.left = Some(left);
+                        None
+                    }
+                    Ok(Err(trouble)) => {
+                        self.said = Some(trouble.what);
+                        None
+                    }
+                    Err(bug) => std::panic::resume_unwind(bug),
+                }
+            }
+            (None, Task::Attach) => Some(Ended::LookedAway),
+            (None, Task::Drive { .. }) => {
+                self.put_off_all();
+                None
+            }
+        }
+    }
+
+    /// Does what a key at a question asks for.
+    fn asked(&mut self, asked: Asked, question: &QuestionView) {
+        let run = self.follower.id().to_owned();
+        match asked {
+            Asked::Goes => {}
+            Asked::Later => {
+                self.put_off.insert(question.question.clone());
+                self.mode = Mode::Tree;
+                self.said = Some(format!("{} is left open", question.question));
+            }
+            Asked::Answered { answer, words } => self.answer(question, answer, words),
+            Asked::Diff => {
+                let unit = question.unit.parse().ok();
+                let shown = self.doors.diff(&run, unit.as_ref());
+                let done =
+                    shown.and_then(|diff| self.with_child(|signals| child::page(&diff, signals)));
+                if let (Err(trouble), Mode::Asking(ask)) = (done, &mut self.mode) {
+                    ask.say(trouble.what);
+                }
+            }
+            Asked::Edit { so_far } => {
+                let written = self.with_child(|signals| child::edit(&so_far, signals));
+                if let Mode::Asking(ask) = &mut self.mode {
+                    match written {
+                        Ok(text) => ask.written(&text),
+                        Err(trouble) => ask.say(trouble.what),
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, question: &QuestionView, answer: Answer, words: String) {
+        let Ok(id) = question.question.parse::<QuestionId>() else { return };
+        let command = Command::Answer { question: id, answer, words, by: person() };
+        match self.send(&command) {
+            Ok(()) => {
+                self.said = Some(format!("{id} is answered"));
+                self.mode = Mode::Tree;
+                // Until the next look shows it, it is not asked again.
+                self.put_off.insert(question.question.clone());
+            }
+            Err(trouble) => {
+                if let Mode::Asking(ask) = &mut self.mode {
+                    ask.say(trouble.what);
+                }
+            }
+        }
+    }
+
+    /// Gives the terminal to a program for a while. Ctrl-C is for that program then.
+    fn with_child<T>(
+        &mut self,
+        run: impl FnOnce(&mut Signals) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.terminal = None;
+        let done = run(&mut self.signals);
+        self.signals.heard();
+        done
+    }
+}
+
+/// Which way a person goes through what can be chosen.
+#[derive(Clone, Copy)]
+enum Step {
+    Up,
+    Down,
+}
+
+/// A path from here, if that is shorter.
+fn shortest(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let from_here = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    from_here.unwrap_or_else(|| path.to_owned())
+}
+
+fn find<'a>(picture: &'a Picture, question: &str) -> Option<&'a QuestionView> {
+    picture.view.asked.iter().find(|asked| asked.question == question)
+}

@@ -1,0 +1,311 @@
+//! A question on the screen: it is shown whole, and answered by keys.
+//!
+//! Pure: keys in, an answer out. Sending it is not done here.
+//!
+//! Invariant: no single key answers: what was chosen is shown with what it does, and then confirmed.
+//! Invariant: words leave as they were typed or pasted.
+
+use std::path::Path;
+
+use forge_core::{event::Answer, view::QuestionView};
+use forge_runtime::follow::Picture;
+
+use super::{
+    frame::{Seat, Size, head},
+    keys::Key,
+    line::{Ink, Line, width, wrap},
+    paint::Cursor,
+};
+use crate::cli::question::{Way, Ways, asked, ways};
+
+/// The most lines of one's own words that are seen while one writes.
+const WORDS_LINES: usize = 8;
+/// The most lines about one way to answer.
+const WAY_LINES: usize = 2;
+
+/// A question that a person has before them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    /// Which.
+    pub(crate) question: String,
+    /// Lines that were scrolled past.
+    scroll: usize,
+    step: Step,
+    said: Option<String>,
+}
+
+/// How far a person is with the answer.
+#[derive(Clone, Debug)]
+enum Step {
+    Choosing,
+    Sure { way: Way },
+    Naming { way: Way, gate: String, name: String },
+    Writing { way: Way, text: String },
+}
+
+/// What follows from a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Nothing yet.
+    Goes,
+    /// This is the answer.
+    Answered { answer: Answer, words: String },
+    /// It is left open.
+    Later,
+    /// The person wants to see the change.
+    Diff,
+    /// The person wants to write in an editor; this is there so far.
+    Edit { so_far: String },
+}
+
+impl Ask {
+    pub(crate) fn of(question: &QuestionView) -> Self {
+        let question = question.question.clone();
+        Self { question, scroll: 0, step: Step::Choosing, said: None }
+    }
+
+    /// Says something above the keys until the next one.
+    pub(crate) fn say(&mut self, text: String) {
+        self.said = Some(text);
+    }
+
+    /// What was written in an editor.
+    pub(crate) fn written(&mut self, written: &str) {
+        if let Step::Writing { text, .. } = &mut self.step {
+            written.trim_end().clone_into(text);
+        }
+    }
+
+    /// Takes a key.
+    pub(crate) fn key(&mut self, key: &Key, question: &QuestionView) -> Asked {
+        self.said = None;
+        match key {
+            Key::Up if !matches!(self.step, Step::Writing { .. }) => {
+                self.scroll = self.scroll.saturating_sub(1)
+            }
+            Key::Down if !matches!(self.step, Step::Writing { .. }) => self.scroll += 1,
+            Key::PageUp => self.scroll = self.scroll.saturating_sub(10),
+            Key::PageDown => self.scroll += 10,
+            Key::Up
+            | Key::Down
+            | Key::Char(_)
+            | Key::Enter
+            | Key::Escape
+            | Key::Backspace
+            | Key::Ctrl(_)
+            | Key::Pasted(_) => return self.step_key(key, question),
+        }
+        Asked::Goes
+    }
+
+    fn step_key(&mut self, key: &Key, question: &QuestionView) -> Asked {
+        match &mut self.step {
+            Step::Choosing => return self.choose(key, question),
+            Step::Sure { way } => match key {
+                Key::Enter | Key::Char('y') => {
+                    return Asked::Answered { answer: way.answer.clone(), words: String::new() };
+                }
+                _ => self.step = Step::Choosing,
+            },
+            Step::Naming { way, gate, name } => match key {
+                Key::Escape => self.step = Step::Choosing,
+                Key::Char(c) => name.push(*c),
+                Key::Pasted(text) => name.push_str(text.trim()),
+                Key::Backspace => {
+                    name.pop();
+                }
+                Key::Ctrl('u') => name.clear(),
+                Key::Enter if name == gate => {
+                    self.step = Step::Writing { way: way.clone(), text: String::new() };
+                }
+                Key::Enter => {
+                    let text = format!("`{name}` is not the name of the gate: it is {gate}");
+                    name.clear();
+                    self.said = Some(text);
+                }
+                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
+            },
+            Step::Writing { way, text } => match key {
+                Key::Escape => self.step = Step::Choosing,
+                Key::Char(c) => text.push(*c),
+                Key::Pasted(pasted) => text.push_str(&plain(pasted)),
+                Key::Backspace => {
+                    text.pop();
+                }
+                Key::Ctrl('u') => {
+                    let line = text.rfind('\n').map_or(0, |at| at + 1);
+                    text.truncate(line);
+                }
+                Key::Ctrl('e') => return Asked::Edit { so_far: text.clone() },
+                Key::Enter if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
+                Key::Enter | Key::Ctrl('d') => {
+                    if text.trim().is_empty() {
+                        self.said = Some("there are no words yet".to_owned());
+                        return Asked::Goes;
+                    }
+                    let words = text.trim_end().to_owned();
+                    return Asked::Answered { answer: way.answer.clone(), words };
+                }
+                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
+            },
+        }
+        Asked::Goes
+    }
+
+    fn choose(&mut self, key: &Key, question: &QuestionView) -> Asked {
+        let letter = match key {
+            Key::Escape => return Asked::Later,
+            Key::Char('v') => return Asked::Diff,
+            Key::Char(letter) => letter,
+            Key::Enter
+            | Key::Up
+            | Key::Down
+            | Key::PageUp
+            | Key::PageDown
+            | Key::Backspace
+            | Key::Ctrl(_)
+            | Key::Pasted(_) => return Asked::Goes,
+        };
+        let is_edit = *letter == 'e';
+        let letter = if is_edit { 'r' } else { *letter };
+        let Some(way) = ways(question).into_iter().find(|way| way.key == letter) else {
+            return Asked::Goes;
+        };
+        self.step = match &way.answer {
+            Answer::Approve | Answer::Retry | Answer::GiveUp => Step::Sure { way },
+            Answer::Revise => Step::Writing { way, text: String::new() },
+            Answer::Waive { gate } => Step::Naming { gate: gate.clone(), way, name: String::new() },
+        };
+        if is_edit { Asked::Edit { so_far: String::new() } } else { Asked::Goes }
+    }
+
+    /// The whole screen, and where the cursor is.
+    pub(crate) fn frame(
+        &self,
+        picture: &Picture,
+        question: &QuestionView,
+        seat: Seat,
+        folder: &Path,
+        size: Size,
+    ) -> (Vec<Line>, Cursor) {
+        let Size { width: columns, height } = size;
+        let (bottom, cursor) = self.bottom(question, columns);
+        let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
+        let room = height.saturating_sub(lines.len() + bottom.len() + 1);
+        let ways = Ways::Keys { folder };
+        let run = &picture.view.row.run;
+        let text = wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns);
+        let first = self.scroll.min(text.len().saturating_sub(room));
+        for (at, line) in text.iter().enumerate().skip(first).take(room) {
+            let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
+            lines.push(Line::of(ink, line));
+        }
+        while lines.len() + bottom.len() + 1 < height {
+            lines.push(Line::default());
+        }
+        let below = text.len().saturating_sub(first + room);
+        let more = match (first, below) {
+            (0, 0) => String::new(),
+            (above, below) => format!(" ↑ {above} lines  ↓ {below} lines"),
+        };
+        lines.push(Line::of(Ink::Grey, &more));
+        let top = lines.len();
+        lines.extend(bottom);
+        lines.truncate(height);
+        let cursor = cursor.map(|(column, row)| (column.min(columns.saturating_sub(1)), top + row));
+        (lines.into_iter().map(|line| line.cut(columns)).collect(), cursor)
+    }
+
+    /// What can be answered, and what was typed so far.
+    fn bottom(&self, question: &QuestionView, columns: usize) -> (Vec<Line>, Cursor) {
+        let mut lines = Vec::new();
+        let mut cursor = None;
+        if let Some(said) = &self.said {
+            lines.push(Line::of(Ink::Yellow, &format!(" {said}")));
+        }
+        match &self.step {
+            Step::Choosing => {
+                for way in ways(question) {
+                    lines.extend(way_lines(&way, columns));
+                }
+                lines.push(keys(&[
+                    ("v", "see the change"),
+                    ("e", "revise in your editor"),
+                    ("↑↓", "scroll"),
+                    ("Esc", "later"),
+                ]));
+            }
+            Step::Sure { way } => {
+                lines.extend(way_lines(way, columns));
+                lines.push(keys(&[("Enter", way.word), ("Esc", "back")]));
+            }
+            Step::Naming { gate, name, .. } => {
+                let text = format!(" to waive it in your name, type the name of the gate: {gate}");
+                lines.push(Line::of(Ink::Yellow, &text));
+                lines.push(Line::of(Ink::Plain, &format!(" > {name}")));
+                cursor = Some((3 + width(name), lines.len() - 1));
+                lines.push(keys(&[("Enter", "next"), ("Esc", "back")]));
+            }
+            Step::Writing { way, text } => {
+                let what = match &way.answer {
+                    Answer::Waive { .. } => " why is it waived? This is kept with your name.",
+                    Answer::Revise | Answer::Approve | Answer::Retry | Answer::GiveUp => {
+                        " what should be different? Your words go into the brief as they are."
+                    }
+                };
+                lines.push(Line::of(Ink::Yellow, what));
+                let mut written = wrap(text, columns.saturating_sub(4));
+                if text.is_empty() || text.ends_with('\n') {
+                    written.push(String::new());
+                }
+                let first = written.len().saturating_sub(WORDS_LINES);
+                for line in &written[first..] {
+                    lines.push(Line::of(Ink::Plain, &format!(" > {line}")));
+                }
+                let last = written.last().map_or(0, |line| width(line));
+                let trailing = text.len() - text.trim_end_matches(' ').len();
+                cursor = Some((3 + last + trailing, lines.len() - 1));
+                lines.push(keys(&[
+                    ("Enter twice or Ctrl-D", "send"),
+                    ("Ctrl-E", "editor"),
+                    ("Esc", "back"),
+                ]));
+            }
+        }
+        (lines, cursor)
+    }
+}
+
+/// A way to answer with what it does.
+fn way_lines(way: &Way, columns: usize) -> Vec<Line> {
+    let texts = wrap(&way.does, columns.saturating_sub(16));
+    let more = texts.len() > WAY_LINES;
+    texts
+        .into_iter()
+        .take(WAY_LINES)
+        .enumerate()
+        .map(|(at, text)| {
+            let mut line = Line::default();
+            let (key, word) =
+                if at == 0 { (way.key.to_string(), way.word) } else { (String::new(), "") };
+            line.column(Ink::Bold, &format!("   {key}"), 6);
+            line.column(Ink::Bold, word, 9);
+            let end = if more && at + 1 == WAY_LINES { " …" } else { "" };
+            line.and(Ink::Plain, &format!("{text}{end}"))
+        })
+        .collect()
+}
+
+fn keys(keys: &[(&str, &str)]) -> Line {
+    let mut line = Line::of(Ink::Plain, " ");
+    for (key, does) in keys {
+        line.push(Ink::Bold, key);
+        line.push(Ink::Grey, &format!(" {does}   "));
+    }
+    line
+}
+
+/// Pasted text without what is no text.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}

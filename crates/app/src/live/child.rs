@@ -1,0 +1,101 @@
+//! Programs that have the terminal for a while: a pager, an editor; and the shell, after Ctrl-Z.
+//!
+//! Invariant: while one has it, Ctrl-C is for that program, and Ctrl-Z stops both.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
+
+use forge_runtime::Trouble;
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::signals::{Heard, Signals};
+use crate::screen;
+
+/// How often it is asked whether a program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(30);
+/// What shows long texts, if the person has not said what does.
+const PAGER: &str = "less -R";
+
+/// Stops this process until the shell lets it go on.
+pub(crate) fn suspend() {
+    let _cannot = kill_process(getpid(), Signal::STOP);
+}
+
+/// Shows a text in the pager.
+pub(crate) fn page(text: &[u8], signals: &mut Signals) -> Result<(), Trouble> {
+    let pager = env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+    let pager = pager.unwrap_or_else(|| PAGER.to_owned());
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", &pager])
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|error| Trouble::file(Path::new("/bin/sh"), &error))?;
+    let stdin = child.stdin.take();
+    let text = screen::harmless(&String::from_utf8_lossy(text));
+    // A long text is written while the pager shows its beginning.
+    let writer = thread::spawn(move || {
+        // Who ends early has seen enough.
+        let _seen_enough = stdin.map(|mut stdin| stdin.write_all(text.as_bytes()));
+    });
+    let status = wait(&mut child, signals);
+    let _written = writer.join();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Trouble::surroundings("the pager failed", "set PAGER")),
+        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+    }
+}
+
+/// Lets the person write in their editor.
+pub(crate) fn edit(so_far: &str, signals: &mut Signals) -> Result<String, Trouble> {
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
+    let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()) else {
+        return Err(Trouble::surroundings("no editor is set: EDITOR is empty", "set EDITOR"));
+    };
+    let path = env::temp_dir().join(format!("forge-answer-{}.md", std::process::id()));
+    let trouble = |error: io::Error| Trouble::file(&path, &error);
+    // What is left of a process with the same number is nobody's any more.
+    let _was_not_there = fs::remove_file(&path);
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(trouble)?;
+    file.write_all(so_far.as_bytes()).map_err(trouble)?;
+    let line = format!("{editor} \"$1\"");
+    let child = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).spawn();
+    let status = child.and_then(|mut child| wait(&mut child, signals));
+    let text = fs::read_to_string(&path).map_err(trouble);
+    // It was only for the editor.
+    let _ = fs::remove_file(&path);
+    match status {
+        Ok(status) if status.success() => text,
+        Ok(_) => Err(Trouble::usage("the editor failed; nothing was written", editor)),
+        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+    }
+}
+
+fn wait(child: &mut Child, signals: &mut Signals) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        for heard in signals.heard() {
+            match heard {
+                // Its shell wants us both to stop; it has stopped already.
+                Heard::Suspend => suspend(),
+                Heard::HangUp => child.kill()?,
+                Heard::Interrupt | Heard::Anew => {}
+            }
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}

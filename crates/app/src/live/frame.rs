@@ -1,0 +1,215 @@
+//! A run as lines: Picture and size in, at most so many lines of at most so many columns out.
+//!
+//! Pure: no terminal, no clock, no files. Where there is less room than there are lines, what is closed or has not
+//! begun is told in counts; what works, asks or failed is left as it is, for as long as there is room at all.
+//!
+//! Not here: the lines of the units (`rows.rs`), questions (`ask.rs`), streams (`stream.rs`), and how lines get to a
+//! terminal (`paint.rs`).
+//!
+//! Invariant: never more lines than the height, and no line wider than the width.
+//! Invariant: the states that are shown are those that `status` shows.
+
+use forge_core::{
+    Time,
+    view::{RunView, Standing},
+};
+use forge_runtime::follow::Picture;
+
+use super::{
+    line::{Ink, Line, width},
+    rows::{Row, fold, headings, rows},
+};
+use crate::screen;
+
+/// Below this height, what is only nice to have is left out.
+const LOW: usize = 14;
+
+/// How large a screen is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// Where somebody sits who looks at a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// The run is driven by this process.
+    Driving,
+    /// Somebody else drives it.
+    Attached,
+    /// Nobody drives it.
+    Alone,
+}
+
+/// How a run is looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) size: Size,
+    pub(crate) seat: Seat,
+    /// The unit that the person chose.
+    pub(crate) chosen: Option<String>,
+    /// What there is to say about the last key.
+    pub(crate) said: Option<String>,
+}
+
+/// A screen, and what can be chosen on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) lines: Vec<Line>,
+    /// The units that can be chosen, from the top.
+    pub(crate) units: Vec<String>,
+}
+
+/// The run as a tree, with a head and the keys.
+pub(crate) fn frame(picture: &Picture, look: &Look) -> Frame {
+    let Size { width, height } = look.size;
+    let mut lines = head(picture, look.seat, width, height);
+    let foot = foot(picture, look);
+    let gaps = if height < LOW { 0 } else { 2 };
+    let room = height.saturating_sub(lines.len() + foot.len() + gaps);
+    let rows = fold(rows(picture, width), room.saturating_sub(usize::from(gaps > 0)));
+    if gaps > 0 {
+        lines.push(headings(width));
+    }
+    let units = rows.iter().filter_map(Row::choice).map(str::to_owned).collect();
+    lines.extend(rows.iter().map(|row| row.line(look.chosen.as_deref())));
+    lines.truncate(height.saturating_sub(foot.len()));
+    while gaps > 0 && lines.len() + foot.len() < height {
+        lines.push(Line::default());
+    }
+    lines.extend(foot);
+    lines.truncate(height);
+    Frame { lines: lines.into_iter().map(|line| line.cut(width)).collect(), units }
+}
+
+/// The run as it was left, for the scrollback: no keys, and as many lines as it takes, up to a limit.
+pub(crate) fn last(picture: &Picture, width: usize, most: usize) -> Vec<Line> {
+    let mut lines = head(picture, Seat::Attached, width, most);
+    lines.push(headings(width));
+    let rows = fold(rows(picture, width), most.saturating_sub(lines.len()));
+    lines.extend(rows.iter().map(|row| row.line(None)));
+    lines.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Which run, where it stands, what it spent.
+pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize) -> Vec<Line> {
+    let (view, row) = (&picture.view, &picture.view.row);
+    let standing = match (seat, row.standing) {
+        (Seat::Alone, Standing::Going | Standing::Limited) => "no driver".to_owned(),
+        (Seat::Driving | Seat::Attached | Seat::Alone, standing) => match row.until {
+            Some(until) => {
+                format!("{} until {}", standing.word(), screen::then(until, picture.now))
+            }
+            None => standing.word().to_owned(),
+        },
+    };
+    let run = screen::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
+    let mut first = Line::of(Ink::Grey, " forge ").and(Ink::Bold, &run);
+    let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
+    first.push(Ink::Plain, &" ".repeat(gap));
+    first.push(ink_of(row.standing), &standing);
+    let mut lines = vec![first];
+    if height >= LOW {
+        lines.push(Line::of(Ink::Plain, &format!(" {}", row.title)));
+    }
+    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(view, picture.now).join("  ·  "))));
+    if !row.why.is_empty() {
+        lines.push(Line::of(ink_of(row.standing), &format!(" {}", row.why)));
+    }
+    if height >= LOW {
+        lines.push(Line::default());
+    }
+    lines
+}
+
+fn sums(view: &RunView, now: Time) -> Vec<String> {
+    let row = &view.row;
+    let until = if is_moving(row.standing) { now } else { row.changed_at };
+    let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
+    let mut sums = vec![
+        span(until.saturating_sub(row.started_at)),
+        format!("{}{budget}", row.amount().in_words()),
+        format!("{} tokens", screen::short_number(view.tokens)),
+    ];
+    if row.working > 0 {
+        sums.push(format!("{} under way", screen::count(row.working, "call")));
+    }
+    if row.questions > 0 {
+        sums.push(screen::count(row.questions, "question"));
+    }
+    sums
+}
+
+const fn is_moving(standing: Standing) -> bool {
+    match standing {
+        Standing::Going | Standing::Limited | Standing::Waiting => true,
+        Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Abandoned => false,
+    }
+}
+
+const fn ink_of(standing: Standing) -> Ink {
+    match standing {
+        Standing::Going => Ink::Cyan,
+        Standing::Done => Ink::Green,
+        Standing::Waiting
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked => Ink::Yellow,
+        Standing::Escalated | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
+            Ink::Red
+        }
+    }
+}
+
+/// What was said last, and the keys.
+fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
+    let row = &picture.view.row;
+    let mut foot = Vec::new();
+    if let Some(said) = &look.said {
+        foot.push(Line::of(Ink::Yellow, &format!(" {said}")));
+    }
+    if look.seat == Seat::Alone && row.standing == Standing::Going {
+        let text = format!(" nobody drives this run: forge resume {}", row.run);
+        foot.push(Line::of(Ink::Yellow, &text));
+    }
+    let mut keys = Line::of(Ink::Plain, " ");
+    let mut key = |name: &str, does: &str| {
+        keys.push(Ink::Bold, name);
+        keys.push(Ink::Grey, &format!(" {does}  "));
+    };
+    key("↑↓", "choose");
+    key("Enter", "stream");
+    if !picture.view.asked.is_empty() {
+        key("a", "answer");
+    }
+    if is_moving(row.standing) {
+        key("p", "pause");
+    }
+    key("q", "leave, it goes on");
+    if look.seat == Seat::Driving {
+        key("Ctrl-C", "stop");
+    }
+    foot.push(keys);
+    foot
+}
+
+/// How long something took: `42 s`, `12:07`, `1:02:33`.
+pub(crate) fn span(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+    }
+}

@@ -1,0 +1,190 @@
+//! Bytes from a terminal as keys.
+//!
+//! Pure. Invariant: pasted text is one key, so that a line of it is never taken for a command.
+
+/// One key, or one piece of pasted text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Char(char),
+    Enter,
+    Escape,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Backspace,
+    /// Ctrl and this letter.
+    Ctrl(char),
+    Pasted(String),
+}
+
+/// Where pasted text begins and ends.
+const PASTE: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+/// The most bytes of pasted text.
+const PASTED_BYTES_MAX: usize = 1024 * 1024;
+/// The longest sequence of a key, in bytes.
+const SEQUENCE_BYTES_MAX: usize = 16;
+
+/// Bytes that are not whole keys yet.
+#[derive(Default)]
+pub(crate) struct Keys {
+    bytes: Vec<u8>,
+    /// A key that was found out already.
+    known: Option<Key>,
+}
+
+impl Keys {
+    /// A key that is to be read next.
+    pub(crate) fn put_back(&mut self, key: Key) {
+        self.known = Some(key);
+    }
+
+    /// More bytes have come.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether there is something that may be the beginning of a key.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The next whole key.
+    pub(crate) fn next(&mut self) -> Option<Key> {
+        if self.known.is_some() {
+            return self.known.take();
+        }
+        loop {
+            let (n, key) = self.parse()?;
+            self.bytes.drain(..n);
+            if key.is_some() {
+                return key;
+            }
+        }
+    }
+
+    /// Nothing more came for a while: what is there is all there is. A lone escape is the key.
+    pub(crate) fn give_up(&mut self) -> Option<Key> {
+        if self.bytes.starts_with(PASTE) && self.bytes.len() < PASTED_BYTES_MAX {
+            return None;
+        }
+        let first = self.bytes.first().copied();
+        self.bytes.clear();
+        (first == Some(0x1b)).then_some(Key::Escape)
+    }
+
+    /// How many bytes the first key has, and which it is, if it is one that we know. Nothing, if it is not
+    /// whole.
+    fn parse(&self) -> Option<(usize, Option<Key>)> {
+        let bytes = self.bytes.as_slice();
+        match *bytes.first()? {
+            0x1b => self.sequence(),
+            b'\r' | b'\n' => Some((1, Some(Key::Enter))),
+            0x7f | 0x08 => Some((1, Some(Key::Backspace))),
+            byte @ 1..=26 => Some((1, Some(Key::Ctrl(char::from(byte - 1 + b'a'))))),
+            0..=31 => Some((1, None)),
+            _ => letter(bytes),
+        }
+    }
+
+    fn sequence(&self) -> Option<(usize, Option<Key>)> {
+        let bytes = self.bytes.as_slice();
+        if bytes.starts_with(PASTE) {
+            let end = bytes.windows(PASTE_END.len()).position(|window| window == PASTE_END)?;
+            let text = String::from_utf8_lossy(&bytes[PASTE.len()..end]).replace('\r', "\n");
+            return Some((end + PASTE_END.len(), Some(Key::Pasted(text))));
+        }
+        match bytes.get(1)? {
+            b'[' | b'O' => {
+                let ends = |byte: &u8| (0x40..=0x7e).contains(byte);
+                let end = bytes.iter().skip(2).position(ends);
+                let Some(end) = end.map(|end| end + 2) else {
+                    return (bytes.len() > SEQUENCE_BYTES_MAX).then_some((bytes.len(), None));
+                };
+                let key = match &bytes[2..=end] {
+                    b"A" => Some(Key::Up),
+                    b"B" => Some(Key::Down),
+                    b"5~" => Some(Key::PageUp),
+                    b"6~" => Some(Key::PageDown),
+                    _ => None,
+                };
+                Some((end + 1, key))
+            }
+            // Escape, and then another key.
+            _ => Some((1, Some(Key::Escape))),
+        }
+    }
+}
+
+/// A letter of one to four bytes.
+fn letter(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
+    let n = match bytes[0] {
+        0..0x80 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0..0xf8 => 4,
+        0x80..0xc0 | 0xf8..=0xff => return Some((1, None)),
+    };
+    let found = std::str::from_utf8(bytes.get(..n)?).ok();
+    Some((n, found.and_then(|text| text.chars().next()).map(Key::Char)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, Keys};
+
+    fn all(bytes: &[u8]) -> Vec<Key> {
+        let mut keys = Keys::default();
+        keys.push(bytes);
+        std::iter::from_fn(|| keys.next()).collect()
+    }
+
+    #[test]
+    fn bytes_become_keys_also_when_they_come_one_by_one() {
+        let bytes = "aé\x1b[A\x1bOB\x1b[5~\x1b[6~\r\x7f\x04\x1b[1;5C工".as_bytes();
+        let expected = [
+            Key::Char('a'),
+            Key::Char('é'),
+            Key::Up,
+            Key::Down,
+            Key::PageUp,
+            Key::PageDown,
+            Key::Enter,
+            Key::Backspace,
+            Key::Ctrl('d'),
+            Key::Char('工'),
+        ];
+        assert_eq!(all(bytes), expected);
+        let mut keys = Keys::default();
+        let mut one_by_one = Vec::new();
+        for byte in bytes {
+            keys.push(&[*byte]);
+            one_by_one.extend(std::iter::from_fn(|| keys.next()));
+        }
+        assert_eq!(one_by_one, expected);
+    }
+
+    #[test]
+    fn an_escape_is_a_key_once_nothing_follows() {
+        let mut keys = Keys::default();
+        keys.push(b"\x1b");
+        assert_eq!(keys.next(), None);
+        assert!(!keys.is_empty());
+        assert_eq!(keys.give_up(), Some(Key::Escape));
+        assert!(keys.is_empty());
+    }
+
+    #[test]
+    fn pasted_text_is_one_key_whatever_is_in_it() {
+        assert_eq!(
+            all(b"\x1b[200~a\r\r\x04b\x1b[201~c"),
+            [Key::Pasted("a\n\n\u{4}b".to_owned()), Key::Char('c')]
+        );
+    }
+
+    #[test]
+    fn what_is_no_key_is_passed_over() {
+        assert_eq!(all(b"\x00\xff\xfea\x1b[9999999999999999999999"), [Key::Char('a')]);
+    }
+}

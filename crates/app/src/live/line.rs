@@ -1,0 +1,239 @@
+//! Lines with colours that know how wide they are. How wide a character is, is asked here and nowhere else.
+//!
+//! Invariant: nothing in a line steers the terminal: whatever is put in is made harmless first.
+//! Invariant: a line that was cut is never wider than it was cut to.
+
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::screen;
+
+/// How a piece of a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Plain,
+    Bold,
+    Grey,
+    Green,
+    Yellow,
+    Red,
+    Cyan,
+}
+
+/// Whether there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    Yes,
+    No,
+}
+
+/// One line of a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    pieces: Vec<(Ink, String)>,
+}
+
+impl Ink {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Bold => "\x1b[1m",
+            Self::Grey => "\x1b[90m",
+            Self::Green => "\x1b[32m",
+            Self::Yellow => "\x1b[33m",
+            Self::Red => "\x1b[31m",
+            Self::Cyan => "\x1b[36m",
+        }
+    }
+}
+
+impl Line {
+    /// A line of one piece.
+    pub(crate) fn of(ink: Ink, text: &str) -> Self {
+        Self::default().and(ink, text)
+    }
+
+    /// The line with one more piece.
+    pub(crate) fn and(mut self, ink: Ink, text: &str) -> Self {
+        self.push(ink, text);
+        self
+    }
+
+    pub(crate) fn push(&mut self, ink: Ink, text: &str) {
+        let text = in_one_line(text);
+        if !text.is_empty() {
+            self.pieces.push((ink, text));
+        }
+    }
+
+    /// Puts a text into a column: cut to its width, and filled up to it.
+    pub(crate) fn column(&mut self, ink: Ink, text: &str, columns: usize) {
+        let text = cut(&in_one_line(text), columns);
+        let rest = columns.saturating_sub(width(&text));
+        self.pieces.push((ink, text + &" ".repeat(rest)));
+    }
+
+    /// Puts a text at the right end of a column.
+    pub(crate) fn column_right(&mut self, ink: Ink, text: &str, columns: usize) {
+        let text = cut(&in_one_line(text), columns);
+        let rest = columns.saturating_sub(width(&text));
+        self.pieces.push((ink, " ".repeat(rest) + &text));
+    }
+
+    /// The line with another one behind it.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.pieces.extend(other.pieces);
+        self
+    }
+
+    /// The line in exactly this many columns.
+    pub(crate) fn filled(self, columns: usize) -> Self {
+        let mut line = self.cut(columns);
+        let rest = columns.saturating_sub(line.width());
+        line.pieces.push((Ink::Plain, " ".repeat(rest)));
+        line
+    }
+
+    /// How many columns it takes.
+    pub(crate) fn width(&self) -> usize {
+        self.pieces.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    /// The line in at most this many columns, without the spaces at its end.
+    pub(crate) fn cut(mut self, columns: usize) -> Self {
+        let mut left = columns;
+        let too_wide = self.width() > columns;
+        for (_, text) in &mut self.pieces {
+            if too_wide && width(text) >= left {
+                *text = if left == 0 { String::new() } else { cut(&format!("{text}……"), left) };
+            }
+            left = left.saturating_sub(width(text));
+        }
+        while let Some((_, text)) = self.pieces.last_mut() {
+            text.truncate(text.trim_end().len());
+            if !text.is_empty() {
+                break;
+            }
+            self.pieces.pop();
+        }
+        self
+    }
+
+    /// As it is written to a terminal.
+    pub(crate) fn render(&self, colours: Colours) -> String {
+        let mut text = String::new();
+        for (ink, piece) in &self.pieces {
+            match (colours, ink.code()) {
+                (Colours::No, _) | (Colours::Yes, "") => text.push_str(piece),
+                (Colours::Yes, code) => {
+                    text.push_str(code);
+                    text.push_str(piece);
+                    text.push_str("\x1b[0m");
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A text that cannot steer the terminal, on one line. What has no width of its own and changes how others look
+/// is left out: terminals do not agree about it.
+fn in_one_line(text: &str) -> String {
+    let joins = |c: &char| {
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{2029}' | '\u{2060}'..='\u{2064}')
+            || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{00ad}')
+            || matches!(c, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    let text = screen::harmless(text).replace(['\n', '\t'], " ");
+    text.chars().filter(|c| !joins(c)).collect()
+}
+
+/// How many columns a text takes that is harmless already.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// A text in at most this many columns; what was cut off is shown by `…`.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut left = columns.saturating_sub(1);
+    for c in text.chars() {
+        let wide = c.width().unwrap_or(0);
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        kept.push(c);
+    }
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// A text broken into lines of at most this many columns, at spaces where there are some. Its own lines stay.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let line = in_one_line(line);
+        let mut current = String::new();
+        for word in line.split_inclusive(' ') {
+            let bare = word.trim_end();
+            if width(&current) + width(bare) > columns && !current.trim().is_empty() {
+                lines.push(current.trim_end().to_owned());
+                current = String::new();
+            }
+            for c in word.chars() {
+                if width(&current) + c.width().unwrap_or(0) > columns {
+                    if c == ' ' {
+                        continue;
+                    }
+                    lines.push(std::mem::take(&mut current));
+                }
+                current.push(c);
+            }
+        }
+        lines.push(current.trim_end().to_owned());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colours, Ink, Line, cut, width, wrap};
+
+    #[test]
+    fn wide_characters_count_twice_and_are_never_cut_in_half() {
+        assert_eq!(width("工作 ok"), 7);
+        assert_eq!(cut("工作工作", 8), "工作工作");
+        assert_eq!(cut("工作工作", 7), "工作工…");
+        assert_eq!(cut("工作工作", 6), "工作…");
+        assert_eq!(cut("abc", 0), "");
+        for columns in 0..20 {
+            let line = Line::of(Ink::Red, "工作").and(Ink::Plain, " a word").and(Ink::Grey, "工作");
+            assert!(line.cut(columns).width() <= columns, "{columns}");
+        }
+    }
+
+    #[test]
+    fn what_agents_say_cannot_steer_the_terminal() {
+        let line = Line::of(Ink::Plain, "a\x1b[2J\u{202e}b\nc\td\u{200d}e");
+        assert_eq!(line.render(Colours::Yes), "a\u{fffd}[2J\u{fffd}b c de");
+    }
+
+    #[test]
+    fn a_text_is_broken_at_spaces_and_long_words_anywhere() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
+        assert_eq!(wrap("工作工作工作", 5), ["工作", "工作", "工作"]);
+        assert_eq!(wrap("a\n\n  b", 5), ["a", "", "  b"]);
+        for columns in 1..12 {
+            for line in wrap("some words, 工作, andaverylongone  with   spaces", columns.max(2)) {
+                assert!(width(&line) <= columns.max(2), "{columns}: {line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The lines of a run's units: stages, their items, and what each call under way said last; and which of them are
+//! told in counts where there is less room than lines.
+//!
+//! Invariant: what works, asks or failed is folded last, and questions last of all.
+
+use forge_core::view::{Amount, UnitState, UnitView};
+use forge_runtime::follow::{Picture, Working};
+
+use super::{
+    frame::span,
+    line::{Ink, Line},
+};
+use crate::screen;
+
+/// From this width on, the latest line stands behind its unit and not below it.
+const WIDE: usize = 120;
+/// Columns of the state, the time, the usual time, the tokens and the cost.
+const STATE: usize = 19;
+const TIME: usize = 8;
+const TOKENS: usize = 7;
+const COST: usize = 9;
+/// Columns of a name on a narrow and on a wide screen.
+const NAME: usize = 25;
+const NAME_WIDE: usize = 44;
+
+/// How much a line matters where there is little room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Closed, or not begun.
+    Quiet,
+    /// The latest line of something.
+    Latest,
+    /// Works, waits for a limit, or failed.
+    Loud,
+    /// Asks.
+    Asks,
+}
+
+/// What a line stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// A stage of the flow itself.
+    Stage,
+    /// A unit inside the items of a stage, or something folded of them.
+    Inside,
+}
+
+/// One line about units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The unit. Nothing, if it is about several.
+    unit: Option<String>,
+    /// The names of what it is about, for counts.
+    name: String,
+    state: UnitState,
+    weight: Weight,
+    place: Place,
+    line: Line,
+}
+
+impl Row {
+    /// The unit that is chosen with this line, if one is.
+    pub(crate) fn choice(&self) -> Option<&str> {
+        match self.weight {
+            Weight::Latest => None,
+            Weight::Quiet | Weight::Loud | Weight::Asks => self.unit.as_deref(),
+        }
+    }
+
+    /// The line, with a mark if it is chosen.
+    pub(crate) fn line(&self, chosen: Option<&str>) -> Line {
+        let is_chosen = chosen.is_some() && self.choice() == chosen;
+        let (ink, mark) = if is_chosen { (Ink::Bold, "›") } else { (Ink::Plain, " ") };
+        let mut line = Line::default();
+        line.column(ink, mark, 1);
+        line.join(self.line.clone())
+    }
+}
+
+/// The names of the columns.
+pub(crate) fn headings(columns: usize) -> Line {
+    let mut line = Line::default();
+    line.column(Ink::Grey, "   STAGE", name_width(columns) + 2);
+    line.column(Ink::Grey, " STATE", STATE + 2);
+    for (name, columns) in [("TIME", TIME), ("USUAL", TIME), ("TOKENS", TOKENS), ("COST", COST)] {
+        line.column_right(Ink::Grey, name, columns);
+    }
+    line
+}
+
+fn name_width(columns: usize) -> usize {
+    if columns < WIDE { NAME } else { NAME_WIDE }
+}
+
+/// All lines about units, nothing folded.
+pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
+    let mut all = Vec::new();
+    for unit in &picture.view.units {
+        let name = unit.unit.clone();
+        let place = if unit.depth == 0 { Place::Stage } else { Place::Inside };
+        let weight = weight(unit);
+        let calls = picture.working.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let mut line = unit_line(unit, picture, calls, columns);
+        let mut below = Vec::new();
+        for call in calls {
+            let text = latest(call);
+            if columns >= WIDE {
+                line.push(Ink::Grey, &format!("  {text}"));
+            } else {
+                let indent = "  ".repeat(depth(unit) + 2);
+                below.push(Line::of(Ink::Grey, &format!("{indent}└ {text}")));
+            }
+        }
+        let (state, title) = (unit.state, short(&name).to_owned());
+        let unit = Some(name.clone());
+        all.push(Row { unit, name: title.clone(), state, weight, place: place.clone(), line });
+        for line in below {
+            let (unit, place) = (Some(name.clone()), place.clone());
+            let weight = Weight::Latest;
+            all.push(Row { unit, name: title.clone(), state, weight, place, line });
+        }
+    }
+    all
+}
+
+fn depth(unit: &UnitView) -> usize {
+    usize::try_from(unit.depth).unwrap_or_default()
+}
+
+const fn weight(unit: &UnitView) -> Weight {
+    match unit.state {
+        UnitState::Asking => Weight::Asks,
+        UnitState::Limited
+        | UnitState::Working
+        | UnitState::Judging
+        | UnitState::Failed
+        | UnitState::Blocked => Weight::Loud,
+        UnitState::Waiting | UnitState::Accepted | UnitState::Skipped => Weight::Quiet,
+    }
+}
+
+fn unit_line(unit: &UnitView, picture: &Picture, calls: &[Working], columns: usize) -> Line {
+    let (mark, ink) = mark(unit.state);
+    let indent = "  ".repeat(depth(unit));
+    let mut line = Line::default();
+    line.push(Ink::Plain, &format!("{indent} "));
+    line.push(ink, mark);
+    let room = name_width(columns).saturating_sub(indent.len() + 1);
+    let mut name = Line::of(name_ink(unit.state), &format!(" {}", short(&unit.unit)));
+    if !unit.title.is_empty() {
+        name.push(Ink::Grey, &format!(" {}", unit.title));
+    }
+    line = line.join(name.filled(room));
+    line.push(Ink::Plain, " ");
+    line.column(ink, &state(unit), STATE);
+    line.push(Ink::Plain, " ");
+    let took = picture.took.get(&unit.unit).copied().unwrap_or_default();
+    let took = if took == 0 { String::new() } else { span(took) };
+    line.column_right(Ink::Plain, &took, TIME);
+    line.column_right(Ink::Grey, &usual(unit, picture), TIME);
+    let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
+    let tokens = match unit.tokens + used {
+        0 => String::new(),
+        tokens => screen::short_number(tokens),
+    };
+    line.column_right(Ink::Grey, &tokens, TOKENS);
+    let amount = unit.amount();
+    let cost = if amount == Amount::default() { String::new() } else { amount.in_short() };
+    line.column_right(Ink::Plain, &cost, COST);
+    match unit.state {
+        UnitState::Limited => {
+            let until = unit.until.map(|until| screen::then(until, picture.now));
+            let until = until.map(|until| format!("  until {until}")).unwrap_or_default();
+            line.push(Ink::Yellow, &format!("{until}  {}", unit.why));
+        }
+        UnitState::Accepted if columns >= WIDE => {
+            line.push(Ink::Grey, &format!("  {}", unit.summary));
+        }
+        UnitState::Waiting
+        | UnitState::Working
+        | UnitState::Judging
+        | UnitState::Asking
+        | UnitState::Accepted
+        | UnitState::Skipped
+        | UnitState::Failed
+        | UnitState::Blocked => {}
+    }
+    line
+}
+
+/// How long such a stage usually takes, if it is not over yet or if past runs say so.
+fn usual(unit: &UnitView, picture: &Picture) -> String {
+    let place = unit.unit.parse::<forge_core::id::UnitId>().map(|unit| unit.place());
+    let usual = place.ok().and_then(|place| picture.usual.get(&place).copied());
+    match (usual, unit.state) {
+        (Some(ms), state) if ms >= 1_000 && state != UnitState::Skipped => format!("~{}", span(ms)),
+        (Some(_) | None, _) => String::new(),
+    }
+}
+
+/// The latest line of a call, with who says it where it is a reviewer.
+fn latest(call: &Working) -> String {
+    match &call.line {
+        Some(line) => line.clone(),
+        None => call.does.clone(),
+    }
+}
+
+const fn mark(state: UnitState) -> (&'static str, Ink) {
+    match state {
+        UnitState::Waiting => ("·", Ink::Grey),
+        UnitState::Limited => ("◌", Ink::Yellow),
+        UnitState::Working | UnitState::Judging => ("●", Ink::Cyan),
+        UnitState::Asking => ("?", Ink::Yellow),
+        UnitState::Accepted => ("✓", Ink::Green),
+        UnitState::Skipped => ("-", Ink::Grey),
+        UnitState::Failed | UnitState::Blocked => ("✗", Ink::Red),
+    }
+}
+
+const fn name_ink(state: UnitState) -> Ink {
+    match state {
+        UnitState::Waiting | UnitState::Skipped => Ink::Grey,
+        UnitState::Limited
+        | UnitState::Working
+        | UnitState::Judging
+        | UnitState::Asking
+        | UnitState::Accepted
+        | UnitState::Failed
+        | UnitState::Blocked => Ink::Plain,
+    }
+}
+
+/// Where a unit stands: its items, or its state with its round.
+fn state(unit: &UnitView) -> String {
+    if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
+        && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
+    {
+        return format!("{closed} of {all} items");
+    }
+    let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
+    let round = match unit.round {
+        0 => String::new(),
+        round => format!(" r{round}"),
+    };
+    match unit.state {
+        UnitState::Waiting => round.trim_start().to_owned(),
+        UnitState::Limited => format!("limited{round}"),
+        UnitState::Working => match unit.attempt {
+            0 | 1 => format!("working{round}"),
+            attempt => format!("working #{attempt}{round}"),
+        },
+        UnitState::Judging => format!("in{gate}{round}"),
+        UnitState::Asking => format!("asks you{round}"),
+        UnitState::Accepted => format!("good{round}"),
+        UnitState::Skipped => "skipped".to_owned(),
+        UnitState::Failed => format!("FAILED{round}"),
+        UnitState::Blocked => format!("BLOCKED{round}"),
+    }
+}
+
+/// The last item and stage of a unit, which lies below its `each` anyway.
+fn short(unit: &str) -> &str {
+    match unit.rmatch_indices('.').next() {
+        Some((dot, _)) => &unit[dot + 1..],
+        None => unit,
+    }
+}
+
+/// As many lines as there is room for, and what did not fit in counts.
+pub(crate) fn fold(rows: Vec<Row>, room: usize) -> Vec<Row> {
+    let mut rows = rows;
+    if rows.len() > room {
+        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == Place::Inside);
+    }
+    if rows.len() > room {
+        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == Place::Stage);
+    }
+    // The latest lines go from the bottom up, as many as have to.
+    let mut over = rows.len().saturating_sub(room);
+    let mut position = rows.len();
+    while over > 0 && position > 0 {
+        position -= 1;
+        if rows[position].weight == Weight::Latest {
+            rows.remove(position);
+            over -= 1;
+        }
+    }
+    if rows.len() > room {
+        rows = the_weightiest(rows, room);
+    }
+    rows
+}
+
+/// Neighbours that may be folded become one line with counts. One alone stays as it is.
+fn folded(rows: Vec<Row>, may: &dyn Fn(&Row) -> bool) -> Vec<Row> {
+    let mut all = Vec::new();
+    let mut run: Vec<Row> = Vec::new();
+    for row in rows {
+        let goes_on = run.last().is_none_or(|last| last.place == row.place);
+        if !(may(&row) && goes_on) {
+            close(&mut all, &mut run);
+        }
+        if may(&row) {
+            run.push(row);
+        } else {
+            all.push(row);
+        }
+    }
+    close(&mut all, &mut run);
+    all
+}
+
+fn close(all: &mut Vec<Row>, run: &mut Vec<Row>) {
+    if run.len() < 2 {
+        all.append(run);
+        return;
+    }
+    let place = run[0].place.clone();
+    let indent = match place {
+        Place::Stage => " ",
+        Place::Inside => "   ",
+    };
+    let mut line = Line::of(Ink::Plain, indent);
+    for (state, word) in [
+        (UnitState::Accepted, "good"),
+        (UnitState::Skipped, "skipped"),
+        (UnitState::Waiting, "to come"),
+    ] {
+        let some: Vec<&str> =
+            run.iter().filter(|row| row.state == state).map(|row| row.name.as_str()).collect();
+        if some.is_empty() {
+            continue;
+        }
+        let (mark, ink) = mark(state);
+        line.push(ink, mark);
+        let names = match place {
+            Place::Stage => format!(" {} {word}: {}  ", some.len(), some.join(", ")),
+            Place::Inside => format!(" {} {word}  ", some.len()),
+        };
+        line.push(Ink::Grey, &names);
+    }
+    let weight = Weight::Quiet;
+    all.push(Row { unit: None, name: String::new(), state: run[0].state, weight, place, line });
+    run.clear();
+}
+
+/// The lines that matter most, in their order, and how many there are besides.
+fn the_weightiest(rows: Vec<Row>, room: usize) -> Vec<Row> {
+    let Some(room) = room.checked_sub(1) else { return Vec::new() };
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].weight));
+    let mut kept: Vec<usize> = order.iter().copied().take(room).collect();
+    kept.sort_unstable();
+    let left = order.iter().skip(room).filter(|at| rows[**at].weight >= Weight::Loud).count();
+    let more = match left {
+        0 => format!("   and {} more", rows.len() - kept.len()),
+        left => format!("   and {left} more under way or failed"),
+    };
+    let mut rest = rows.into_iter().enumerate();
+    let mut all: Vec<Row> = Vec::new();
+    for at in kept {
+        all.extend(rest.by_ref().find(|(position, _)| *position == at).map(|(_, row)| row));
+    }
+    all.push(Row {
+        unit: None,
+        name: String::new(),
+        state: UnitState::Waiting,
+        weight: Weight::Quiet,
+        place: Place::Inside,
+        line: Line::of(Ink::Grey, &more),
+    });
+    all
+}

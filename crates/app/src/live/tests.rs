@@ -1,0 +1,431 @@
+//! Frames of runs in every state, and painting through a terminal in memory.
+//!
+//! The pictures are made of real views: a flow, the facts of a run, and the law's own fold over them.
+
+use std::{collections::BTreeMap, path::Path};
+
+use forge_core::{
+    Time,
+    money::{Cost, Money, Spent, Tokens},
+    view::{RunView, Standing, UnitState, UnitView},
+};
+use forge_runtime::follow::{Picture, Working};
+
+use super::{
+    ask::{Ask, Asked},
+    frame::{Look, Seat, Size, frame, last},
+    keys::Key,
+    line::{Colours, Line},
+    paint::{ENTER, LEAVE, Painter},
+};
+
+const NOW: Time = 1_794_751_530_000;
+const SMALL: Size = Size { width: 80, height: 24 };
+const LARGE: Size = Size { width: 200, height: 50 };
+
+/// A run of a flow like `feature` with so many tasks, before anything happened.
+fn picture(n_tasks: usize) -> Picture {
+    let view: RunView = serde_json::from_value(serde_json::json!({
+        "run": "20261115-add-rate-limits-to-the-public-api-k3f9",
+        "flow": "feature",
+        "title": "add rate limits to the public API, per key and per address",
+        "standing": "going",
+        "questions": 0,
+        "working": 0,
+        "spent": 1_240_000,
+        "unknown_costs": 0,
+        "started_at": NOW - 754_000,
+        "changed_at": NOW - 4_000,
+        "request": "add rate limits to the public API, per key and per address",
+        "budget": 5_000_000,
+        "unknown_at_most": 0,
+        "tokens": 153_000,
+        "asked": [],
+        "units": [],
+    }))
+    .expect("it is a view");
+    let usual = [
+        ("analyse", 95_000),
+        ("design", 240_000),
+        ("build", 900_000),
+        ("build/implement", 180_000),
+    ];
+    let mut picture = Picture {
+        view,
+        seq: 1,
+        working: BTreeMap::new(),
+        took: BTreeMap::new(),
+        usual: usual.map(|(place, ms)| (place.to_owned(), ms)).into(),
+        now: NOW,
+    };
+    for stage in ["analyse", "investigate", "design", "split", "build"] {
+        picture.view.units.push(unit(stage, 0));
+    }
+    for task in 1..=n_tasks {
+        let mut unit = unit(&format!("build.T{task}/implement"), 1);
+        unit.title = format!("the part of it with the number {task} 限制");
+        picture.view.units.push(unit);
+    }
+    for stage in ["review", "verify", "deliver", "summary", "record"] {
+        picture.view.units.push(unit(stage, 0));
+    }
+    picture
+}
+
+fn unit(name: &str, depth: u32) -> UnitView {
+    serde_json::from_value(serde_json::json!({
+        "unit": name, "depth": depth, "state": "waiting", "attempt": 0, "round": 0,
+        "since": NOW - 60_000, "spent": 0, "tokens": 0,
+    }))
+    .expect("it is a unit")
+}
+
+/// Says where a unit stands.
+fn set(picture: &mut Picture, name: &str, state: UnitState) {
+    let unit = picture.view.units.iter_mut().find(|unit| unit.unit == name).expect("it is there");
+    unit.state = state;
+    match state {
+        UnitState::Accepted => {
+            (unit.attempt, unit.spent, unit.tokens) = (1, Money(210_000), 12_300);
+            unit.summary = "what it did, in one line".to_owned();
+            picture.took.insert(name.to_owned(), 83_000);
+        }
+        UnitState::Working => {
+            unit.attempt = 2;
+            unit.round = 1;
+            picture.took.insert(name.to_owned(), 41_000);
+            let call = Working {
+                call: format!("{name}#2"),
+                does: "agent as implementer".to_owned(),
+                agent: Some("claude".to_owned()),
+                since: NOW - 41_000,
+                line: Some(format!("Edit  src/limit/{name}.rs: the bucket is refilled 一 here")),
+                spent: Spent {
+                    cost: Cost::Unknown,
+                    tokens: Tokens { input: 4_000, output: 500, ..Tokens::default() },
+                    ..Spent::NOTHING
+                },
+            };
+            picture.working.insert(name.to_owned(), vec![call]);
+            picture.view.row.working += 1;
+        }
+        UnitState::Judging => unit.gate = Some("review".to_owned()),
+        UnitState::Limited => {
+            unit.until = Some(NOW + 3_600_000);
+            unit.why = "usage limit of claude".to_owned();
+        }
+        UnitState::Waiting
+        | UnitState::Asking
+        | UnitState::Skipped
+        | UnitState::Failed
+        | UnitState::Blocked => {}
+    }
+}
+
+/// Four of so many tasks are done, three are worked on, one is reviewed.
+fn building(n_tasks: usize) -> Picture {
+    let mut picture = picture(n_tasks);
+    for stage in ["analyse", "investigate", "design", "split"] {
+        set(&mut picture, stage, UnitState::Accepted);
+    }
+    set(&mut picture, "build", UnitState::Working);
+    picture.working.clear();
+    picture.view.row.working = 0;
+    for task in 1..=4 {
+        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Accepted);
+    }
+    for task in 5..=7 {
+        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Working);
+    }
+    set(&mut picture, "build.T8/implement", UnitState::Judging);
+    let build = picture.view.units.iter_mut().find(|unit| unit.unit == "build").expect("it is");
+    build.items = Some((4, u32::try_from(n_tasks).expect("few")));
+    picture
+}
+
+fn asking() -> Picture {
+    let mut picture = picture(0);
+    set(&mut picture, "analyse", UnitState::Accepted);
+    set(&mut picture, "investigate", UnitState::Accepted);
+    set(&mut picture, "design", UnitState::Asking);
+    (picture.view.row.standing, picture.view.row.questions) = (Standing::Waiting, 1);
+    picture.view.asked = vec![
+        serde_json::from_value(serde_json::json!({
+            "question": "Q1",
+            "unit": "design",
+            "gate": "checkpoint-a",
+            "text": "Build it like this?",
+            "options": [
+                { "answer": "approve", "does": "it passes, and `design` is done" },
+                { "answer": "revise", "does": "`design` is done again, with your words in its brief" },
+                { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is waived in your name, and `design` is done" },
+                { "answer": "give-up", "does": "`design` fails; what does not wait for it goes on" },
+            ],
+            "summary": "a token bucket for each key, kept in memory",
+            "shown": { "approach": "token bucket", "key_changes": ["src/limit.rs", "src/main.rs"], "risk": "medium" },
+            "artifacts": ["design.md"],
+        }))
+        .expect("it is a question"),
+    ];
+    picture
+}
+
+fn look(size: Size) -> Look {
+    Look { size, seat: Seat::Driving, chosen: None, said: None }
+}
+
+fn text(lines: &[Line], colours: Colours) -> String {
+    lines.iter().map(|line| line.render(colours)).collect::<Vec<String>>().join("\n")
+}
+
+/// Every frame keeps to its size, and is looked at as a snapshot.
+fn looks(name: &str, picture: &Picture) {
+    for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
+        let frame = frame(picture, &look(size));
+        assert!(frame.lines.len() <= size.height, "{name}: {} lines", frame.lines.len());
+        assert!(frame.lines.iter().all(|line| line.width() <= size.width), "{name}");
+        insta::assert_snapshot!(format!("{name}-{word}"), text(&frame.lines, Colours::No));
+    }
+    let frame = frame(picture, &look(SMALL));
+    insta::assert_snapshot!(format!("{name}-colours"), text(&frame.lines, Colours::Yes));
+}
+
+#[test]
+fn a_run_looks_calm_in_every_state() {
+    let mut start = picture(0);
+    set(&mut start, "analyse", UnitState::Working);
+    looks("start", &start);
+    looks("building", &building(12));
+    looks("question", &asking());
+    let mut limited = building(12);
+    limited.view.row.standing = Standing::Limited;
+    limited.view.row.until = Some(NOW + 3_600_000);
+    limited.view.row.why = "usage limit of claude".to_owned();
+    limited.working.clear();
+    for task in 5..=8 {
+        set(&mut limited, &format!("build.T{task}/implement"), UnitState::Limited);
+    }
+    looks("limited", &limited);
+    let mut failed = building(12);
+    failed.working.clear();
+    failed.view.row.standing = Standing::Failed;
+    failed.view.row.working = 0;
+    failed.view.row.why = "failed: build.T5/implement".to_owned();
+    for task in 6..=8 {
+        set(&mut failed, &format!("build.T{task}/implement"), UnitState::Accepted);
+    }
+    set(&mut failed, "build.T5/implement", UnitState::Failed);
+    looks("failed", &failed);
+    looks("many", &building(300));
+}
+
+#[test]
+fn no_frame_is_larger_than_its_screen_however_small_that_is() {
+    for picture in [picture(0), building(300), asking()] {
+        for width in [1, 2, 10, 20, 79, 120, 500] {
+            for height in 0..30 {
+                let size = Size { width, height };
+                let frame = frame(&picture, &look(size));
+                assert!(frame.lines.len() <= height, "{width}×{height}: {}", frame.lines.len());
+                assert!(frame.lines.iter().all(|line| line.width() <= width), "{width}×{height}");
+                if let Some(question) = picture.view.asked.first() {
+                    let ask = Ask::of(question);
+                    let (lines, _) =
+                        ask.frame(&picture, question, Seat::Driving, Path::new("/run"), size);
+                    assert!(lines.len() <= height, "{width}×{height}: {}", lines.len());
+                    assert!(lines.iter().all(|line| line.width() <= width), "{width}×{height}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
+    let mut picture = building(300);
+    set(&mut picture, "build.T200/implement", UnitState::Asking);
+    let frame = frame(&picture, &look(SMALL));
+    let shown = text(&frame.lines, Colours::No);
+    for name in ["T5/", "T6/", "T7/", "T8/", "T200/", "asks you", "└ Edit", "to come", "4 good"] {
+        assert!(shown.contains(name), "{name} is missing:\n{shown}");
+    }
+    for task in 9..=60 {
+        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Working);
+    }
+    let frame = super::frame::frame(&picture, &look(SMALL));
+    let shown = text(&frame.lines, Colours::No);
+    assert!(shown.contains("T200/") && shown.contains("more under way"), "{shown}");
+    assert!(frame.units.contains(&"build.T200/implement".to_owned()));
+}
+
+#[test]
+fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
+    let lines = last(&building(12), 80, 60);
+    let shown = text(&lines, Colours::No);
+    assert!(shown.contains("T12/") && !shown.contains("choose"), "{shown}");
+    assert!(last(&building(300), 80, 60).len() <= 60);
+}
+
+/// What a terminal in memory shows.
+fn contents(terminal: &vt100::Parser, size: Size) -> Vec<String> {
+    let width = u16::try_from(size.width).expect("a screen is small");
+    let rows = terminal.screen().rows(0, width);
+    rows.map(|row| row.trim_end().to_owned()).collect()
+}
+
+fn expected(lines: &[Line], size: Size) -> Vec<String> {
+    let mut rows: Vec<String> = lines.iter().map(|line| line.render(Colours::No)).collect();
+    rows.resize(size.height, String::new());
+    rows.iter().map(|row| row.trim_end().to_owned()).collect()
+}
+
+fn terminal(size: Size) -> vt100::Parser {
+    let (height, width) = (u16::try_from(size.height), u16::try_from(size.width));
+    let mut parser = vt100::Parser::new(height.expect("small"), width.expect("small"), 0);
+    parser.process(b"what a shell left here\r\n");
+    parser.process(ENTER.as_bytes());
+    parser
+}
+
+/// Two thousand frames of a run with 300 items, in which something changes with each one: what is on the screen is
+/// the frame, whatever was there before, and all states on it are those of `status`.
+#[test]
+fn two_thousand_frames_over_three_hundred_items_are_painted_whole_also_through_resizes() {
+    let states = [
+        UnitState::Working,
+        UnitState::Judging,
+        UnitState::Asking,
+        UnitState::Accepted,
+        UnitState::Limited,
+        UnitState::Failed,
+        UnitState::Waiting,
+    ];
+    let mut picture = building(300);
+    let (mut size, mut painter) = (SMALL, Painter::new(Colours::Yes));
+    let mut screen = terminal(size);
+    let mut written = 0;
+    for step in 0..2_000_usize {
+        let task = step * 7 % 300 + 1;
+        let name = format!("build.T{task}/implement");
+        picture.working.remove(&name);
+        set(&mut picture, &name, states[step / 3 % states.len()]);
+        picture.now += 5;
+        if step % 250 == 249 {
+            size = if size == SMALL { LARGE } else { SMALL };
+            let (height, width) = (u16::try_from(size.height), u16::try_from(size.width));
+            screen.screen_mut().set_size(height.expect("small"), width.expect("small"));
+        }
+        let frame = frame(&picture, &look(size));
+        let bytes = painter.paint(&frame.lines, None, size);
+        assert!(bytes.is_empty() || bytes.starts_with("\x1b[?2026h"), "in one piece");
+        assert!(!bytes.contains("\x1b[2J"), "nothing is cleared in steady state");
+        written += bytes.len();
+        screen.process(bytes.as_bytes());
+        assert_eq!(contents(&screen, size), expected(&frame.lines, size), "frame {step}");
+        for name in &frame.units {
+            let unit = picture.view.units.iter().find(|unit| unit.unit == *name);
+            assert!(unit.is_some(), "{name} is a unit of `status`");
+        }
+    }
+    assert!(painter.paint(&frame(&picture, &look(size)).lines, None, size).is_empty());
+    assert!(written < 2_000 * 4_000, "only what changed is written: {written} bytes");
+    screen.process(LEAVE.as_bytes());
+    assert!(contents(&screen, size)[0].contains("what a shell left here"), "it is as before");
+}
+
+#[test]
+fn states_on_the_screen_are_those_of_status() {
+    let picture = building(12);
+    let shown = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
+    for unit in &picture.view.units {
+        let name = unit.unit.rsplit('.').next().expect("it has a name");
+        let line = shown.lines().find(|line| line.split_whitespace().nth(1) == Some(name));
+        let line = line.unwrap_or_else(|| panic!("{name} is not there:\n{shown}"));
+        let word = match unit.state {
+            UnitState::Accepted => "good",
+            UnitState::Working if unit.items.is_some() => "4 of 12 items",
+            UnitState::Working => "working #2 r1",
+            UnitState::Judging => "in review",
+            UnitState::Waiting => "·",
+            state => panic!("{state:?} is not in this picture"),
+        };
+        assert!(line.contains(word), "{line}");
+    }
+}
+
+fn press(ask: &mut Ask, picture: &Picture, keys: &[Key]) -> Asked {
+    let mut asked = Asked::Goes;
+    for key in keys {
+        asked = ask.key(key, &picture.view.asked[0]);
+    }
+    asked
+}
+
+fn typed(text: &str) -> Vec<Key> {
+    text.chars().map(|c| if c == '\n' { Key::Enter } else { Key::Char(c) }).collect()
+}
+
+#[test]
+fn a_question_shows_everything_and_no_single_key_answers_it() {
+    use forge_core::event::Answer;
+    let picture = asking();
+    let mut ask = Ask::of(&picture.view.asked[0]);
+    let (lines, _) =
+        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    insta::assert_snapshot!("asked-80x24", text(&lines, Colours::No));
+    assert_eq!(press(&mut ask, &picture, &[Key::Char('a')]), Asked::Goes);
+    let (lines, _) =
+        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    insta::assert_snapshot!("asked-sure-80x24", text(&lines, Colours::No));
+    assert_eq!(
+        press(&mut ask, &picture, &[Key::Enter]),
+        Asked::Answered { answer: Answer::Approve, words: String::new() }
+    );
+    let mut ask = Ask::of(&picture.view.asked[0]);
+    assert_eq!(press(&mut ask, &picture, &typed("ax")), Asked::Goes, "another key goes back");
+    assert_eq!(press(&mut ask, &picture, &[Key::Escape]), Asked::Later);
+    assert_eq!(press(&mut ask, &picture, &[Key::Char('v')]), Asked::Diff);
+}
+
+#[test]
+fn words_are_taken_as_they_are_typed_and_pasted() {
+    use forge_core::event::Answer;
+    let picture = asking();
+    let mut ask = Ask::of(&picture.view.asked[0]);
+    assert_eq!(press(&mut ask, &picture, &typed("r\n")), Asked::Goes, "there are no words yet");
+    assert_eq!(press(&mut ask, &picture, &typed("No: 工作 first.\nThen")), Asked::Goes);
+    let (lines, cursor) =
+        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    insta::assert_snapshot!("asked-words-80x24", text(&lines, Colours::No));
+    assert_eq!(cursor, Some((7, 22)));
+    let pasted = Key::Pasted(" this\n\nand that\u{7}".to_owned());
+    assert_eq!(press(&mut ask, &picture, &[pasted]), Asked::Goes, "an empty line ends nothing");
+    assert_eq!(
+        press(&mut ask, &picture, &typed("\n\n")),
+        Asked::Answered {
+            answer: Answer::Revise,
+            words: "No: 工作 first.\nThen this\n\nand that".to_owned()
+        }
+    );
+}
+
+#[test]
+fn what_is_waived_has_to_be_named() {
+    use forge_core::event::Answer;
+    let picture = asking();
+    let mut ask = Ask::of(&picture.view.asked[0]);
+    assert_eq!(press(&mut ask, &picture, &typed("wverify\n")), Asked::Goes);
+    let (lines, _) =
+        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    let shown = text(&lines, Colours::No);
+    assert!(shown.contains("`verify` is not the name of the gate: it is checkpoint-a"), "{shown}");
+    let mut keys = typed("checkpoint-a\nbecause I say so");
+    keys.push(Key::Ctrl('d'));
+    assert_eq!(
+        press(&mut ask, &picture, &keys),
+        Asked::Answered {
+            answer: Answer::Waive { gate: "checkpoint-a".to_owned() },
+            words: "because I say so".to_owned()
+        }
+    );
+}

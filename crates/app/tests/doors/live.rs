@@ -1,0 +1,218 @@
+//! The live screen, as a person at a real terminal uses it.
+
+use std::{ffi::OsString, fs};
+
+use crate::{
+    goes::UNTIL_GO,
+    world::{CONTENT, DONE, FORGE, INTERRUPTED, WAITS, World, has, pty::Person, until},
+};
+
+const UP: &str = "\x1b[A";
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+const CTRL_Z: &str = "\x1a";
+const ESCAPE: &str = "\x1b";
+
+/// A writer who says something, waits until it may go on, and then works.
+fn slow() -> String {
+    let writer = format!("role = \"writer\"\nsay = [\"I think about it.\"]\nrun = \"{UNTIL_GO}\"");
+    CONTENT.replacen("role = \"writer\"", &writer, 1)
+}
+
+fn run_of(world: &World) -> String {
+    until("a run", || world.database().exists().then(|| world.ids().first().cloned()).flatten())
+}
+
+const RUN: [&str; 4] = ["run", "--flow", "draft", "write something"];
+
+#[test]
+fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_screen() {
+    let world = World::new();
+    world.scenario(&slow());
+    let mut person = Person::at(&world, &RUN);
+    let before = person.settings();
+    let tree = person.until_sees("I think about it.");
+    has(&tree, &["forge ", "going", "write something", "● write", "working", "leave, it goes on"]);
+    let run = run_of(&world);
+    person.press("\r");
+    has(&person.until_sees("» I think about it."), &["back to the tree"]);
+    person.press(ESCAPE);
+    person.until_sees("STAGE");
+    world.go();
+    let asked = person.until_sees("Is this the document you want?");
+    has(&asked, &["approach", "short", "one page", "risk", "low", "draft.md", "folder", "give up"]);
+    has(&asked, &["is done again, with your words in its brief"]);
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("Not \"short\": 工作 first.\rSecond line, with $HOME.");
+    person.until_sees("> Second line, with $HOME.");
+    person.press(CTRL_D);
+    let words = "Not \"short\": 工作 first.\nSecond line, with $HOME.";
+    person.until_gone("Your words go into the brief");
+    person.until_sees("Q2 about write");
+    let brief = world.brief(&run, "write#2");
+    assert!(brief.contains(words) || brief.contains(&words.replace('\n', "\n> ")), "{brief}");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let last = person.screen();
+    has(&last, &["✓ write", "good", &run, "done after"]);
+    assert!(!person.is_on_its_own_screen());
+    assert_eq!(format!("{before:?}"), format!("{:?}", person.settings()), "as it was");
+}
+
+#[test]
+fn what_is_put_off_stays_open_and_the_commands_to_answer_it_are_printed() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let mut person = Person::at(&world, &RUN);
+    person.until_sees("Is this the document you want?");
+    person.press(ESCAPE);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    let run = world.latest();
+    has(&person.bytes(), &["? write", &format!("forge answer {run} Q1 approve")]);
+    let mut person = Person::at(&world, &["resume", &run]);
+    person.until_sees("Is this the document you want?");
+    person.press("g");
+    person.until_sees("Enter give up");
+    person.press("\r");
+    assert_eq!(person.end(), 1, "{}", person.screen());
+}
+
+#[test]
+fn a_question_that_somebody_else_answers_goes_from_the_screen_and_the_run_goes_on_here() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let mut person = Person::at(&world, &RUN);
+    person.until_sees("Is this the document you want?");
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("half a sen");
+    let run = run_of(&world);
+    world.ok(&["answer", &run, "Q1", "revise", "say it shorter"]);
+    person.until_sees("Q2 about write");
+    assert!(world.brief(&run, "write#2").contains("say it shorter"));
+    has(&person.screen(), &["Q1 was answered elsewhere"]);
+    world.ok(&["answer", &run, "Q2", "approve"]);
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn ctrl_c_stops_the_run_and_the_terminal_is_as_it_was() {
+    let world = World::new();
+    world.scenario(&slow());
+    let mut person = Person::at(&world, &RUN);
+    let before = person.settings();
+    person.until_sees("I think about it.");
+    assert_ne!(format!("{before:?}"), format!("{:?}", person.settings()), "the screen has it");
+    person.press(CTRL_C);
+    assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
+    has(&person.screen(), &["interrupted", "next: forge resume"]);
+    assert_eq!(format!("{before:?}"), format!("{:?}", person.settings()), "as it was");
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_to_the_shell_and_fg_paints_everything_anew_at_any_size() {
+    let world = World::new();
+    world.scenario(&slow());
+    // So that the world commits and allows what a person would have.
+    let _ = world.command(&RUN);
+    let shell: Vec<OsString> = ["bash", "--norc", "--noprofile", "-i"].map(OsString::from).into();
+    let mut person = Person::with(&world, &shell);
+    person.press("PS1='ready> '\r");
+    person.until_sees("\nready> ");
+    let before = person.settings();
+    person.press(&format!("{FORGE} run --flow draft 'write something'\r"));
+    person.until_sees("I think about it.");
+    person.press(CTRL_Z);
+    person.until_sees("Stopped");
+    assert!(!person.is_on_its_own_screen(), "{}", person.screen());
+    assert_eq!(before.local_modes, person.settings().local_modes, "the shell can be used");
+    person.press("echo in the $((40 + 2))\r");
+    person.until_sees("in the 42");
+    person.resize(100, 30);
+    person.press("fg\r");
+    let screen = person.until_sees("leave, it goes on");
+    has(&screen, &["I think about it.", "● write"]);
+    assert!(!screen.contains("in the 42") && person.is_on_its_own_screen(), "{screen}");
+    person.resize(60, 12);
+    let screen = person.until("the tree in less room", |screen| {
+        screen.lines().count() <= 12 && screen.contains("● write")
+    });
+    assert!(screen.lines().all(|line| line.chars().count() <= 60), "{screen}");
+    world.go();
+    person.until_sees("Is this the document");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    person.until_sees("ready> ");
+    person.press("exit\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leave() {
+    let world = World::new();
+    world.scenario(&slow());
+    let said = world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
+    let run = run_of(&world);
+    has(&said, &[&format!("run {run}"), &format!("forge attach {run}")]);
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("I think about it.");
+    person.press(UP);
+    person.until_sees("› ● write");
+    person.press("q");
+    assert_eq!(person.end(), DONE);
+    has(&person.screen(), &["goes on; look again with: forge attach"]);
+    world.go();
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("Is this the document you want?");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    has(&world.ok(&["status", &run]), &["done"]);
+    let log = fs::read_to_string(world.place().join("runs").join(&run).join("driver.log")).unwrap();
+    has(&log, &["write#1 started"]);
+}
+
+#[test]
+fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen() {
+    let world = World::new();
+    world.scenario(&slow());
+    let mut person = Person::at(&world, &[&RUN[..], &["--auto"]].concat());
+    person.until_sees("I think about it.");
+    person.press("q");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let run = run_of(&world);
+    has(&person.screen(), &["goes on without this terminal", &format!("forge attach {run}")]);
+    let mut plain = Person::at(&world, &["attach", &run, "--plain"]);
+    plain.until_sees("write#1 started");
+    world.go();
+    plain.until_sees("the run is done");
+    assert_eq!(plain.end(), DONE);
+    assert!(!plain.bytes().contains("\x1b[?1049h"), "no screen of its own");
+    let refused = Person::at(&world, &["attach", &run]).end();
+    assert_eq!(refused, DONE, "a run that is over is shown as it is");
+}
+
+#[test]
+fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let words = |name: &str| -> Vec<OsString> {
+        let words = ["env", name, FORGE, "run", "--flow", "draft", "write something", "--auto"];
+        words.map(OsString::from).into()
+    };
+    let _ = world.command(&RUN);
+    let mut dumb = Person::with(&world, &words("TERM=dumb"));
+    assert_eq!(dumb.end(), DONE);
+    has(&dumb.bytes(), &["write#1 started"]);
+    assert!(!dumb.bytes().contains('\x1b'), "{}", dumb.bytes());
+    let mut grey = Person::with(&world, &words("NO_COLOR=1"));
+    assert_eq!(grey.end(), DONE);
+    assert!(grey.bytes().contains("\x1b[?1049h"));
+    assert!(!grey.bytes().contains("\x1b[3") && !grey.bytes().contains("\x1b[9"));
+    has(&grey.bytes(), &["approved automatically"]);
+}

@@ -1,0 +1,145 @@
+//! A person at a terminal: a real pseudo terminal, what is seen on it, and keys.
+//!
+//! The program runs below `setsid --ctty`, so that the terminal is its own, and Ctrl-C and Ctrl-Z are signals there.
+//!
+//! Invariant: every wait is for something that is seen, and has a deadline.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read as _, Write as _},
+    os::fd::OwnedFd,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rustix::{
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Termios, Winsize, tcgetattr, tcsetwinsize},
+};
+
+use super::{World, until_or};
+
+/// A terminal with a program on it.
+pub(crate) struct Person {
+    keys: File,
+    /// Held open, so that the terminal can be looked at after the program has gone.
+    line: File,
+    child: Child,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What came to the terminal.
+struct Seen {
+    screen: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Person {
+    /// Sits down at a terminal of 80×24 and calls the program.
+    pub(crate) fn at(world: &World, args: &[&str]) -> Self {
+        // What a person does before a run is done by the world.
+        let forge = world.command(args);
+        let mut words = vec![forge.get_program().to_owned()];
+        words.extend(forge.get_args().map(ToOwned::to_owned));
+        Self::with(world, &words)
+    }
+
+    /// Sits down at a terminal and calls any program.
+    pub(crate) fn with(world: &World, words: &[std::ffi::OsString]) -> Self {
+        let keys: OwnedFd =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&keys).unwrap();
+        unlockpt(&keys).unwrap();
+        let name = ptsname(&keys, Vec::new()).unwrap();
+        let line = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&line, size).unwrap();
+        let mut command = Command::new("setsid");
+        world.surround(&mut command);
+        command.args(["--ctty", "--wait"]).args(words).current_dir(&world.repo);
+        command.env("TERM", "xterm-256color").env("EDITOR", "").env("PAGER", "cat");
+        let end = || Stdio::from(line.try_clone().unwrap());
+        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        let keys = File::from(keys);
+        let screen = vt100::Parser::new(24, 80, 200);
+        let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
+        let (mut reader, taker) = (keys.try_clone().unwrap(), Arc::clone(&seen));
+        thread::spawn(move || {
+            let mut bytes = [0_u8; 4096];
+            // It ends with the terminal.
+            while let Ok(n @ 1..) = reader.read(&mut bytes) {
+                let mut seen = taker.lock().unwrap();
+                seen.screen.process(&bytes[..n]);
+                seen.bytes.extend_from_slice(&bytes[..n]);
+            }
+        });
+        Self { keys, line, child, seen }
+    }
+
+    /// How the terminal is set.
+    pub(crate) fn settings(&self) -> Termios {
+        tcgetattr(&self.line).unwrap()
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Makes the terminal another size.
+    pub(crate) fn resize(&self, width: u16, height: u16) {
+        self.seen.lock().unwrap().screen.screen_mut().set_size(height, width);
+        let size = Winsize { ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.line, size).unwrap();
+    }
+
+    /// What is on the screen now.
+    pub(crate) fn screen(&self) -> String {
+        self.seen.lock().unwrap().screen.screen().contents()
+    }
+
+    /// Whether the program shows its own screen, and not the one of the shell.
+    pub(crate) fn is_on_its_own_screen(&self) -> bool {
+        self.seen.lock().unwrap().screen.screen().alternate_screen()
+    }
+
+    /// Everything that ever came to the terminal.
+    pub(crate) fn bytes(&self) -> String {
+        String::from_utf8_lossy(&self.seen.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Waits until something is on the screen, and gives all of it.
+    pub(crate) fn until_sees(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+
+    /// Waits until something is no longer on the screen.
+    pub(crate) fn until_gone(&self, text: &str) -> String {
+        self.until(text, |screen| !screen.contains(text))
+    }
+
+    /// Waits until the screen is so.
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let look = || Some(self.screen()).filter(|screen| is_so(screen));
+        until_or(what, look, || self.screen())
+    }
+
+    /// Waits until the program has ended, and gives its exit code.
+    pub(crate) fn end(&mut self) -> i32 {
+        let status = until_or(
+            "the program to end",
+            || self.child.try_wait().unwrap(),
+            || self.seen.lock().unwrap().screen.screen().contents(),
+        );
+        status.code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Person {
+    /// Whoever gets up closes the terminal.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
