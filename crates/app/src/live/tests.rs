@@ -2,7 +2,7 @@
 //!
 //! The pictures are made of real views: a flow, the facts of a run, and the law's own fold over them.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, num::NonZeroU16, path::Path};
 
 use forge_core::{
     Time,
@@ -279,9 +279,12 @@ fn expected(lines: &[Line], size: Size) -> Vec<String> {
     rows.iter().map(|row| row.trim_end().to_owned()).collect()
 }
 
+fn cells(n: usize) -> NonZeroU16 {
+    u16::try_from(n).ok().and_then(NonZeroU16::new).expect("a screen is small, and not nothing")
+}
+
 fn terminal(size: Size) -> vt100::Parser {
-    let (height, width) = (u16::try_from(size.height), u16::try_from(size.width));
-    let mut parser = vt100::Parser::new(height.expect("small"), width.expect("small"), 0);
+    let mut parser = vt100::Parser::new(cells(size.height), cells(size.width), 0);
     parser.process(b"what a shell left here\r\n");
     parser.process(ENTER.as_bytes());
     parser
@@ -312,8 +315,7 @@ fn two_thousand_frames_over_three_hundred_items_are_painted_whole_also_through_r
         picture.now += 5;
         if step % 250 == 249 {
             size = if size == SMALL { LARGE } else { SMALL };
-            let (height, width) = (u16::try_from(size.height), u16::try_from(size.width));
-            screen.screen_mut().set_size(height.expect("small"), width.expect("small"));
+            screen.screen_mut().set_size(cells(size.height), cells(size.width));
         }
         let frame = frame(&picture, &look(size));
         let bytes = painter.paint(&frame.lines, None, size);

@@ -7,6 +7,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{Read as _, Write as _},
+    num::NonZeroU16,
     os::fd::OwnedFd,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
@@ -62,7 +63,7 @@ impl Person {
         let end = || Stdio::from(line.try_clone().unwrap());
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         let keys = File::from(keys);
-        let screen = vt100::Parser::new(24, 80, 200);
+        let screen = vt100::Parser::new(cells(24), cells(80), 200);
         let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
         let (mut reader, taker) = (keys.try_clone().unwrap(), Arc::clone(&seen));
         thread::spawn(move || {
@@ -89,7 +90,7 @@ impl Person {
 
     /// Makes the terminal another size.
     pub(crate) fn resize(&self, width: u16, height: u16) {
-        self.seen.lock().unwrap().screen.screen_mut().set_size(height, width);
+        self.seen.lock().unwrap().screen.screen_mut().set_size(cells(height), cells(width));
         let size = Winsize { ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&self.line, size).unwrap();
     }
@@ -134,6 +135,10 @@ impl Person {
         );
         status.code().unwrap_or(-1)
     }
+}
+
+fn cells(n: u16) -> NonZeroU16 {
+    NonZeroU16::new(n).unwrap()
 }
 
 impl Drop for Person {
