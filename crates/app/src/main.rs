@@ -9,6 +9,8 @@
 
 mod cli;
 mod live;
+mod markdown;
+mod pager;
 mod screen;
 
 use std::{panic, process::ExitCode};

@@ -5,6 +5,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 use forge_core::Time;
 use forge_runtime::Trouble;
 
+use crate::{
+    markdown::{self, Ink},
+    pager::{Paging, page},
+};
+
 /// The width of a screen that does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
 
@@ -32,12 +37,45 @@ pub(crate) fn say_as_it_is(text: &str) {
     }
 }
 
-/// Writes the content of something, as it is for programs and harmless on a terminal.
-pub(crate) fn say_bytes(bytes: &[u8]) {
-    if io::stdout().is_terminal() {
-        return say(String::from_utf8_lossy(bytes).trim_end());
+/// What something that is shown is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Markdown,
+    Diff,
+    Text,
+}
+
+/// Shows the content of something: as it is for programs; rendered, harmless and in pages on a terminal.
+pub(crate) fn show(bytes: &[u8], form: Form, paging: Paging) {
+    let out = io::stdout();
+    if !out.is_terminal() {
+        return say_exactly(bytes);
     }
-    say_exactly(bytes);
+    let text = harmless(String::from_utf8_lossy(bytes).trim_end());
+    let ink = if colours(&out) { Ink::Coloured } else { Ink::Plain };
+    let text = match (form, ink) {
+        (Form::Markdown, ink) => markdown::render(&text, width(), ink),
+        (Form::Diff, Ink::Coloured) => coloured_diff(&text),
+        (Form::Diff, Ink::Plain) | (Form::Text, _) => text,
+    };
+    page(&text, paging);
+}
+
+/// A change in the colours that everybody knows.
+fn coloured_diff(text: &str) -> String {
+    let mut is_head = true;
+    let lines = text.lines().map(|line| {
+        is_head = line.starts_with("diff ") || is_head && !line.starts_with("@@");
+        let colour = match line.as_bytes().first() {
+            _ if is_head => "\x1b[1m",
+            Some(b'@') => "\x1b[36m",
+            Some(b'+') => "\x1b[32m",
+            Some(b'-') => "\x1b[31m",
+            Some(_) | None => return line.to_owned(),
+        };
+        format!("{colour}{line}\x1b[0m")
+    });
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 /// Writes bytes as they are.

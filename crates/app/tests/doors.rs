@@ -7,8 +7,8 @@
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
 //! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
-//! `brief`: what an agent was told. `notify`: who is told elsewhere. `pages`: completions and manual
-//! pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//! `brief`: what an agent was told. `notify`: who is told elsewhere. `rendered`: Markdown and
+//! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
@@ -40,6 +40,8 @@ mod notify;
 mod pages;
 #[path = "doors/reads.rs"]
 mod reads;
+#[path = "doors/rendered.rs"]
+mod rendered;
 #[path = "doors/reviewed.rs"]
 mod reviewed;
 #[path = "doors/settings.rs"]

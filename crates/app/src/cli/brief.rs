@@ -9,7 +9,10 @@ use forge_runtime::{
 };
 
 use super::{doors, say_json};
-use crate::screen;
+use crate::{
+    pager::{Paging, page},
+    screen::{self, Form},
+};
 
 /// Show exactly what an agent was told, and what it could read
 #[derive(Args)]
@@ -27,6 +30,9 @@ pub(crate) struct Brief {
     /// Print this file that the agent could read
     #[arg(long, value_name = "NAME")]
     inbox: Option<String>,
+    /// Use no pager, however long it is
+    #[arg(long)]
+    no_pager: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "inbox")]
     json: bool,
@@ -38,12 +44,14 @@ impl Brief {
         let run = doors.resolve(&self.run)?;
         let which = Which { attempt: self.attempt, gate: self.gate };
         let told = doors.told(&run, &self.unit, &which)?;
+        let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.inbox {
-            screen::say_bytes(&doors.inbox_file(&told, name)?);
+            screen::show(&doors.inbox_file(&told, name)?, Form::Text, paging);
         } else if self.json {
             say_json(&told);
         } else {
-            screen::say(&in_words(&told));
+            // Word for word, also on a terminal: it is what the agent read.
+            page(&screen::harmless(&in_words(&told)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -12,7 +12,10 @@ use forge_core::{
 use forge_runtime::{Trouble, doors::Doors};
 
 use super::{doors, named_or_latest};
-use crate::screen;
+use crate::{
+    pager::{Paging, page},
+    screen,
+};
 
 /// Show what happened in a run, fact by fact
 #[derive(Args)]
@@ -22,6 +25,9 @@ pub(crate) struct Log {
     /// Go on until the run is over
     #[arg(long, short)]
     follow: bool,
+    /// Use no pager, however long it is
+    #[arg(long)]
+    no_pager: bool,
     /// One JSON object for each record: seq, at, facts
     #[arg(long)]
     json: bool,
@@ -32,13 +38,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Tells the facts of a run until it is over, as `forge log --follow` does.
 pub(crate) fn follow(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
-    Log { run: None, follow: true, json: false }.tell(doors, run)
+    Log { run: None, follow: true, no_pager: true, json: false }.tell(doors, run)
 }
 
 impl Log {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let run = named_or_latest(&doors, self.run.as_deref())?;
+        if !self.follow && !self.json {
+            let records = doors.records(&run, 1)?;
+            let lines: Vec<String> =
+                records.iter().flat_map(|(seq, record)| sentences(*seq, record)).collect();
+            page(&screen::harmless(&lines.join("\n")), Paging::of(self.no_pager));
+            return Ok(ExitCode::SUCCESS);
+        }
         self.tell(&doors, &run)
     }
 
@@ -68,10 +81,16 @@ impl Log {
             let line = LogLine { seq, record: record.clone() };
             screen::say_as_it_is(&serde_json::to_string(&line).expect("a record can be written"));
         } else {
-            for fact in &record.facts {
-                let at = screen::day_and_clock(record.at);
-                screen::say(&screen::fact(&format!("{seq:>5}  {at}  "), &sentence(fact)));
+            for line in sentences(seq, record) {
+                screen::say(&line);
             }
         }
     }
+}
+
+/// The facts of a record, each with its number and its time.
+fn sentences(seq: u64, record: &Record) -> Vec<String> {
+    let at = screen::day_and_clock(record.at);
+    let beginning = format!("{seq:>5}  {at}  ");
+    record.facts.iter().map(|fact| screen::fact(&beginning, &sentence(fact))).collect()
 }

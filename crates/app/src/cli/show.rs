@@ -11,7 +11,10 @@ use forge_core::{
 use forge_runtime::Trouble;
 
 use super::{doors, named_or_latest, say_json};
-use crate::screen;
+use crate::{
+    pager::{Paging, page},
+    screen::{self, Form},
+};
 
 /// Stands for the run as a whole, which is no unit's name.
 const WHOLE: &str = "";
@@ -32,6 +35,9 @@ pub(crate) struct Show {
         conflicts_with = "artifact"
     )]
     diff: Option<String>,
+    /// Use no pager, however long it is
+    #[arg(long)]
+    no_pager: bool,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["artifact", "diff"])]
     json: bool,
@@ -41,22 +47,24 @@ impl Show {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let run = named_or_latest(&doors, self.run.as_deref())?;
+        let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.artifact {
-            let content = doors.artifact(&run, name)?;
-            screen::say_bytes(&content);
+            let form = if name.ends_with(".md") { Form::Markdown } else { Form::Text };
+            screen::show(&doors.artifact(&run, name)?, form, paging);
         } else if let Some(unit) = &self.diff {
             let unit = if unit == WHOLE { None } else { Some(unit_id(unit)?) };
-            screen::say_bytes(&doors.diff(&run, unit.as_ref())?);
+            screen::show(&doors.diff(&run, unit.as_ref())?, Form::Diff, paging);
         } else {
             let view = doors.result(&run)?;
             if self.json {
                 say_json(&view);
             } else {
-                screen::say(&result(&view, screen::width()));
+                let mut text = result(&view, screen::width());
                 let next = next_steps(&view);
                 if !next.is_empty() {
-                    screen::say(&format!("\n{}", next.join("\n")));
+                    text = format!("{text}\n\n{}", next.join("\n"));
                 }
+                page(&screen::harmless(&text), paging);
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -1,0 +1,444 @@
+//! Markdown for people: headings, lists, tables, code, quotes, bold and links, at a width.
+//!
+//! Not a Markdown processor: what it does not know stays as it was written, and nothing is lost. For programs
+//! the bytes go out as they are; see `screen.rs`.
+//!
+//! Invariant: no line of prose, list or table is wider than the width, unless one word is; code is never
+//! broken. The input is harmless already.
+
+use std::fmt::Write as _;
+
+/// Whether colours and weights are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Coloured,
+    Plain,
+}
+
+/// The narrowest column of a table.
+const COLUMN_MIN: usize = 6;
+/// Code is set off by this much.
+const CODE_INDENT: &str = "    ";
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Normal,
+    Bold,
+    Slanted,
+    Code,
+    Heading,
+}
+
+impl Style {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Normal => "",
+            Self::Bold => "\x1b[1m",
+            Self::Slanted => "\x1b[3m",
+            Self::Code => "\x1b[36m",
+            Self::Heading => "\x1b[1;4m",
+        }
+    }
+}
+
+/// A word, of pieces that may look different.
+type Word = Vec<(String, Style)>;
+
+/// Renders a text at a width.
+pub(crate) fn render(text: &str, width: usize, ink: Ink) -> String {
+    let page = Page { width: width.max(20), ink };
+    let lines: Vec<&str> = text.lines().collect();
+    let mut blocks: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at];
+        if line.trim().is_empty() {
+            at += 1;
+            continue;
+        }
+        let (block, next) = page.block(&lines, at);
+        blocks.push(block);
+        at = next;
+    }
+    blocks.join("\n\n")
+}
+
+struct Page {
+    width: usize,
+    ink: Ink,
+}
+
+impl Page {
+    /// One block that begins at a line, and the line after it.
+    fn block(&self, lines: &[&str], at: usize) -> (String, usize) {
+        let line = lines[at];
+        if let Some(fence) = fence(line) {
+            let inside = lines[at + 1..].iter();
+            let n = inside.take_while(|line| !closes(line, fence)).count();
+            let code = self.code(&lines[at + 1..at + 1 + n]);
+            return (code, (at + n + 2).min(lines.len()));
+        }
+        if let Some((level, title)) = heading(line) {
+            return (self.heading(level, title), at + 1);
+        }
+        if is_rule(line) {
+            return ("─".repeat(self.width), at + 1);
+        }
+        if line.contains('|') && lines.get(at + 1).is_some_and(|next| is_table_rule(next)) {
+            let n = lines[at..].iter().take_while(|line| line.contains('|')).count();
+            return (self.table(&lines[at..at + n]), at + n);
+        }
+        if line.trim_start().starts_with('>') {
+            let quoted = |line: &&&str| line.trim_start().starts_with('>');
+            let n = lines[at..].iter().take_while(quoted).count();
+            return (self.quote(&lines[at..at + n]), at + n);
+        }
+        if bullet(line).is_some() {
+            return self.list(lines, at);
+        }
+        if line.starts_with("    ") || line.starts_with('\t') {
+            let is_code = |line: &&&str| line.starts_with("    ") || line.starts_with('\t');
+            let n = lines[at..].iter().take_while(is_code).count();
+            return (lines[at..at + n].join("\n"), at + n);
+        }
+        let n = lines[at..].iter().skip(1).take_while(|line| goes_on(line)).count() + 1;
+        let text = lines[at..at + n].join("\n");
+        (self.flow(&text, "", ""), at + n)
+    }
+
+    fn heading(&self, level: usize, title: &str) -> String {
+        let style = if level <= 2 { Style::Heading } else { Style::Bold };
+        let words = words(title)
+            .into_iter()
+            .map(|word| word.into_iter().map(|(text, _)| (text, style)).collect::<Word>());
+        let line = self.lines(&words.collect::<Vec<_>>(), "", "");
+        match self.ink {
+            Ink::Coloured => line,
+            Ink::Plain => format!("{} {line}", "#".repeat(level)),
+        }
+    }
+
+    fn code(&self, lines: &[&str]) -> String {
+        let lines = lines.iter().map(|line| {
+            format!("{CODE_INDENT}{}", self.inked(&line.replace('\t', "    "), Style::Code))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn quote(&self, lines: &[&str]) -> String {
+        let strip = |line: &&str| {
+            let line = line.trim_start().trim_start_matches('>');
+            line.strip_prefix(' ').unwrap_or(line).to_owned()
+        };
+        let text: Vec<String> = lines.iter().map(strip).collect();
+        let paragraphs = text.split(|line| line.trim().is_empty()).filter(|part| !part.is_empty());
+        let paragraphs = paragraphs.map(|part| self.flow(&part.join("\n"), "│ ", "│ "));
+        paragraphs.collect::<Vec<_>>().join("\n│\n")
+    }
+
+    /// A list with all its items, also those of lists in it.
+    fn list(&self, lines: &[&str], from: usize) -> (String, usize) {
+        let mut items = Vec::new();
+        let mut at = from;
+        while let Some((indent, mark, text)) = lines.get(at).and_then(|line| bullet(line)) {
+            let mut text = text.to_owned();
+            at += 1;
+            while let Some(line) = lines.get(at).filter(|line| goes_on(line)) {
+                text.push('\n');
+                text.push_str(line.trim());
+                at += 1;
+            }
+            let (shown, text) = match text.get(..4) {
+                Some("[ ] ") => ("☐".to_owned(), text[4..].to_owned()),
+                Some("[x] " | "[X] ") => ("☑".to_owned(), text[4..].to_owned()),
+                Some(_) | None => (mark, text),
+            };
+            let first = format!("{}{shown} ", " ".repeat(indent + 2));
+            let rest = " ".repeat(first.chars().count());
+            items.push(self.flow(&text, &first, &rest));
+            // One empty line between two items is nothing.
+            let is_next = |line: &&str| bullet(line).is_some();
+            if lines.get(at).is_some_and(|line| line.trim().is_empty())
+                && lines.get(at + 1).is_some_and(is_next)
+            {
+                at += 1;
+            }
+        }
+        (items.join("\n"), at)
+    }
+
+    fn table(&self, lines: &[&str]) -> String {
+        let rows: Vec<Vec<&str>> = lines
+            .iter()
+            .enumerate()
+            .filter(|(position, _)| *position != 1)
+            .map(|(_, line)| cells(line))
+            .collect();
+        let n_columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widest = |column: usize| {
+            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| width_of(&words(cell)));
+            rows.iter().map(of).max().unwrap_or_default().max(1)
+        };
+        let mut widths: Vec<usize> = (0..n_columns).map(widest).collect();
+        let room = self.width.saturating_sub(3 * n_columns.saturating_sub(1));
+        // The widest column gives way, until all fit or none can.
+        while widths.iter().sum::<usize>() > room {
+            let Some(most) = widths.iter_mut().max().filter(|most| **most > COLUMN_MIN) else {
+                break;
+            };
+            *most -= 1;
+        }
+        let mut text = String::new();
+        for (position, row) in rows.iter().enumerate() {
+            let cells: Vec<Vec<String>> = (0..n_columns)
+                .map(|column| {
+                    self.cell(
+                        row.get(column).copied().unwrap_or_default(),
+                        widths[column],
+                        position,
+                    )
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+            for line in 0..height {
+                let parts = cells.iter().zip(&widths).map(|(cell, width)| {
+                    let part = cell.get(line).map_or("", String::as_str);
+                    let pad = width.saturating_sub(visible(part));
+                    format!("{part}{}", " ".repeat(pad))
+                });
+                let _ = writeln!(text, "{}", parts.collect::<Vec<_>>().join(" │ ").trim_end());
+            }
+            if position == 0 {
+                let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>();
+                let _ = writeln!(text, "{}", rule.join("─┼─"));
+            }
+        }
+        text.trim_end().to_owned()
+    }
+
+    /// The lines of a cell. The first row is the head.
+    fn cell(&self, text: &str, width: usize, row: usize) -> Vec<String> {
+        let mut words = words(text);
+        if row == 0 {
+            words.iter_mut().flatten().for_each(|(_, style)| *style = Style::Bold);
+        }
+        let narrow = Self { width, ink: self.ink };
+        narrow.lines(&words, "", "").lines().map(str::to_owned).collect()
+    }
+
+    fn flow(&self, text: &str, first: &str, rest: &str) -> String {
+        // Two spaces at the end of a line, or a backslash, keep it apart from the next.
+        let mut parts: Vec<String> = vec![String::new()];
+        for line in text.lines() {
+            let part = parts.last_mut().expect("there is always one");
+            let is_end = line.ends_with("  ") || line.ends_with('\\');
+            part.push_str(line.trim().trim_end_matches('\\'));
+            part.push('\n');
+            if is_end {
+                parts.push(String::new());
+            }
+        }
+        let parts = parts.iter().filter(|part| !part.trim().is_empty()).enumerate();
+        let lines = parts
+            .map(|(n, part)| self.lines(&words(part), if n == 0 { first } else { rest }, rest));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Words in lines of the width.
+    fn lines(&self, words: &[Word], first: &str, rest: &str) -> String {
+        let mut text = first.to_owned();
+        let (mut column, mut is_first) = (first.chars().count(), true);
+        for word in words {
+            let length: usize = word.iter().map(|(part, _)| part.chars().count()).sum();
+            if !is_first && column + 1 + length > self.width {
+                text.push('\n');
+                text.push_str(rest);
+                column = rest.chars().count();
+            } else if !is_first {
+                text.push(' ');
+                column += 1;
+            }
+            for (part, style) in word {
+                text.push_str(&self.inked(part, *style));
+            }
+            column += length;
+            is_first = false;
+        }
+        text
+    }
+
+    fn inked(&self, text: &str, style: Style) -> String {
+        match (self.ink, style) {
+            (Ink::Plain, _) | (Ink::Coloured, Style::Normal) => text.to_owned(),
+            (Ink::Coloured, style) => format!("{}{text}\x1b[0m", style.code()),
+        }
+    }
+}
+
+/// How many columns a text takes that may have colours.
+fn visible(text: &str) -> usize {
+    let mut count = 0;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == '\x1b' {
+            rest.by_ref().find(|c| *c == 'm');
+        } else {
+            count += 1;
+        }
+    }
+    count
+}
+
+fn width_of(words: &[Word]) -> usize {
+    let length = |word: &Word| word.iter().map(|(part, _)| part.chars().count()).sum::<usize>();
+    words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
+}
+
+fn fence(line: &str) -> Option<char> {
+    let line = line.trim_start();
+    ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)))
+}
+
+fn closes(line: &str, fence: char) -> bool {
+    let line = line.trim();
+    line.len() >= 3 && line.chars().all(|c| c == fence)
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let title = line[level..].strip_prefix(' ')?;
+    (1..=6).contains(&level).then(|| (level, title.trim().trim_end_matches('#').trim_end()))
+}
+
+fn is_rule(line: &str) -> bool {
+    let marks: String = line.split_whitespace().collect();
+    marks.len() >= 3 && ['-', '*', '_'].iter().any(|mark| marks.chars().all(|c| c == *mark))
+}
+
+fn is_table_rule(line: &str) -> bool {
+    line.contains('-') && line.chars().all(|c| "|-: ".contains(c))
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let line = line.strip_suffix('|').unwrap_or(line);
+    line.split('|').map(str::trim).collect()
+}
+
+/// The depth, the mark and the text of an item.
+fn bullet(line: &str) -> Option<(usize, String, &str)> {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(mark)) {
+        return Some((indent, "•".to_owned(), rest));
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text[digits..].strip_prefix(". ").or_else(|| text[digits..].strip_prefix(") "))?;
+    (1..=9).contains(&digits).then(|| (indent, format!("{}.", &text[..digits]), rest))
+}
+
+/// Whether a line belongs to the paragraph before it.
+fn goes_on(line: &str) -> bool {
+    !line.trim().is_empty()
+        && fence(line).is_none()
+        && heading(line).is_none()
+        && bullet(line).is_none()
+        && !line.trim_start().starts_with('>')
+        && !is_rule(line)
+}
+
+/// The words of a text, with how they look. Marks that mean nothing stay.
+fn words(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = vec![Vec::new()];
+    let mut style = Style::Normal;
+    let mut rest = text;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let (taken, shown, next) = piece(rest, style, before);
+        match next {
+            Some(next) => style = next,
+            None => {
+                for (n, part) in shown.split(char::is_whitespace).enumerate() {
+                    if n > 0 && words.last().is_some_and(|word| !word.is_empty()) {
+                        words.push(Vec::new());
+                    }
+                    let word = words.last_mut().expect("there is always one");
+                    let code = if taken > shown.len() && rest.starts_with('`') {
+                        Style::Code
+                    } else {
+                        style
+                    };
+                    match word.last_mut() {
+                        Some((text, last)) if *last == code => text.push_str(part),
+                        Some(_) | None if !part.is_empty() => word.push((part.to_owned(), code)),
+                        Some(_) | None => {}
+                    }
+                }
+            }
+        }
+        before = rest[..taken].chars().next_back().unwrap_or(c);
+        rest = &rest[taken..];
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What comes next in a text: how many bytes, what is shown of them, and how it goes on if they are a mark.
+fn piece(rest: &str, style: Style, before: char) -> (usize, String, Option<Style>) {
+    let c = rest.chars().next().unwrap_or_default();
+    let plain = |n: usize| (n, rest[..n].to_owned(), None);
+    let mark = |mark: &str, wanted: Style| {
+        let is_open = style == wanted;
+        let after = &rest[mark.len()..];
+        let starts = after.starts_with(|c: char| !c.is_whitespace())
+            && after.contains(mark)
+            && (mark != "_" || !before.is_alphanumeric());
+        let ends =
+            !before.is_whitespace() && (mark != "_" || !after.starts_with(char::is_alphanumeric));
+        match (style, is_open) {
+            (_, true) if ends => Some((mark.len(), String::new(), Some(Style::Normal))),
+            (Style::Normal, false) if starts => Some((mark.len(), String::new(), Some(wanted))),
+            (_, _) => None,
+        }
+    };
+    match c {
+        '\\' if rest[1..].starts_with(|c: char| c.is_ascii_punctuation()) => {
+            (2, rest[1..2].to_owned(), None)
+        }
+        '`' => {
+            let n = rest.bytes().take_while(|byte| *byte == b'`').count();
+            match rest[n..].find(&rest[..n]) {
+                Some(end) => (2 * n + end, rest[n..n + end].trim().to_owned(), None),
+                None => plain(n),
+            }
+        }
+        '*' if rest.starts_with("**") => mark("**", Style::Bold).unwrap_or_else(|| plain(2)),
+        '_' if rest.starts_with("__") => mark("__", Style::Bold).unwrap_or_else(|| plain(2)),
+        '*' => mark("*", Style::Slanted).unwrap_or_else(|| plain(1)),
+        '_' => mark("_", Style::Slanted).unwrap_or_else(|| plain(1)),
+        '[' => link(rest).map_or_else(|| plain(1), |(taken, shown)| (taken, shown, None)),
+        _ => {
+            let ordinary = |c: char| !"\\`*_[".contains(c);
+            let n = rest.find(|c| !ordinary(c)).unwrap_or(rest.len());
+            plain(n.max(c.len_utf8()))
+        }
+    }
+}
+
+/// A link, as its text and where it leads.
+fn link(rest: &str) -> Option<(usize, String)> {
+    let end = rest.find("](")?;
+    let text = &rest[1..end];
+    let close = rest[end..].find(')')? + end;
+    let target = &rest[end + 2..close];
+    if text.is_empty() || text.contains(['[', '\n']) || target.contains(char::is_whitespace) {
+        return None;
+    }
+    let shown = if text == target { text.to_owned() } else { format!("{text} ({target})") };
+    Some((close + 1, shown))
+}
+
+#[cfg(test)]
+mod tests;

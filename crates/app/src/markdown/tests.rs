@@ -1,0 +1,85 @@
+//! What people see of Markdown.
+
+use super::*;
+
+const PAGE: &str = "\
+# A title with `code`
+
+Some **bold** and *slanted* words, a [link](https://example.org) and snake_case_names
+that go on in the next line, so that there is something to break.
+
+- one
+- two, which is long enough that it has to be broken somewhere in its middle
+  - inner
+1. first
+2. second
+- [x] done
+- [ ] open
+
+> quoted words
+> of somebody
+
+```rust
+fn main() {}   // a long line of code is never broken, whatever the width of the screen is
+```
+
+| task | what | state |
+|---|:---:|---|
+| T1 | something that is too long for its column, and is broken in it | done |
+| T2 | short | **open** |
+
+---
+
+2 * 3 * 4 = 24 and a_b and `a ** b` and \\*not slanted\\* and **open
+";
+
+#[test]
+fn a_page_without_colours() {
+    insta::assert_snapshot!("plain", render(PAGE, 60, Ink::Plain));
+}
+
+#[test]
+fn a_page_with_colours() {
+    insta::assert_snapshot!("coloured", render(PAGE, 60, Ink::Coloured).replace('\x1b', "^"));
+}
+
+#[test]
+fn no_line_but_code_is_wider_than_the_width_and_no_word_is_lost() {
+    let text = PAGE.replace("```", "");
+    for width in [20, 33, 60, 80, 200] {
+        let page = render(&text, width, Ink::Coloured);
+        let words: Vec<&str> = page.split_whitespace().collect();
+        for line in page.lines() {
+            let is_one_word = line.split_whitespace().count() <= 2;
+            let is_table = line.contains('│') || line.contains('┼');
+            assert!(
+                visible(line) <= width || is_one_word || is_table && width < 40,
+                "{width}: {line}"
+            );
+        }
+        for word in ["title", "column,", "screen", "24", "inner", "somebody"] {
+            assert!(words.iter().any(|found| found.contains(word)), "{width}: {word} in {page}");
+        }
+    }
+}
+
+#[test]
+fn whatever_comes_in_it_ends_and_loses_no_letter() {
+    let bits = [
+        "**", "*", "_", "`", "```", "[", "](", ")", "|", "\n", "- ", "# ", "> ", "a", " ", "\\",
+        "ä", "1. ", "|-|",
+    ];
+    // A fixed walk through all pairs and triples.
+    for one in bits {
+        for two in bits {
+            for three in bits {
+                let text = format!("x{one}{two}{three}y{two}\n{one}z");
+                let page = render(&text, 30, Ink::Plain);
+                for letter in ["x", "y", "z"] {
+                    let is_in_fence = text.contains("```");
+                    assert!(page.contains(letter) || is_in_fence, "{text:?}: {page:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Shows what is longer than the screen through a pager, and says everything else as it is.
+//!
+//! The pager takes our place (`exec`) and reads from a file without a name. So Ctrl-C is the pager's own, a pager
+//! that is left early breaks no pipe, and its exit code is ours.
+//!
+//! Invariant: nothing is paged unless the output is a terminal.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, IsTerminal as _, Seek as _, Write as _},
+    os::unix::{fs::OpenOptionsExt as _, process::CommandExt as _},
+    process::{Command, Stdio},
+};
+
+use crate::screen;
+
+/// Whether somebody wants a pager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paging {
+    IfLong,
+    Never,
+}
+
+impl Paging {
+    /// As `--no-pager` says.
+    pub(crate) fn of(no_pager: bool) -> Self {
+        if no_pager { Self::Never } else { Self::IfLong }
+    }
+}
+
+/// The pager of whoever named none. Without less, everything goes by.
+const LESS: &str = "if command -v less >/dev/null; then exec less -FRX; else exec cat; fi";
+
+/// Says a text, with our own colours in it and nobody else's.
+pub(crate) fn page(text: &str, paging: Paging) {
+    let pager = match paging {
+        Paging::Never => None,
+        Paging::IfLong if is_long(text) => pager(|name| env::var(name).ok()),
+        Paging::IfLong => None,
+    };
+    if let Some(pager) = pager
+        && let Ok(file) = unnamed(text)
+    {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(pager).stdin(Stdio::from(file));
+        // What a pager called `less` needs to show colours, and to leave what fits on the screen.
+        if env::var_os("LESS").is_none() {
+            command.env("LESS", "FRX");
+        }
+        // If it comes back, there is no shell.
+        let _no_shell = command.exec();
+    }
+    screen::say_as_it_is(text);
+}
+
+/// Which pager is wanted: `FORGE_PAGER`, then `PAGER`, then less. Nothing if there shall be none.
+fn pager(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let named = variable("FORGE_PAGER").or_else(|| variable("PAGER"));
+    let pager = named.unwrap_or_else(|| LESS.to_owned());
+    let is_none = pager.trim().is_empty() || pager.trim() == "cat";
+    (!is_none).then_some(pager)
+}
+
+/// Whether a text does not fit on the terminal, with a line left for the prompt.
+fn is_long(text: &str) -> bool {
+    let out = io::stdout();
+    if !out.is_terminal() {
+        return false;
+    }
+    let rows = rustix::termios::tcgetwinsize(&out).map_or(0, |size| usize::from(size.ws_row));
+    rows > 0 && text.lines().count() >= rows
+}
+
+/// A file that only we have, with a text in it, at its beginning.
+fn unnamed(text: &str) -> io::Result<File> {
+    let path = env::temp_dir().join(format!("forge-page-{}", std::process::id()));
+    let mut options = File::options();
+    let mut file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    fs::remove_file(&path)?;
+    file.write_all(text.as_bytes())?;
+    file.write_all(b"\n")?;
+    file.rewind()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pager_is_the_one_that_was_named_for_forge_then_for_all_then_less() {
+        let with = |forge: Option<&str>, all: Option<&str>| {
+            pager(|name| match name {
+                "FORGE_PAGER" => forge.map(str::to_owned),
+                "PAGER" => all.map(str::to_owned),
+                other => panic!("nobody needs {other}"),
+            })
+        };
+        assert_eq!(with(Some("a -x"), Some("b")).as_deref(), Some("a -x"));
+        assert_eq!(with(None, Some("b")).as_deref(), Some("b"));
+        assert_eq!(with(None, None).as_deref(), Some(LESS));
+        for none in ["", " ", "cat"] {
+            assert_eq!(with(Some(none), Some("b")), None);
+        }
+    }
+}
