@@ -10,6 +10,7 @@ mod world;
 
 mod delivers;
 mod given;
+mod golden;
 mod keeps;
 mod killed;
 mod project;
