@@ -31,6 +31,13 @@ const FAMILIES: &[Family] = &[
         full: &[("FORGE_CRASH_KILLS", "200"), ("FORGE_CRASH_RECORDS", "all")],
     },
     Family {
+        name: "feature-crash",
+        test: ("forge", "feature_crash"),
+        // Records are for each of the three efforts.
+        ci: &[("FORGE_FEATURE_CRASH_KILLS", "6"), ("FORGE_FEATURE_CRASH_RECORDS", "4")],
+        full: &[("FORGE_FEATURE_CRASH_KILLS", "150"), ("FORGE_FEATURE_CRASH_RECORDS", "all")],
+    },
+    Family {
         name: "damage",
         test: ("forge-runtime", "journal_damage"),
         ci: &[("FORGE_FLIPS", "100")],

@@ -1,7 +1,7 @@
 //! Kills real processes of real runs, at every record and at random moments, and then looks
 //! whether anything was lost, redone or left over. The promise is the first one of the product.
 //!
-//! Read `crash/world.rs` (what is run), `crash/promises.rs` (what must hold afterwards),
+//! Read `crash/world.rs` and `crash/scripts.rs` (what is run), `crash/promises.rs` (what must hold afterwards),
 //! `crash/processes.rs` (whom to kill), `crash/cases.rs` (when), `crash/steps.rs` (between any two
 //! steps of one landing), then the tests below.
 //!
@@ -20,6 +20,8 @@ mod cases;
 mod processes;
 #[path = "crash/promises.rs"]
 mod promises;
+#[path = "crash/scripts.rs"]
+mod scripts;
 #[path = "crash/steps.rs"]
 mod steps;
 #[path = "crash/world.rs"]
@@ -37,6 +39,7 @@ use rustix::{fs::OFlags, process::Signal};
 
 use cases::{Case, Sizes};
 use processes::{kept, left_over, signal, watched_by};
+use scripts::BUSY;
 use world::{World, until};
 
 /// More cases than anybody waits for.
@@ -48,18 +51,14 @@ const GRACE: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_kill_after_any_record_loses_nothing_and_redoes_nothing() {
-    let sizes = Sizes::from_environment();
-    let n = cases::undisturbed().n_records;
-    let tried = sizes.n_records.unwrap_or(n).min(n);
-    // Evenly over all records, the first and the last among them.
-    let sample = (0..tried).map(|i| if tried > 1 { 1 + i * (n - 1) / (tried - 1) } else { n });
-    cases::play("records", &sizes, u32::MAX, sample.map(Case::after_record));
+    let sizes = Sizes::from_environment("FORGE_CRASH", 12);
+    cases::play("records", &sizes, u32::MAX, sizes.records_of(&BUSY).into_iter());
 }
 
 #[test]
 fn kills_at_random_moments_lose_nothing_and_redo_nothing() {
-    let sizes = Sizes::from_environment();
-    let all = (0..RANDOM_CASES_MAX).map(|number| Case::at_random(sizes.seed, number));
+    let sizes = Sizes::from_environment("FORGE_CRASH", 12);
+    let all = (0..RANDOM_CASES_MAX).map(|number| Case::at_random(&BUSY, sizes.seed, number));
     cases::play("random", &sizes, sizes.n_kills, all);
 }
 
@@ -70,7 +69,7 @@ fn a_kill_after_or_within_any_step_of_a_landing_leads_to_the_same_result() {
 
 #[test]
 fn a_door_takes_away_what_a_crash_left_among_the_files_that_show_a_run() {
-    let world = World::busy();
+    let world = World::new(&BUSY);
     assert_eq!(world.run().end().code(), Some(0), "{}", world.complaints());
     let run = world.standing().unwrap().0;
     let (live, whole) = (world.live(&run), promises::projections(&world, &run));
@@ -148,7 +147,7 @@ fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
     let place = tempfile::tempdir().unwrap();
     let (ready, heard) = (place.path().join("ready"), place.path().join("heard"));
     // The agent itself waits for its shell, which cleans up: a keeper kills whom a dead agent left.
-    let world = World::solo(&format!(
+    let world = scripts::solo(&format!(
         "ignore_term = true\nrun = '''trap 'echo TERM > {}; exit 1' TERM; echo > {}; sleep 600 & wait $!'''",
         heard.display(),
         ready.display()
@@ -169,7 +168,7 @@ fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
 
 #[test]
 fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
-    let world = World::solo("ignore_term = true\nhang = true");
+    let world = scripts::solo("ignore_term = true\nhang = true");
     let mut driver = world.run();
     let agent = until("the agent works", || {
         let is_working = world.starts() == ["work#1"];
@@ -198,7 +197,7 @@ fn waiting_at_a_gate() -> (World, PathBuf) {
     let gate = tempfile::tempdir().unwrap().keep();
     let pipe = gate.join("gate");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    (World::solo(&format!("run = \"cat {}\"", pipe.display())), pipe)
+    (scripts::solo(&format!("run = \"cat {}\"", pipe.display())), pipe)
 }
 
 /// Lets the agent go on. A pipe can be opened like this only if somebody reads it.

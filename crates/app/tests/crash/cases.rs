@@ -1,12 +1,14 @@
 //! The cases: when whom to kill, and playing them, two at a time.
 //!
+//! A run is in the hands of one driver after the other. Where it asks, a person approves, once.
+//!
 //! A case is known before it is played, so a seed and a name are enough to play it again. Where
 //! exactly a blow lands is still up to the machine.
 
 use std::{
     io::{self, Write as _},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, OnceLock},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -16,19 +18,19 @@ use rustix::process::Signal;
 use crate::{
     processes::{kept, signal},
     promises::{self, Calls, Fruit},
-    world::{Driver, Waited, World},
+    world::{Driver, Script, Waited, World},
 };
 
 /// How many worlds there are at a time.
 const AT_ONCE: usize = 2;
 /// Fewer than the setbacks after which the law asks a person.
 const BLOWS_MAX: u64 = 4;
-/// Killed agents are misses, and three identical ones escalate.
-const AGENT_BLOWS_MAX: usize = 2;
 /// How often a run may be taken up again after the last blow.
 const RESUMES_MAX: u32 = 8;
-/// About what an undisturbed run takes. Not measured, so that a case is the same everywhere.
-const RUN_TIME: Duration = Duration::from_secs(4);
+/// The exit code of a driver whose run waits for a person.
+const WAITS: i32 = 3;
+/// What `forge answer` takes at most when it is killed on the way.
+const ANSWER_TIME: Duration = Duration::from_millis(60);
 /// A family that fails this often need not go on.
 const FAILURES_MAX: usize = 5;
 /// How long a victim is waited for after the moment has come.
@@ -46,23 +48,32 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    pub(crate) fn from_environment() -> Self {
+    /// Of the family whose variables begin like this.
+    pub(crate) fn from_environment(family: &str, otherwise: u64) -> Self {
         let number = |name: &str, otherwise: u64| match std::env::var(name) {
             Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
             Err(_) => otherwise,
         };
-        let records = "FORGE_CRASH_RECORDS";
+        let (kills, records) = (&*format!("{family}_KILLS"), &*format!("{family}_RECORDS"));
         let is_all = std::env::var(records).is_ok_and(|text| text == "all");
         Self {
-            n_kills: u32::try_from(number("FORGE_CRASH_KILLS", 12)).unwrap(),
+            n_kills: u32::try_from(number(kills, otherwise)).unwrap(),
             n_records: if is_all {
                 None
             } else {
-                Some(usize::try_from(number(records, 12)).unwrap())
+                Some(usize::try_from(number(records, otherwise)).unwrap())
             },
             seed: number("FORGE_CRASH_SEED", 1),
             only: std::env::var("FORGE_CRASH_CASE").ok(),
         }
+    }
+
+    /// Evenly over all records of a run, the first and the last among them.
+    pub(crate) fn records_of(&self, script: &'static Script) -> Vec<Case> {
+        let n = undisturbed(script).n_records;
+        let tried = self.n_records.filter(|_| self.only.is_none()).unwrap_or(n).min(n);
+        let record = |i| if tried > 1 { 1 + i * (n - 1) / (tried - 1) } else { n };
+        (0..tried).map(|i| Case::after_record(script, record(i))).collect()
     }
 }
 
@@ -81,30 +92,33 @@ enum Victim {
 /// When a blow falls.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// As soon as the driver in charge has told of so many records.
+    /// As soon as so many records were told of.
     AfterRecord(usize),
-    /// So long after the driver in charge was started, or the last blow.
+    /// So long after the run was begun, or the last blow.
     After(Duration),
 }
 
 /// What is done to one run.
-#[derive(Clone, Debug)]
 pub(crate) struct Case {
     name: String,
+    script: &'static Script,
     blows: Vec<(Moment, Victim)>,
+    /// The first try of every answer is killed so long after it was begun.
+    answer_blow: Option<Duration>,
 }
 
 impl Case {
     /// Victims take turns.
-    pub(crate) fn after_record(record: usize) -> Self {
+    fn after_record(script: &'static Script, record: usize) -> Self {
         let turns =
             [Victim::Driver, Victim::DriverAndKeepers, Victim::DriverAndAgent, Victim::Everybody];
         let blow = (Moment::AfterRecord(record), turns[record % turns.len()]);
-        Self { name: format!("record {record}"), blows: vec![blow] }
+        let name = named(script, &format!("record {record}"));
+        Self { name, script, blows: vec![blow], answer_blow: None }
     }
 
     /// One to a few blows, anywhere in a run.
-    pub(crate) fn at_random(seed: u64, number: u64) -> Self {
+    pub(crate) fn at_random(script: &'static Script, seed: u64, number: u64) -> Self {
         let mut chance = Chance(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let n = match chance.below(5) {
             0 | 1 => 1,
@@ -117,44 +131,64 @@ impl Case {
             let victim = match chance.below(4) {
                 0 => Victim::Driver,
                 1 => Victim::Keepers,
-                2 if n_agents < AGENT_BLOWS_MAX => Victim::Agent,
+                2 if n_agents < script.agent_blows_max => Victim::Agent,
                 _ => Victim::Everybody,
             };
-            blows.push((Moment::After(chance.delay(RUN_TIME / n)), victim));
+            blows.push((Moment::After(chance.delay(script.time / n)), victim));
         }
-        Self { name: format!("random {number}"), blows }
+        let answer_blow = (chance.below(2) == 0).then(|| chance.delay(ANSWER_TIME));
+        Self { name: named(script, &format!("random {number}")), script, blows, answer_blow }
     }
+}
+
+/// How a case is called.
+fn named(script: &Script, case: &str) -> String {
+    format!("{} {case}", script.name).trim_start().to_owned()
 }
 
 /// What an undisturbed run is like.
 pub(crate) struct Undisturbed {
-    fruit: Fruit,
+    pub(crate) fruit: Fruit,
     pub(crate) n_records: usize,
-    took: Duration,
 }
 
 /// Plays without any blow, once for all tests.
-pub(crate) fn undisturbed() -> &'static Undisturbed {
-    static UNDISTURBED: OnceLock<Undisturbed> = OnceLock::new();
-    UNDISTURBED.get_or_init(|| {
-        let world = World::busy();
-        let began = Instant::now();
-        let mut driver = world.run();
-        let mut n_lines = 0;
-        while driver.hear(1) == Waited::GoesOn {
-            n_lines += 1;
+pub(crate) fn undisturbed(script: &'static Script) -> Arc<Undisturbed> {
+    static PLAYED: Mutex<Vec<(&str, Arc<Undisturbed>)>> = Mutex::new(Vec::new());
+    let mut played = PLAYED.lock().unwrap();
+    if let Some((_, found)) = played.iter().find(|(name, _)| *name == script.name) {
+        return Arc::clone(found);
+    }
+    let new = Arc::new(play_undisturbed(script));
+    played.push((script.name, Arc::clone(&new)));
+    new
+}
+
+fn play_undisturbed(script: &'static Script) -> Undisturbed {
+    let world = World::new(script);
+    let (began, mut figures, mut n_records) = (Instant::now(), Figures::default(), 0);
+    let mut driver = Some(world.run());
+    while let Some(mut now) = driver {
+        while now.hear().is_some() {
+            n_records += 1;
         }
-        assert_eq!(driver.end().code(), Some(0), "{}", world.complaints());
-        let took = began.elapsed();
-        let (run, standing) = world.standing().unwrap();
-        assert_eq!(standing, "done");
-        let fruit = Fruit::of(&world, &run);
-        assert!(fruit.is_ripe(), "{fruit:?}");
-        let calls = promises::hold(&world, &run, &fruit);
-        assert_eq!(calls.lost, 0);
-        // The last line says how the run was left.
-        Undisturbed { fruit, n_records: n_lines - 1, took }
-    })
+        driver = next_after(&world, &mut now, None, &mut figures);
+    }
+    let took = began.elapsed().as_secs_f64();
+    let told = writeln!(
+        io::stderr(),
+        "{}: {n_records} records, {took:.2} s undisturbed",
+        named(script, script.flow)
+    );
+    told.unwrap();
+    let (run, standing) = world.standing().unwrap();
+    assert_eq!(standing, "done");
+    assert_eq!(figures.answers, u32::try_from(script.checkpoints.len()).unwrap());
+    let fruit = Fruit::of(&world, &run);
+    assert!(fruit.is_ripe(script), "{fruit:?}");
+    let calls = promises::hold(&world, &run, &fruit);
+    assert_eq!(calls.lost, 0);
+    Undisturbed { fruit, n_records }
 }
 
 /// What a family of cases came to.
@@ -166,6 +200,8 @@ struct Figures {
     /// Processes that were killed.
     victims: u32,
     resumes: u32,
+    /// Questions that a person answered.
+    answers: u32,
     calls: Calls,
 }
 
@@ -175,6 +211,7 @@ impl Figures {
         self.kills += other.kills;
         self.victims += other.victims;
         self.resumes += other.resumes;
+        self.answers += other.answers;
         self.calls.ended += other.calls.ended;
         self.calls.lost += other.calls.lost;
         self.calls.lost_at_work += other.calls.lost_at_work;
@@ -188,7 +225,6 @@ pub(crate) fn play(
     enough: u32,
     cases: impl Iterator<Item = Case> + Send,
 ) {
-    let undisturbed = undisturbed();
     let wanted = |case: &Case| sizes.only.as_ref().is_none_or(|only| *only == case.name);
     let (cases, began) = (Mutex::new(cases.filter(wanted)), Instant::now());
     let (figures, failed) = (Mutex::new(Figures::default()), Mutex::new(Vec::new()));
@@ -199,7 +235,7 @@ pub(crate) fn play(
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(case) = next() {
-                    match play_one(&case, undisturbed) {
+                    match play_one(&case) {
                         Ok(more) => figures.lock().unwrap().add(more),
                         Err(why) => {
                             let (seed, name) = (sizes.seed, &case.name);
@@ -211,33 +247,32 @@ pub(crate) fn play(
             });
         }
     });
-    let Figures { cases, kills, victims, resumes, calls } = figures.into_inner().unwrap();
+    let Figures { cases, kills, victims, resumes, answers, calls } = figures.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     // Past the test's own capture, so that it is always seen.
     let told = writeln!(
         io::stderr(),
-        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {resumes} resumes, {} calls ended, \
-         {} lost ({} of them at work), {} cases failed, {:.1} s (undisturbed: {:.2} s, {} records)",
+        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {resumes} resumes, {answers} answers, \
+         {} calls ended, {} lost ({} of them at work), {} cases failed, {:.1} s",
         sizes.seed,
         calls.ended,
         calls.lost,
         calls.lost_at_work,
         failed.len(),
         began.elapsed().as_secs_f64(),
-        undisturbed.took.as_secs_f64(),
-        undisturbed.n_records,
     );
     told.unwrap();
     assert!(failed.is_empty(), "these failed: {failed:?}");
 }
 
 /// Plays one case. A failure keeps its world, and says where it is.
-fn play_one(case: &Case, undisturbed: &Undisturbed) -> Result<Figures, String> {
-    let world = World::busy();
+fn play_one(case: &Case) -> Result<Figures, String> {
+    let undisturbed = undisturbed(case.script);
+    let world = World::new(case.script);
     let played = catch_unwind(AssertUnwindSafe(|| {
         let mut figures = Figures::default();
         strike(&world, case, &mut figures);
-        let run = finish(&world, &mut figures);
+        let run = finish(&world, case, &mut figures);
         figures.calls = promises::hold(&world, &run, &undisturbed.fruit);
         figures
     }));
@@ -261,32 +296,70 @@ fn strike(world: &World, case: &Case, figures: &mut Figures) {
     for (moment, victim) in &case.blows {
         let now = match driver.take() {
             Some(driver) => Some(driver),
-            None => go_on(world, figures),
+            None => go_on(world, case.answer_blow, figures),
         };
-        let Some(mut now) = now else { return };
-        let waited = match moment {
-            Moment::AfterRecord(record) => now.hear(*record),
-            Moment::After(time) => now.work(*time),
-        };
-        if waited == Waited::Fell {
-            let status = now.end();
-            assert_eq!(status.code(), Some(0), "the driver gave up: {}", world.complaints());
+        let Some(now) = now.and_then(|now| wait(world, now, *moment, case, figures)) else {
             return;
-        }
+        };
         let (victims, driver_is_hit) = hit(world, &now, *victim);
         figures.kills += victims.min(1);
         figures.victims += victims;
         if driver_is_hit {
             // Nobody goes on before it is dead for certain: only then its lock is free.
-            now.end();
+            { now }.end();
         } else {
             driver = Some(now);
         }
     }
-    if let Some(mut driver) = driver {
-        let status = driver.end();
-        assert_eq!(status.code(), Some(0), "the driver gave up: {}", world.complaints());
+    while let Some(mut now) = driver {
+        driver = next_after(world, &mut now, case.answer_blow, figures);
     }
+}
+
+/// Waits for a moment, and gives the driver that is in charge then. Nobody if the run is done before.
+fn wait(
+    world: &World,
+    mut driver: Driver,
+    moment: Moment,
+    case: &Case,
+    figures: &mut Figures,
+) -> Option<Driver> {
+    let (mut heard, began) = (0, Instant::now());
+    loop {
+        let waited = match moment {
+            Moment::AfterRecord(record) => loop {
+                if heard == record {
+                    break Waited::GoesOn;
+                }
+                if driver.hear().is_none() {
+                    break Waited::Fell;
+                }
+                heard += 1;
+            },
+            Moment::After(time) => driver.work(time.saturating_sub(began.elapsed())),
+        };
+        match waited {
+            Waited::GoesOn => return Some(driver),
+            Waited::Fell => driver = next_after(world, &mut driver, case.answer_blow, figures)?,
+        }
+    }
+}
+
+/// The driver after one that ends by itself: one more if a person had to answer first.
+fn next_after(
+    world: &World,
+    driver: &mut Driver,
+    answer_blow: Option<Duration>,
+    figures: &mut Figures,
+) -> Option<Driver> {
+    let code = driver.end().code();
+    let is_asked = !world.script.checkpoints.is_empty() && code == Some(WAITS);
+    assert!(
+        is_asked || code == Some(0),
+        "the driver gave up with {code:?}: {}",
+        world.complaints()
+    );
+    if is_asked { go_on(world, answer_blow, figures) } else { None }
 }
 
 /// Kills. Says how many, and whether the driver is among them.
@@ -320,30 +393,58 @@ fn hit(world: &World, driver: &Driver, victim: Victim) -> (u32, bool) {
 }
 
 /// Starts the next driver, if there is anything left to do.
-fn go_on(world: &World, figures: &mut Figures) -> Option<Driver> {
-    match world.standing() {
+fn go_on(world: &World, answer_blow: Option<Duration>, figures: &mut Figures) -> Option<Driver> {
+    let (run, mut standing) = match world.standing() {
         // It was killed before its first record: it never happened.
-        None => Some(world.run()),
-        Some((_, standing)) if standing == "done" => None,
-        Some((run, standing)) => {
-            assert_eq!(standing, "going", "{run} needs somebody");
-            figures.resumes += 1;
-            Some(world.resume(&run))
-        }
+        None => return Some(world.run()),
+        Some((_, standing)) if standing == "done" => return None,
+        Some(found) => found,
+    };
+    if standing == "waiting" {
+        answer(world, &run, answer_blow, figures);
+        standing = world.standing().unwrap().1;
     }
+    assert_eq!(standing, "going", "{run} needs somebody: {}", world.complaints());
+    figures.resumes += 1;
+    Some(world.resume(&run))
+}
+
+/// A person approves at a checkpoint. Whoever says the same again is told that it was said.
+fn answer(world: &World, run: &str, blow: Option<Duration>, figures: &mut Figures) {
+    let view = world.json(&["status", run, "--json"]);
+    let [asked] = view["asked"].as_array().unwrap().as_slice() else {
+        panic!("one checkpoint asks at a time: {view:#}");
+    };
+    let about = (asked["unit"].as_str().unwrap(), asked["gate"].as_str().unwrap_or_default());
+    assert!(world.script.checkpoints.contains(&about), "nobody is to be asked this: {asked:#}");
+    let question = asked["question"].as_str().unwrap();
+    let approve = ["answer", run, question, "approve"];
+    if let Some(blow) = blow {
+        world.forge_killed(&approve, blow);
+        figures.kills += 1;
+        figures.victims += 1;
+    }
+    if world.standing().unwrap().1 == "waiting" {
+        let said = world.forge(&approve);
+        assert!(said.status.success(), "{said:?}");
+    }
+    let again = world.forge(&approve);
+    assert!(!again.status.success(), "{question} was answered twice: {again:?}");
+    figures.answers += 1;
 }
 
 /// Resumes until the run is done, and says which it is.
-fn finish(world: &World, figures: &mut Figures) -> String {
+fn finish(world: &World, case: &Case, figures: &mut Figures) -> String {
     for _ in 0..RESUMES_MAX {
-        let Some(mut driver) = go_on(world, figures) else {
+        let Some(mut driver) = go_on(world, case.answer_blow, figures) else {
             let run = world.standing().expect("it is done").0;
             // Killed after the last record, before the files showed it: any door catches up.
             world.json(&["status", &run, "--json"]);
             return run;
         };
-        let status = driver.end();
-        assert_eq!(status.code(), Some(0), "nobody disturbs it now: {}", world.complaints());
+        let code = driver.end().code();
+        let is_asked = !world.script.checkpoints.is_empty() && code == Some(WAITS);
+        assert!(is_asked || code == Some(0), "nobody disturbs it now: {}", world.complaints());
     }
     panic!("the run is never done");
 }

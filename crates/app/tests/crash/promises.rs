@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     processes::left_over,
-    world::{Tree, World, tree},
+    world::{Script, Tree, World, tree},
 };
 
 /// By then, whoever is to go is gone.
@@ -23,8 +23,10 @@ const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(PartialEq, Eq)]
 pub(crate) struct Fruit {
     artifacts: Tree,
-    /// What landed on the run's branch.
+    /// What landed on the run's branch: files, and the names of their contents.
     landed: Tree,
+    /// How it came about, as far as that must always be the same.
+    course: BTreeMap<String, Value>,
 }
 
 /// How many calls came to what.
@@ -41,17 +43,32 @@ pub(crate) struct Calls {
 impl Fruit {
     /// What lies there now.
     pub(crate) fn of(world: &World, run: &str) -> Self {
-        let branch = format!("forge/{run}");
-        let paths = world.git(&["ls-tree", "-r", "--name-only", &branch]);
-        let content = |path: &str| world.git(&["show", &format!("{branch}:{path}")]).into_bytes();
-        let landed = paths.lines().map(|path| (PathBuf::from(path), content(path))).collect();
-        Self { artifacts: tree(&world.live(run).join("artifacts")), landed }
+        let mut artifacts = tree(&world.live(run).join("artifacts"));
+        let mut landed = landed(world, run);
+        // These tell times and tries.
+        artifacts.retain(|path, _| path != Path::new("summary.md"));
+        for name in ["summary.md", "state.json", "events.jsonl"] {
+            if let Some(content) = landed.get_mut(&Path::new(".forge/runs/RUN").join(name)) {
+                content.clear();
+            }
+        }
+        Self { artifacts, landed, course: (world.script.course)(world, run) }
     }
 
     /// Whether there is anything of each kind.
-    pub(crate) fn is_ripe(&self) -> bool {
-        !self.artifacts.is_empty() && self.landed.contains_key(Path::new("p4/made.txt"))
+    pub(crate) fn is_ripe(&self, script: &Script) -> bool {
+        !self.artifacts.is_empty() && self.landed.contains_key(Path::new(script.proof))
     }
+}
+
+/// The files on the run's branch and the names of their contents. The run is called RUN.
+fn landed(world: &World, run: &str) -> Tree {
+    let listed = world.git(&["ls-tree", "-r", "--full-tree", &format!("forge/{run}")]);
+    let files = listed.lines().map(|line| {
+        let (object, path) = line.split_once('\t').expect("a path follows a tab");
+        (PathBuf::from(path.replace(run, "RUN")), object.as_bytes().to_owned())
+    });
+    files.collect()
 }
 
 impl fmt::Debug for Fruit {
@@ -61,7 +78,7 @@ impl fmt::Debug for Fruit {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             tree.iter().map(move |(path, bytes)| (Path::new(place).join(path), text(bytes)))
         });
-        f.debug_map().entries(all).finish()
+        f.debug_map().entries(all).entries(&self.course).finish()
     }
 }
 
@@ -111,7 +128,7 @@ fn every_item_landed_once(world: &World, run: &str) {
     let landed: Vec<&Value> = facts.iter().filter_map(|fact| fact.get("landed")).collect();
     let mut units: Vec<&str> = landed.iter().map(|fact| fact["unit"].as_str().unwrap()).collect();
     units.sort_unstable();
-    assert_eq!(units, world.landings(), "{landed:?}");
+    assert_eq!(units, world.script.landings, "{landed:?}");
     let head = landed.last().unwrap()["head"].as_str().unwrap();
     for name in [format!("refs/forge/{run}/head"), format!("refs/heads/forge/{run}")] {
         assert_eq!(world.git(&["rev-parse", &name]), head, "{name}");

@@ -4,13 +4,14 @@
 //! A step has begun when its claim is there, and ended when its ending is. What a blow falls on is
 //! done again or found, and what ended before it is not.
 
-use std::{fs, path::Path, sync::Mutex, thread};
+use std::{sync::Mutex, thread};
 
 use rustix::process::Signal;
 
 use crate::{
     processes::{left_over, signal},
     promises::{self, Fruit},
+    scripts::LANDS,
     world::{World, until},
 };
 
@@ -29,29 +30,29 @@ enum Moment {
 }
 
 impl Moment {
-    fn has_come(self, attempts: &Path) -> bool {
+    fn has_come(self, world: &World) -> bool {
         match self {
-            Self::Begun(n) => count(attempts, "claim") >= n,
-            Self::Ended(n) => count(attempts, "ending.json") >= n,
+            Self::Begun(n) => world.count("claim") >= n,
+            Self::Ended(n) => world.count("ending.json") >= n,
         }
     }
 }
 
 /// Plays once without a blow, and then twice for each step.
 pub(crate) fn play() {
-    let world = World::lands();
+    let world = World::new(&LANDS);
     assert_eq!(world.run().end().code(), Some(0), "{}", world.complaints());
     let run = world.standing().expect("it has begun").0;
     let expected = Fruit::of(&world, &run);
     let tree = landed_tree(&world, &run);
-    let steps = count(&world.home().join("attempts"), "ending.json");
+    let steps = world.count("ending.json");
     assert!(steps >= 10, "every gate has steps: there are {steps} endings");
     let next = Mutex::new((1..=steps).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(moment) = { next.lock().unwrap().next() } {
-                    let world = World::lands();
+                    let world = World::new(&LANDS);
                     killed_at(&world, moment);
                     let run = resumed(&world, moment);
                     assert_eq!(landed_tree(&world, &run), tree, "killed at {moment:?}");
@@ -65,8 +66,7 @@ pub(crate) fn play() {
 /// Lets a run go on until the moment has come, and kills everybody.
 fn killed_at(world: &World, moment: Moment) {
     let mut driver = world.run();
-    let attempts = world.home().join("attempts");
-    until("the moment", || moment.has_come(&attempts).then_some(()));
+    until("the moment", || moment.has_come(world).then_some(()));
     signal(driver.pid(), Signal::KILL);
     driver.end();
     // Who is started by somebody who is about to die is found at the next look.
@@ -95,15 +95,4 @@ fn resumed(world: &World, moment: Moment) -> String {
 
 fn landed_tree(world: &World, run: &str) -> String {
     world.git(&["rev-parse", &format!("forge/{run}^{{tree}}")])
-}
-
-/// How many steps of all calls have such a file, the calls themselves among them.
-fn count(attempts: &Path, file: &str) -> usize {
-    let below = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
-    };
-    let calls = below(attempts).into_iter().flat_map(|run| below(&run));
-    let folders = calls.flat_map(|call| [vec![call.clone()], below(&call.join("steps"))].concat());
-    folders.filter(|folder| folder.join(file).exists()).count()
 }

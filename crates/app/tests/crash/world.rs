@@ -26,16 +26,40 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at something that cannot wake us.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// One check that is green as soon as something was made.
-const SETTINGS: &str =
-    "[workspace]\nsetup = [\"true\"]\n[verify]\ncommands = [\"ls p*/made.txt\"]\n";
+/// What every run is asked for.
+const REQUEST: &str = "Make a world of small parts, with their tests";
+
+/// What is played in a world.
+pub(crate) struct Script {
+    /// How cases are called that play it.
+    pub(crate) name: &'static str,
+    /// The flow that is run.
+    pub(crate) flow: &'static str,
+    /// The files of the repository. The scripted agent plays from `scenario.toml`.
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    /// More arguments of `forge run`.
+    pub(crate) args: &'static [&'static str],
+    /// The checkpoints that ask, as unit and gate. A person approves each of them.
+    pub(crate) checkpoints: &'static [(&'static str, &'static str)],
+    /// The units with a fact of their landing, sorted.
+    pub(crate) landings: &'static [&'static str],
+    /// A file that is on the branch in the end.
+    pub(crate) proof: &'static str,
+    /// About what an undisturbed run takes. Not measured, so that a case is the same everywhere.
+    pub(crate) time: Duration,
+    /// How often agents may be killed alone: that is a miss, and too many of them need a person.
+    pub(crate) agent_blows_max: usize,
+    /// What else must be as in an undisturbed run. Looks at promises of its own on the way.
+    pub(crate) course: fn(&World, &str) -> BTreeMap<String, Value>,
+}
 
 /// One repository.
 pub(crate) struct World {
     dir: TempDir,
     /// The repository's top.
     pub(crate) top: PathBuf,
-    flow: &'static str,
+    /// What is played in it.
+    pub(crate) script: &'static Script,
 }
 
 /// A driver that we started: `forge run` or `forge resume`.
@@ -58,51 +82,25 @@ pub(crate) enum Waited {
 pub(crate) type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
 impl World {
-    /// The world of the two families: every kind of stage and gate, and nobody who dawdles.
-    pub(crate) fn busy() -> Self {
-        Self::new("world", include_str!("world.toml"), include_str!("scenario.toml"))
+    /// A repository in which nothing was run yet.
+    pub(crate) fn new(script: &'static Script) -> Self {
+        Self::with(script, &[])
     }
 
-    /// One agent whose work goes through every step to its landing.
-    pub(crate) fn lands() -> Self {
-        Self::new("lands", include_str!("lands.toml"), include_str!("scenario.toml"))
-    }
-
-    /// The units whose work lands.
-    pub(crate) fn landings(&self) -> Vec<String> {
-        match self.flow {
-            "world" => (1..=4).map(|n| format!("build.P{n}/make")).collect(),
-            "lands" => vec!["work".to_owned()],
-            _ => Vec::new(),
-        }
-    }
-
-    /// One agent that does what the test says.
-    pub(crate) fn solo(play: &str) -> Self {
-        let scenario = format!(
-            "scenario = 1\n\n[[play]]\nattempt = 1\n{play}\n\n[[play]]\nfiles = {{ \"done.txt\" = \"done\\n\" }}\n"
-        );
-        Self::new("solo", include_str!("solo.toml"), &scenario)
-    }
-
-    fn new(name: &'static str, flow: &str, scenario: &str) -> Self {
+    /// The same with some more files.
+    pub(crate) fn with(script: &'static Script, more: &[(&str, &str)]) -> Self {
         let dir = TempDir::with_prefix("forge-crash-").unwrap();
         let top = dir.path().canonicalize().unwrap().join("repository");
-        fs::create_dir_all(top.join(".forge/flows")).unwrap();
-        fs::create_dir_all(top.join(".forge/roles")).unwrap();
-        fs::write(top.join(format!(".forge/flows/{name}.toml")), flow).unwrap();
-        for role in ["planner", "critic", "maker", "reporter", "worker"] {
-            let head = if role == "maker" { "+++\ncode = \"writes\"\n+++\n" } else { "" };
-            let text = format!("{head}You are the {role}.\n");
-            fs::write(top.join(format!(".forge/roles/{role}.md")), text).unwrap();
+        for (path, content) in script.files.iter().chain(more) {
+            let path = top.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
         }
-        fs::write(top.join("forge.toml"), SETTINGS).unwrap();
-        fs::write(top.join("scenario.toml"), scenario).unwrap();
-        let world = Self { dir, top, flow: name };
+        let world = Self { dir, top, script };
         world.git(&["init", "-q", "--initial-branch=main"]);
         world.git(&["add", "."]);
         world.git(&["commit", "-q", "-m", "first"]);
-        let approved = world.forge(&["config", "approve", "--flow", name]);
+        let approved = world.forge(&["config", "approve", "--flow", script.flow]);
         assert!(approved.status.success(), "{approved:?}");
         world
     }
@@ -177,7 +175,19 @@ impl World {
         output.unwrap()
     }
 
-    /// The same, for its JSON.
+    /// A command that is killed so long after it was begun, if it has not ended by then.
+    pub(crate) fn forge_killed(&self, args: &[&str], after: Duration) {
+        let mut command = self.command(args);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let end = Instant::now() + after;
+        while Instant::now() < end && child.try_wait().unwrap().is_none() {
+            thread::sleep(LOOK_EVERY.min(after));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// A command that reads, for its JSON.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let output = self.forge(args);
         assert!(output.status.success(), "forge {args:?}: {output:?}");
@@ -186,8 +196,9 @@ impl World {
 
     /// Starts a run.
     pub(crate) fn run(&self) -> Driver {
-        let scenario = ["--scenario", "scenario.toml", "--auto", "--json"];
-        self.drive(&[&["run", "make a world", "--flow", self.flow][..], &scenario].concat())
+        let args =
+            ["run", REQUEST, "--flow", self.script.flow, "--scenario", "scenario.toml", "--json"];
+        self.drive(&[&args[..], self.script.args].concat())
     }
 
     /// Takes the run up again.
@@ -244,6 +255,18 @@ impl World {
         records.flat_map(|record| record["facts"].as_array().unwrap().clone()).collect()
     }
 
+    /// How many steps of all calls have such a file, the calls themselves among them.
+    pub(crate) fn count(&self, file: &str) -> usize {
+        let below = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        let calls = below(&self.home().join("attempts")).into_iter().flat_map(|run| below(&run));
+        let folders =
+            calls.flat_map(|call| [vec![call.clone()], below(&call.join("steps"))].concat());
+        folders.filter(|folder| folder.join(file).exists()).count()
+    }
+
     /// The calls whose agent or command has said that it began.
     pub(crate) fn starts(&self) -> Vec<String> {
         let attempts = fs::read_dir(self.home().join("attempts")).into_iter().flatten();
@@ -270,16 +293,20 @@ impl Driver {
         self.child.id().cast_signed()
     }
 
-    /// Waits for so many more lines.
-    pub(crate) fn hear(&self, lines: usize) -> Waited {
-        for _ in 0..lines {
-            match self.told.recv_timeout(PATIENCE) {
-                Ok(_) => {}
-                Err(RecvTimeoutError::Disconnected) => return Waited::Fell,
+    /// Waits for one more record, and gives its facts. Nothing when it has no more to tell.
+    pub(crate) fn hear(&self) -> Option<Vec<Value>> {
+        loop {
+            let line = match self.told.recv_timeout(PATIENCE) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => panic!("the driver tells nothing any more"),
+            };
+            // The last line says how the run was left, and is no record.
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if let Some(facts) = line["facts"].as_array() {
+                return Some(facts.clone());
             }
         }
-        Waited::GoesOn
     }
 
     /// Waits for a line with these words in it.

@@ -1,0 +1,71 @@
+//! Kills real processes of real runs of the shipped flow `feature`, in all three efforts, at every
+//! record, at random moments, and within its delivery and its last commit.
+//!
+//! Read `crash/feature.rs` (what is run), `crash/promises.rs` and `crash/delivered.rs` (what must hold
+//! afterwards), `crash/cases.rs` (when whom to kill),
+//! `crash/deliveries.rs` (within the end of a run), then the tests below.
+//!
+//! ```text
+//! FORGE_FEATURE_CRASH_KILLS=150 FORGE_FEATURE_CRASH_RECORDS=all cargo test -p forge --test feature_crash
+//! FORGE_CRASH_SEED=7                 other random moments
+//! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`
+//! ```
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+#![expect(clippy::print_stderr, reason = "figures must be heard of")]
+
+#[path = "crash/cases.rs"]
+mod cases;
+#[path = "crash/delivered.rs"]
+mod delivered;
+#[path = "crash/deliveries.rs"]
+mod deliveries;
+#[path = "crash/feature.rs"]
+mod feature;
+#[path = "crash/processes.rs"]
+#[expect(dead_code, reason = "another test program uses all of it")]
+mod processes;
+#[path = "crash/promises.rs"]
+mod promises;
+#[path = "crash/world.rs"]
+#[expect(dead_code, reason = "another test program uses all of it")]
+mod world;
+
+use cases::{Case, Sizes};
+use feature::EFFORTS;
+
+/// More cases than anybody waits for.
+const RANDOM_CASES_MAX: u64 = 100_000;
+
+#[test]
+fn a_kill_after_any_record_of_any_effort_loses_nothing_and_redoes_nothing() {
+    let sizes = Sizes::from_environment("FORGE_FEATURE_CRASH", 4);
+    let cases = EFFORTS.iter().flat_map(|effort| sizes.records_of(effort));
+    cases::play("feature records", &sizes, u32::MAX, cases);
+}
+
+#[test]
+fn kills_at_random_moments_of_any_effort_lose_nothing_and_redo_nothing() {
+    let sizes = Sizes::from_environment("FORGE_FEATURE_CRASH", 4);
+    let cases = (0..RANDOM_CASES_MAX).map(|number| {
+        let effort = &EFFORTS[usize::try_from(number).unwrap() % EFFORTS.len()];
+        Case::at_random(effort, sizes.seed, number)
+    });
+    cases::play("feature random", &sizes, sizes.n_kills, cases);
+}
+
+#[test]
+fn a_kill_between_any_two_steps_of_the_end_of_a_run_delivers_and_records_once() {
+    let n = deliveries::play_moments();
+    assert!(n > 20, "the end of a run has many moments: {n}");
+}
+
+#[test]
+fn a_delivery_that_was_left_half_done_is_done_once() {
+    deliveries::play_half_done();
+}
+
+#[test]
+fn the_branch_follows_a_run_whose_driver_died_right_after_its_last_record() {
+    deliveries::play_result_behind();
+}
