@@ -296,7 +296,7 @@ impl Story {
                 Arc::make_mut(story).done.push(Done { attempt, reference });
             }
             Event::Noticed { unit, what } => {
-                Arc::make_mut(story).notes.push((unit.clone(), what.clone()))
+                Arc::make_mut(story).notes.push((unit.clone(), what.clone()));
             }
             Event::AttemptEnded { receipt: None, .. }
             | Event::RunStarted(_)
