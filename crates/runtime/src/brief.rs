@@ -288,10 +288,7 @@ fn left_in_words(left: &[LeftBefore]) -> String {
     let mut room = LEFT_BYTES_MAX;
     let mut parts = Vec::new();
     for LeftBefore { name, text } in left {
-        let mut end = text.len().min(room);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = text.floor_char_boundary(room);
         room -= end;
         let mut part = format!("`{name}`:\n\n{}", quoted(text[..end].trim_end()));
         if end < text.len() {
@@ -348,4 +345,28 @@ fn findings(findings: &[Finding]) -> String {
 /// Words as they are, set off as a quotation.
 fn quoted(words: &str) -> String {
     words.lines().map(|line| format!("> {line}")).collect::<Vec<String>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_work_is_quoted_whole_as_far_as_there_is_room_and_says_where_it_is_cut() {
+        let left = |name: &str, text: String| LeftBefore { name: name.to_owned(), text };
+        let told = left_in_words(&[left("a.md", "one\ntwo\n".to_owned())]);
+        assert_eq!(told, "`a.md`:\n\n> one\n> two");
+        let long = "ä".repeat(LEFT_BYTES_MAX);
+        let told =
+            left_in_words(&[left("a.md", format!("x{long}")), left("b.md", "more".to_owned())]);
+        assert!(told.len() < LEFT_BYTES_MAX + 200, "{}", told.len());
+        let cut = 1 + long.len() - (LEFT_BYTES_MAX - 1);
+        assert!(
+            told.contains(&format!("(cut here: {cut} more bytes)")),
+            "{}",
+            &told[told.len() - 200..]
+        );
+        // There is one byte left, and what does not fit is counted.
+        assert!(told.ends_with("`b.md`:\n\n> m\n\n(cut here: 3 more bytes)"));
+    }
 }

@@ -3,6 +3,7 @@
 use rustix::process::Signal;
 
 use crate::project::{Project, REQUEST};
+use crate::world::{WAITS, WRONG};
 
 /// Sentences after which the driver is killed, one driver after the other.
 const MOMENTS: [&str; 6] = [
@@ -43,4 +44,26 @@ fn however_often_the_driver_is_killed_there_is_one_record_and_one_last_commit() 
     assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
     let last = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);
     assert!(last.lines().all(|path| path.starts_with(".forge/runs/")), "{last}");
+}
+
+#[test]
+fn a_record_that_was_made_before_a_failure_is_found_and_not_made_again() {
+    let project = Project::new("");
+    let world = &project.world;
+    assert_eq!(project.run("S", &[]).code, WAITS);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    // Git cannot write a ref where there is a folder of refs, so that it fails in the middle.
+    let in_the_way = format!("refs/forge/{run}/delivered/in-the-way");
+    world.git(&["update-ref", &in_the_way, "main"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, WRONG, "{said}");
+    let made = project.deliveries(&run);
+    assert_eq!(made.len(), 1);
+    assert!(world.facts(&run).iter().all(|fact| fact["effect_done"].is_null()));
+    world.git(&["update-ref", "-d", &in_the_way]);
+    world.ok(&["resume", &run]);
+    assert_eq!(project.deliveries(&run), made);
+    let delivered = world.git(&["rev-parse", &format!("refs/forge/{run}/delivered")]);
+    assert_eq!(made[0]["commit"], delivered.as_str());
 }

@@ -34,8 +34,6 @@ use crate::{
     text::read_text,
 };
 
-/// The most offers of one run: each is of another commit.
-const OFFERS_MAX: u32 = 999;
 /// The most bytes of a record.
 const OFFER_BYTES_MAX: u64 = 1024 * 1024;
 /// What a person reads.
@@ -158,7 +156,7 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
         folder
     } else {
         let free = |number: &u32| !live.join(folder(*number)).join(FILE).exists();
-        let number = (1..=OFFERS_MAX).find(free).unwrap_or(OFFERS_MAX);
+        let number = (1..).find(free).expect("a folder is not full of numbers");
         let text = words::body(plan, offer)?;
         let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
         // The file by which it is found comes last, so that a record is whole or not there.
@@ -190,11 +188,12 @@ fn folder(number: u32) -> String {
 
 /// The folder of the record with this mark, below the live folder.
 fn found(live: &Path, mark: &str) -> Result<Option<String>, Trouble> {
-    for number in 1..=OFFERS_MAX {
-        let Some(offer) = read(&live.join(folder(number)).join(FILE))? else { return Ok(None) };
+    let mut number = 1;
+    while let Some(offer) = read(&live.join(folder(number)).join(FILE))? {
         if offer.mark == mark {
             return Ok(Some(folder(number)));
         }
+        number += 1;
     }
     Ok(None)
 }
@@ -202,7 +201,7 @@ fn found(live: &Path, mark: &str) -> Result<Option<String>, Trouble> {
 /// The text of what a run offered last.
 pub(crate) fn latest(home: &Home, run: &str) -> Option<PathBuf> {
     let live = home.run(run);
-    let there = (1..=OFFERS_MAX).map(|number| live.join(folder(number)));
+    let there = (1..).map(|number| live.join(folder(number)));
     there.take_while(|place| place.join(FILE).exists()).last().map(|place| place.join(TEXT))
 }
 

@@ -113,15 +113,16 @@ fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
         Source::Request => return Ok(None),
         Source::Blob(blob) => plan.shop.blob(blob)?,
     };
-    let whole = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Some(cut(artifact, &String::from_utf8_lossy(&bytes))))
+}
+
+/// As much of a text as there is room for. It says where it was cut.
+fn cut(name: &str, whole: &str) -> String {
     if whole.len() <= QUOTED_BYTES_MAX {
-        return Ok(Some(whole));
+        return whole.to_owned();
     }
-    let mut end = QUOTED_BYTES_MAX;
-    while !whole.is_char_boundary(end) {
-        end -= 1;
-    }
-    Ok(Some(format!("{}\n\n(cut here; `{artifact}` has {} bytes)", &whole[..end], whole.len())))
+    let end = whole.floor_char_boundary(QUOTED_BYTES_MAX);
+    format!("{}\n\n(cut here; `{name}` has {} bytes)", &whole[..end], whole.len())
 }
 
 fn verified(offer: &Offer) -> String {
@@ -180,5 +181,14 @@ mod tests {
         let long = title(&"ä".repeat(500));
         assert_eq!(long.chars().count(), TITLE_CHARS_MAX);
         assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn a_long_artifact_is_cut_between_characters_and_says_so() {
+        assert_eq!(cut("a.md", "ä"), "ä");
+        let long = "ä".repeat(QUOTED_BYTES_MAX);
+        let told = cut("a.md", &format!("x{long}"));
+        assert!(told.len() < QUOTED_BYTES_MAX + 100);
+        assert!(told.ends_with(&format!("(cut here; `a.md` has {} bytes)", 1 + long.len())));
     }
 }
