@@ -16,7 +16,7 @@ use std::{
 
 use forge_core::{
     Effect, Input, Report, Run, decide,
-    event::{Approvals, Limits, Outcome, Person, Receipt, Ruling, Start},
+    event::{Approvals, Detail, Limits, Outcome, Person, Receipt, Ruling, Start},
     item::Item,
     money::Spent,
     verdict::Verdict,
@@ -184,6 +184,11 @@ fn start(flow: &str, text: &str) -> Start {
         base: None,
         base_branch: None,
         branch: None,
+        onto: None,
+        chosen: BTreeMap::new(),
+        source: None,
+        detail: Detail::Plain,
+        coherence: None,
         version: "bench".to_owned(),
         by: Person { who: "bench".to_owned(), door: "cli".to_owned() },
     }
