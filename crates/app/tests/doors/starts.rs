@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{DONE, Said, WAITS, WRONG, World, finish, has};
+use crate::world::{DONE, INTERRUPTED, Said, WAITS, WRONG, World, finish, has, until};
 
 /// A flow with an effort that changes no code.
 pub(crate) const SIZED: &str = r#"
@@ -465,4 +465,16 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     let said = world.forge(&["resume", ".specs/d", "--effort", "S"]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(start_of(&world)["params"]["effort"], "S");
+}
+
+#[test]
+fn who_interrupts_the_look_at_a_request_has_no_run() {
+    let world = looked_at("run = \"touch \\\"$HOME/began\\\"\"\nhang = true");
+    let running = world.start(&["run", "--flow", "looked", "do it"]);
+    until("the look to begin", || world.beside("began").exists().then_some(()));
+    running.signal(rustix::process::Signal::INT);
+    let said = running.end();
+    assert_eq!(said.code, INTERRUPTED, "{said}");
+    has(&said.err, &["nothing was made"]);
+    assert!(world.is_untouched());
 }
