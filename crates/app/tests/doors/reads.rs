@@ -323,7 +323,7 @@ fn without_any_stdin_stdout_and_stderr_a_run_still_ends_well() {
     let world = World::new();
     world.scenario(CONTENT);
     let mut shell = std::process::Command::new("/bin/sh");
-    let line = format!("exec {} run --auto 'do it' <&- >&- 2>&-", crate::world::FORGE);
+    let line = format!("exec {} run --flow draft --auto 'do it' <&- >&- 2>&-", crate::world::FORGE);
     world.surround(&mut shell);
     world.commit();
     shell.args(["-c", &line]).current_dir(&world.repo);
