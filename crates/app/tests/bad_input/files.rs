@@ -124,7 +124,7 @@ fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
     );
     has(&world.ok(&["flow", "check", "f"]), &["is right"]);
     has(
-        &world.refused(&["run", "--flow", "f", "x"]),
+        &world.refused(&["run", "--flow", "f", "do it"]),
         &[
             "stage `b`",
             "posts a comment, and this version reaches no host",

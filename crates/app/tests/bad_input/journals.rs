@@ -21,7 +21,7 @@ fn changing(run: &str) -> Vec<Vec<&str>> {
 fn world() -> (World, String) {
     let world = World::new();
     world.scenario(CONTENT);
-    assert_eq!(world.forge(&["run", "one"]).code, WAITS);
+    assert_eq!(world.forge(&["run", "do one"]).code, WAITS);
     assert_eq!(world.forge(&["run", "two"]).code, WAITS);
     let run = world.latest();
     (world, run)
@@ -141,7 +141,7 @@ fn a_text_or_a_folder_in_place_of_the_database_is_named() {
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.err, &["forge.db", "next: "]);
     assert_eq!(world.forge(&["status"]).code, WRONG);
-    assert_eq!(world.forge(&["run", "x"]).code, WRONG);
+    assert_eq!(world.forge(&["run", "do it"]).code, WRONG);
     assert!(world.database().is_dir());
     assert_eq!(count(&world.place().join("runs")), 2);
 }

@@ -48,15 +48,15 @@ fn params_that_are_none_are_refused() {
         ("Size=S", "no parameter `Size`"),
     ] {
         has(
-            &world.refused(&["run", "--flow", "p", "x", "--param", param]),
+            &world.refused(&["run", "--flow", "p", "do it", "--param", param]),
             &["error: ", expected, "next: "],
         );
     }
     has(
-        &world.refused(&["run", "--flow", "p", "x", "--param", "size=S", "--param", "size=S"]),
+        &world.refused(&["run", "--flow", "p", "do it", "--param", "size=S", "--param", "size=S"]),
         &["`size` is given twice"],
     );
-    has(&world.refused(&["run", "x", "--param", "size=S"]), &["error: "]);
+    has(&world.refused(&["run", "do it", "--param", "size=S"]), &["error: "]);
     assert!(world.is_untouched());
 }
 
@@ -175,7 +175,7 @@ fn words_that_are_not_utf8_are_refused_and_not_guessed() {
 fn commands_and_options_that_do_not_exist_are_refused_with_the_nearest() {
     let world = World::new();
     has(&world.refused(&["statu"]), &["status"]);
-    has(&world.refused(&["run", "x", "--buget", "3"]), &["--budget"]);
+    has(&world.refused(&["run", "do it", "--buget", "3"]), &["--budget"]);
     has(&world.refused(&["doctor", "--rebuild", "--salvage", "x"]), &["cannot be used with"]);
     assert!(world.is_untouched());
 }

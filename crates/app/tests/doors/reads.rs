@@ -183,7 +183,7 @@ gates = [{{ human = "{long}?" }}]
         "[[play]]\nrole = \"planner\"\nusage = {{ cost = \"1234.567891\" }}\nresult = {{ summary = \"{long}\", lists = {{ tasks = [{{ id = \"an-item-with-a-rather-long-id-of-forty-c\", title = \"{long}\" }}] }} }}\n\
          [[play]]\nresult = {{ summary = \"{long}\" }}\n"
     ));
-    let said = world.forge(&["run", "--flow", "long", "x"]);
+    let said = world.forge(&["run", "--flow", "long", "do it"]);
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     (world, run)

@@ -144,10 +144,10 @@ gates = [{ name = "ask", human = "Good?", when = { param = "effort", is = ["M"] 
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["effort S", "research does not apply", "build: the gate ask does not apply"]);
     has(&world.ok(&["status", &world.latest()]), &["skipped"]);
-    assert_eq!(world.run("sized", &[]).code, WAITS);
-    let refused = world.refused(&["run", "--flow", "sized", "x", "--param", "effort=XL"]);
+    assert_eq!(world.run("sized", &["--yes"]).code, WAITS);
+    let refused = world.refused(&["run", "--flow", "sized", "do it", "--param", "effort=XL"]);
     has(&refused, &["`effort` can be S, M, not `XL`", "next: forge flow show sized"]);
-    let refused = world.refused(&["run", "--flow", "sized", "x", "--param", "size=S"]);
+    let refused = world.refused(&["run", "--flow", "sized", "do it", "--param", "size=S"]);
     has(&refused, &["no parameter `size`", "effort", "next: forge flow show sized"]);
     assert_eq!(world.ids().len(), 2);
 }
