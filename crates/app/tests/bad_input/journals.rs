@@ -22,7 +22,7 @@ fn world() -> (World, String) {
     let world = World::new();
     world.scenario(CONTENT);
     assert_eq!(world.forge(&["run", "do one"]).code, WAITS);
-    assert_eq!(world.forge(&["run", "two"]).code, WAITS);
+    assert_eq!(world.forge(&["run", "do two"]).code, WAITS);
     let run = world.latest();
     (world, run)
 }
