@@ -45,6 +45,7 @@ use forge_runtime::{
     doors::{Doors, Left, person},
     drive::{Hands, LetGo, Signals as Told},
     follow::{Follower, Picture},
+    settings::Switch,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -154,6 +155,8 @@ struct Screen<'a> {
     said: Option<String>,
     /// Questions that the person wants to answer later.
     put_off: BTreeSet<String>,
+    /// Questions for which the bell was rung.
+    rung: BTreeSet<String>,
     task: Task,
     driver: Option<Driving>,
     left: Option<Left>,
@@ -178,6 +181,7 @@ impl<'a> Screen<'a> {
             units: Vec::new(),
             said: None,
             put_off: BTreeSet::new(),
+            rung: BTreeSet::new(),
             task,
             driver: None,
             left: None,
@@ -354,6 +358,10 @@ impl<'a> Screen<'a> {
                     ask.say(said);
                 }
                 self.mode = Mode::Asking(Box::new(ask));
+                match self.doors.bell() {
+                    Switch::On if self.rung.insert(question.question.clone()) => screen::ring(),
+                    Switch::On | Switch::Off => {}
+                }
             }
         }
     }

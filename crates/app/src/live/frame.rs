@@ -73,7 +73,7 @@ pub(crate) fn frame(picture: &Picture, look: &Look) -> Frame {
         lines.push(headings(width));
     }
     let units = rows.iter().filter_map(Row::choice).map(str::to_owned).collect();
-    lines.extend(rows.iter().map(|row| row.line(look.chosen.as_deref())));
+    lines.extend(rows.iter().map(|row| row.line(picture, width, look.chosen.as_deref())));
     lines.truncate(height.saturating_sub(foot.len()));
     while gaps > 0 && lines.len() + foot.len() < height {
         lines.push(Line::default());
@@ -88,7 +88,7 @@ pub(crate) fn last(picture: &Picture, width: usize, most: usize) -> Vec<Line> {
     let mut lines = head(picture, Seat::Attached, width, most);
     lines.push(headings(width));
     let rows = fold(rows(picture, width), most.saturating_sub(lines.len()));
-    lines.extend(rows.iter().map(|row| row.line(None)));
+    lines.extend(rows.iter().map(|row| row.line(picture, width, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Invariant: what works, asks or failed is folded last, and questions last of all.
 
+use std::collections::BTreeMap;
+
 use forge_core::view::{Amount, UnitState, UnitView};
 use forge_runtime::follow::{Picture, Working};
 
@@ -45,17 +47,26 @@ enum Place {
     Inside,
 }
 
+/// What stands in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Body {
+    /// A unit, by its number in the view.
+    Unit(usize),
+    /// What was made already.
+    Text(Line),
+}
+
 /// One line about units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// The unit. Nothing, if it is about several.
     unit: Option<String>,
-    /// The names of what it is about, for counts.
+    /// How the unit is called below its stage.
     name: String,
     state: UnitState,
     weight: Weight,
     place: Place,
-    line: Line,
+    body: Body,
 }
 
 impl Row {
@@ -67,13 +78,16 @@ impl Row {
         }
     }
 
-    /// The line, with a mark if it is chosen.
-    pub(crate) fn line(&self, chosen: Option<&str>) -> Line {
+    /// The line, with a mark if it is chosen. Only what is shown is made: a run may have many units.
+    pub(crate) fn line(&self, picture: &Picture, columns: usize, chosen: Option<&str>) -> Line {
         let is_chosen = chosen.is_some() && self.choice() == chosen;
         let (ink, mark) = if is_chosen { (Ink::Bold, "›") } else { (Ink::Plain, " ") };
         let mut line = Line::default();
         line.column(ink, mark, 1);
-        line.join(self.line.clone())
+        line.join(match &self.body {
+            Body::Unit(at) => unit_line(&picture.view.units[*at], &self.name, picture, columns),
+            Body::Text(line) => line.clone(),
+        })
     }
 }
 
@@ -94,33 +108,60 @@ fn name_width(columns: usize) -> usize {
 
 /// All lines about units, nothing folded.
 pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
+    let units = &picture.view.units;
+    let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
+    let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
+    for scope in units.iter().filter_map(scope) {
+        *n_inside.entry(scope).or_default() += 1;
+    }
     let mut all = Vec::new();
-    for unit in &picture.view.units {
-        let name = unit.unit.clone();
-        let place = if unit.depth == 0 { Place::Stage } else { Place::Inside };
-        let weight = weight(unit);
-        let calls = picture.working.get(&name).map(Vec::as_slice).unwrap_or_default();
-        let mut line = unit_line(unit, picture, calls, columns);
-        let mut below = Vec::new();
-        for call in calls {
-            let text = latest(call);
-            if columns >= WIDE {
-                line.push(Ink::Grey, &format!("  {text}"));
-            } else {
-                let indent = "  ".repeat(depth(unit) + 2);
-                below.push(Line::of(Ink::Grey, &format!("{indent}└ {text}")));
+    for (at, unit) in units.iter().enumerate() {
+        // Where an item has one stage, the item says it all.
+        let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
+        let name = match short(&unit.unit).split_once('/') {
+            Some((item, _)) if is_alone => item.to_owned(),
+            Some(_) | None => short(&unit.unit).to_owned(),
+        };
+        let row = |weight: Weight, body: Body| Row {
+            unit: Some(unit.unit.clone()),
+            name: name.clone(),
+            state: unit.state,
+            weight,
+            place: if unit.depth == 0 { Place::Stage } else { Place::Inside },
+            body,
+        };
+        all.push(row(weight(unit), Body::Unit(at)));
+        if columns < WIDE {
+            let indent = "  ".repeat(depth(unit) + 2);
+            for text in behind(unit, picture) {
+                let line = Line::of(Ink::Grey, &format!("{indent}└ {text}"));
+                all.push(row(Weight::Latest, Body::Text(line)));
             }
-        }
-        let (state, title) = (unit.state, short(&name).to_owned());
-        let unit = Some(name.clone());
-        all.push(Row { unit, name: title.clone(), state, weight, place: place.clone(), line });
-        for line in below {
-            let (unit, place) = (Some(name.clone()), place.clone());
-            let weight = Weight::Latest;
-            all.push(Row { unit, name: title.clone(), state, weight, place, line });
         }
     }
     all
+}
+
+/// What stands behind a unit on a wide screen, and below it on a narrow one.
+fn behind(unit: &UnitView, picture: &Picture) -> Vec<String> {
+    match unit.state {
+        UnitState::Limited => {
+            let until = unit.until.map(|until| screen::then(until, picture.now));
+            let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
+            vec![format!("{until}{}", unit.why)]
+        }
+        UnitState::Waiting
+        | UnitState::Working
+        | UnitState::Judging
+        | UnitState::Asking
+        | UnitState::Accepted
+        | UnitState::Skipped
+        | UnitState::Failed
+        | UnitState::Blocked => {
+            let calls = picture.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
+            calls.iter().map(latest).collect()
+        }
+    }
 }
 
 fn depth(unit: &UnitView) -> usize {
@@ -139,14 +180,15 @@ const fn weight(unit: &UnitView) -> Weight {
     }
 }
 
-fn unit_line(unit: &UnitView, picture: &Picture, calls: &[Working], columns: usize) -> Line {
+fn unit_line(unit: &UnitView, name: &str, picture: &Picture, columns: usize) -> Line {
+    let calls = picture.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
     let (mark, ink) = mark(unit.state);
     let indent = "  ".repeat(depth(unit));
     let mut line = Line::default();
     line.push(Ink::Plain, &format!("{indent} "));
     line.push(ink, mark);
     let room = name_width(columns).saturating_sub(indent.len() + 1);
-    let mut name = Line::of(name_ink(unit.state), &format!(" {}", short(&unit.unit)));
+    let mut name = Line::of(name_ink(unit.state), &format!(" {name}"));
     if !unit.title.is_empty() {
         name.push(Ink::Grey, &format!(" {}", unit.title));
     }
@@ -167,23 +209,13 @@ fn unit_line(unit: &UnitView, picture: &Picture, calls: &[Working], columns: usi
     let amount = unit.amount();
     let cost = if amount == Amount::default() { String::new() } else { amount.in_short() };
     line.column_right(Ink::Plain, &cost, COST);
-    match unit.state {
-        UnitState::Limited => {
-            let until = unit.until.map(|until| screen::then(until, picture.now));
-            let until = until.map(|until| format!("  until {until}")).unwrap_or_default();
-            line.push(Ink::Yellow, &format!("{until}  {}", unit.why));
+    if columns >= WIDE {
+        for text in behind(unit, picture) {
+            line.push(Ink::Grey, &format!("  {text}"));
         }
-        UnitState::Accepted if columns >= WIDE => {
+        if unit.state == UnitState::Accepted {
             line.push(Ink::Grey, &format!("  {}", unit.summary));
         }
-        UnitState::Waiting
-        | UnitState::Working
-        | UnitState::Judging
-        | UnitState::Asking
-        | UnitState::Accepted
-        | UnitState::Skipped
-        | UnitState::Failed
-        | UnitState::Blocked => {}
     }
     line
 }
@@ -270,11 +302,8 @@ fn short(unit: &str) -> &str {
 /// As many lines as there is room for, and what did not fit in counts.
 pub(crate) fn fold(rows: Vec<Row>, room: usize) -> Vec<Row> {
     let mut rows = rows;
-    if rows.len() > room {
-        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == Place::Inside);
-    }
-    if rows.len() > room {
-        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == Place::Stage);
+    for place in [Place::Inside, Place::Stage] {
+        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == place, room);
     }
     // The latest lines go from the bottom up, as many as have to.
     let mut over = rows.len().saturating_sub(room);
@@ -292,30 +321,29 @@ pub(crate) fn fold(rows: Vec<Row>, room: usize) -> Vec<Row> {
     rows
 }
 
-/// Neighbours that may be folded become one line with counts. One alone stays as it is.
-fn folded(rows: Vec<Row>, may: &dyn Fn(&Row) -> bool) -> Vec<Row> {
+/// Neighbours that may be folded become one line with counts, until there is room. One alone stays as it is.
+fn folded(rows: Vec<Row>, may: &dyn Fn(&Row) -> bool, room: usize) -> Vec<Row> {
+    let mut over = rows.len().saturating_sub(room);
     let mut all = Vec::new();
     let mut run: Vec<Row> = Vec::new();
     for row in rows {
-        let goes_on = run.last().is_none_or(|last| last.place == row.place);
-        if !(may(&row) && goes_on) {
-            close(&mut all, &mut run);
-        }
         if may(&row) {
             run.push(row);
         } else {
+            close(&mut all, &mut run, &mut over);
             all.push(row);
         }
     }
-    close(&mut all, &mut run);
+    close(&mut all, &mut run, &mut over);
     all
 }
 
-fn close(all: &mut Vec<Row>, run: &mut Vec<Row>) {
-    if run.len() < 2 {
+fn close(all: &mut Vec<Row>, run: &mut Vec<Row>, over: &mut usize) {
+    if run.len() < 2 || *over == 0 {
         all.append(run);
         return;
     }
+    *over = over.saturating_sub(run.len() - 1);
     let place = run[0].place.clone();
     let indent = match place {
         Place::Stage => " ",
@@ -341,7 +369,14 @@ fn close(all: &mut Vec<Row>, run: &mut Vec<Row>) {
         line.push(Ink::Grey, &names);
     }
     let weight = Weight::Quiet;
-    all.push(Row { unit: None, name: String::new(), state: run[0].state, weight, place, line });
+    all.push(Row {
+        unit: None,
+        name: String::new(),
+        state: run[0].state,
+        weight,
+        place,
+        body: Body::Text(line),
+    });
     run.clear();
 }
 
@@ -368,7 +403,7 @@ fn the_weightiest(rows: Vec<Row>, room: usize) -> Vec<Row> {
         state: UnitState::Waiting,
         weight: Weight::Quiet,
         place: Place::Inside,
-        line: Line::of(Ink::Grey, &more),
+        body: Body::Text(Line::of(Ink::Grey, &more)),
     });
     all
 }
