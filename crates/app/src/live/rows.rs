@@ -52,6 +52,8 @@ enum Place {
 enum Body {
     /// A unit, by its number in the view.
     Unit(usize),
+    /// What stands below a unit: the number of the unit, and which line of several.
+    Below(usize, usize),
     /// What was made already.
     Text(Line),
 }
@@ -86,6 +88,12 @@ impl Row {
         line.column(ink, mark, 1);
         line.join(match &self.body {
             Body::Unit(at) => unit_line(&picture.view.units[*at], &self.name, picture, columns),
+            Body::Below(at, nth) => {
+                let unit = &picture.view.units[*at];
+                let text = behind(unit, picture).into_iter().nth(*nth).unwrap_or_default();
+                let indent = "  ".repeat(depth(unit) + 2);
+                Line::of(Ink::Grey, &format!("{indent}└ {text}"))
+            }
             Body::Text(line) => line.clone(),
         })
     }
@@ -132,14 +140,20 @@ pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
         };
         all.push(row(weight(unit), Body::Unit(at)));
         if columns < WIDE {
-            let indent = "  ".repeat(depth(unit) + 2);
-            for text in behind(unit, picture) {
-                let line = Line::of(Ink::Grey, &format!("{indent}└ {text}"));
-                all.push(row(Weight::Latest, Body::Text(line)));
+            for nth in 0..n_behind(unit, picture) {
+                all.push(row(Weight::Latest, Body::Below(at, nth)));
             }
         }
     }
     all
+}
+
+/// How many lines stand behind a unit.
+fn n_behind(unit: &UnitView, picture: &Picture) -> usize {
+    if unit.state == UnitState::Limited {
+        return 1;
+    }
+    picture.working.get(&unit.unit).map_or(0, Vec::len)
 }
 
 /// What stands behind a unit on a wide screen, and below it on a narrow one.
