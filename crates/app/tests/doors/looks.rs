@@ -25,6 +25,7 @@ pub(crate) const COMMANDS: [&str; 22] = [
     "init",
     "run",
     "resume",
+    "attach",
     "status",
     "show",
     "log",
