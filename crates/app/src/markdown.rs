@@ -37,7 +37,7 @@ impl Style {
             Self::Bold => "\x1b[1m",
             Self::Slanted => "\x1b[3m",
             Self::Code => "\x1b[36m",
-            Self::Heading => "\x1b[1;4m",
+            Self::Heading => "\x1b[1;35m",
         }
     }
 }

@@ -7,7 +7,8 @@
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
 //! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
-//! `brief`: what an agent was told. `notify`: who is told elsewhere. `rendered`: Markdown and
+//! `brief`: what an agent was told. `fixes`: what the doctor mends.
+//! `notify`: who is told elsewhere. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
@@ -22,6 +23,8 @@ mod asked;
 mod brief;
 #[path = "doors/code.rs"]
 mod code;
+#[path = "doors/fixes.rs"]
+mod fixes;
 #[path = "doors/goes.rs"]
 mod goes;
 #[path = "doors/holds.rs"]

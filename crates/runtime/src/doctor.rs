@@ -1,4 +1,8 @@
 //! What is wrong with the surroundings and the journal, and what to do about it.
+//!
+//! - `doctor/fix.rs`: what can be mended without a person.
+
+mod fix;
 
 use std::{path::Path, process::Command};
 
@@ -17,7 +21,15 @@ use crate::{
     home::Home,
     journal::{Completeness, Store, StoreError, salvage},
     settings::Settings,
+    text::read_text,
 };
+
+pub use self::fix::{Consent, Fixable};
+
+/// The settings of the predecessor.
+const PREFERENCES: &str = ".specs/preferences.json";
+/// The most bytes of them.
+const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -105,7 +117,63 @@ impl Doors {
                 findings.extend(self.runs());
             }
         }
+        findings.extend(self.preferences());
+        findings.extend(self.checkouts_left());
+        for found in self.fixable() {
+            findings.push(note(found.what, format!("forge doctor --fix ({})", found.fix)));
+        }
         findings
+    }
+
+    /// What the predecessor kept as settings is said for each run now: a setting could not be taken back there.
+    fn preferences(&self) -> Option<Finding> {
+        let path = self.home.repository.top.as_ref()?.join(PREFERENCES);
+        let text = read_text(&path, PREFERENCES_BYTES_MAX).ok().flatten()?;
+        let said = serde_json::from_str::<serde_json::Value>(&text).ok()?;
+        let flag = |key: &str, flag: &'static str| {
+            (said.get(key) == Some(&serde_json::Value::Bool(true))).then_some(flag)
+        };
+        let flags = [
+            flag("auto", "--auto"),
+            flag("debug", "--debug"),
+            flag("discuss", "--discuss"),
+            flag("nopr", "--no-pr"),
+        ];
+        let mut words: Vec<String> = flags.into_iter().flatten().map(str::to_owned).collect();
+        let effort = said.get("effort").and_then(serde_json::Value::as_str);
+        let effort = effort.filter(|effort| ["S", "M", "L"].contains(effort));
+        words.extend(effort.map(|effort| format!("--effort {effort}")));
+        let what = format!("{PREFERENCES} is of another program, and sets nothing here");
+        let next = if words.is_empty() {
+            "nothing in it is lost; remove it when you like".to_owned()
+        } else {
+            format!("say it for each run: forge run {} \"what you want\"", words.join(" "))
+        };
+        Some(note(what, next))
+    }
+
+    /// Checkouts of runs that are over for good. They may hold what nobody has taken over, so they are only named.
+    fn checkouts_left(&self) -> Option<Finding> {
+        let (rows, _) = self.rows(RUNS_MAX).ok()?;
+        let is_over = |row: &&RunRow| matches!(row.standing, Standing::Done | Standing::Abandoned);
+        let folders: Vec<_> = rows
+            .iter()
+            .filter(is_over)
+            .filter_map(|row| {
+                let (run, _) = self.fold(&row.run).ok()?;
+                let folder = self.home.checkouts(&row.run, &self.frozen(&run).ok()?).ok()?;
+                folder.is_dir().then_some(folder)
+            })
+            .collect();
+        let first = folders.first()?;
+        let place = first.parent().unwrap_or(first).display();
+        let n = count(folders.len() as u64, "run");
+        let what = format!("{n} that ended left checkouts in {place}");
+        Some(note(
+            what,
+            "remove those that you need no more, such as rm -r ".to_owned()
+                + &first.display().to_string(),
+        ))
     }
 
     /// Runs that nobody drives although something is left to do, and blobs that are not whole.

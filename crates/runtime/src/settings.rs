@@ -9,6 +9,7 @@
 //! - `settings/sheet.rs`: who says what, and who wins.
 //! - `settings/player.rs`: who plays which role.
 //! - `settings/frozen.rs`: what a run keeps.
+//! - `settings/moved.rs`: keys that have another name now.
 //! - `settings/shown.rs`, `settings/edit.rs`, `settings/schema.rs`: what `forge config` shows,
 //!   changes and publishes.
 //!
@@ -20,6 +21,7 @@
 pub mod edit;
 mod frozen;
 mod key;
+mod moved;
 mod pattern;
 mod player;
 mod schema;
@@ -39,6 +41,7 @@ use crate::Trouble;
 
 pub use frozen::{Agent, Frozen, FrozenAgent, RoleAgent, Sessions, Verify, VerifyFrom};
 pub use key::Key;
+pub(crate) use moved::{Renewed, renewed};
 pub(crate) use player::RESERVED;
 use player::Tables;
 pub use player::{AgentLike, AgentTable, RoleTable, SecretsTable};

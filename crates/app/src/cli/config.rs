@@ -292,10 +292,15 @@ pub(crate) fn ask(commands: &[String]) -> Consent {
             screen::warn(&format!("  {} {line}", if position == 0 { "$" } else { ">" }));
         }
     }
+    yes_or_no("allow these commands? [y/N]")
+}
+
+/// Asks the person at the terminal, if there is one.
+pub(crate) fn yes_or_no(question: &str) -> Consent {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Consent::NobodyToAsk;
     }
-    screen::warn("allow these commands? [y/N]");
+    screen::warn(question);
     answer(&mut io::stdin().lock())
 }
 

@@ -5,11 +5,11 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use forge_runtime::{
     Trouble,
-    doctor::{Finding, Health, Salvaged},
-    doors::Rebuilt,
+    doctor::{Consent, Finding, Health, Salvaged},
+    doors::{Doors, Rebuilt},
 };
 
-use super::{doors, say_json};
+use super::{config, doors, say_json};
 use crate::screen;
 
 /// Look for what is wrong, and say what to do about it
@@ -21,6 +21,12 @@ pub(crate) struct Doctor {
     /// Export all records that are whole into this new folder
     #[arg(long, value_name = "FOLDER")]
     salvage: Option<PathBuf>,
+    /// Mend what can be mended without loss, and say what
+    #[arg(long, conflicts_with_all = ["salvage", "rebuild"])]
+    fix: bool,
+    /// Rewrite settings with older names without asking
+    #[arg(long, requires = "fix")]
+    yes: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -55,6 +61,10 @@ impl Doctor {
             }
             return Ok(code);
         }
+        let mut code = 0;
+        if self.fix {
+            code = self.mend(&doors);
+        }
         let findings = doors.examine();
         if self.json {
             say_json(&findings);
@@ -72,7 +82,38 @@ impl Doctor {
             }
         }
         let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
-        Ok(ExitCode::from(if is_bad { 2 } else { 0 }))
+        Ok(ExitCode::from(if is_bad { 2 } else { code }))
+    }
+
+    /// Mends what can be mended, says what was done, and gives the exit code.
+    fn mend(&self, doors: &Doors) -> u8 {
+        let mut code = 0;
+        for found in doors.fixable() {
+            let may = match found.consent {
+                Consent::Nobodys => config::Consent::Given,
+                Consent::ThePersons if self.yes => config::Consent::Given,
+                Consent::ThePersons => {
+                    screen::warn(&screen::harmless(&found.what));
+                    config::yes_or_no(&format!("--fix {}: go on? [y/N]", found.fix))
+                }
+            };
+            // What was done is not data: what is found afterwards is.
+            match may {
+                config::Consent::Given => match doors.fix(&found) {
+                    Ok(done) => screen::warn(&screen::harmless(&format!("fixed  {done}"))),
+                    Err(trouble) => {
+                        screen::trouble(&trouble);
+                        code = trouble.kind.exit_code();
+                    }
+                },
+                config::Consent::Refused => screen::warn("left   as it is"),
+                config::Consent::NobodyToAsk => {
+                    screen::warn("left   nobody can be asked: forge doctor --fix --yes");
+                    code = 3;
+                }
+            }
+        }
+        code
     }
 }
 

@@ -31,7 +31,7 @@ fn an_artifact_is_rendered_on_a_terminal_and_its_bytes_are_for_programs() {
     let bytes = world.ok(&["show", &run, "draft.md"]);
     assert!(bytes.starts_with("# A **draft** with \u{1b}[31ma trick"), "{bytes}");
     let shown = at_a_terminal(&world, &format!("show {run} draft.md"), &[]).out;
-    has(&shown, &["\u{1b}[1;4mdraft\u{1b}[0m", "\u{1b}[36mcode\u{1b}[0m", "1 │ 2"]);
+    has(&shown, &["\u{1b}[1;35mdraft\u{1b}[0m", "\u{1b}[36mcode\u{1b}[0m", "1 │ 2"]);
     assert!(!shown.contains("**") && !shown.contains("\u{1b}[31m"), "{shown}");
     let plain = at_a_terminal(&world, &format!("show {run} draft.md"), &[("NO_COLOR", "1")]).out;
     has(&plain, &["# A draft with", "1 │ 2"]);

@@ -209,7 +209,7 @@ fn without(text: &str, key: Key) -> Result<String, String> {
 }
 
 /// The text with a change in it. What begins a file, and how its lines end, stays.
-fn changed(
+pub(super) fn changed(
     text: &str,
     change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
 ) -> Result<String, String> {

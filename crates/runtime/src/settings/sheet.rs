@@ -16,6 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     key::Key,
+    moved::moved,
     source::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
     table::{TABLES_MAX, TableKind, TableName},
     value::{Value, from_toml, from_words},
@@ -379,6 +380,10 @@ fn unknown(path: &str, word: &str) -> String {
     let shown: String = word.chars().take(80).collect();
     if let Some(kind) = TableKind::find(path) {
         return format!("`{shown}` is no name: {}", kind.name_may_be());
+    }
+    let whole = if path.is_empty() { word.to_owned() } else { format!("{path}.{word}") };
+    if let Some(new) = moved(&whole) {
+        return format!("`{whole}` is called {new} now: `forge doctor --fix` rewrites the file");
     }
     let near = Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
     format!("unknown key `{shown}`{}", near.unwrap_or_default())
