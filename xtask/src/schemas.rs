@@ -7,13 +7,14 @@ use forge_runtime::{
     catalog::FlowRow,
     deliver::Offer,
     doctor::{Finding, Salvaged},
+    notify::Notice,
     probe::Probed,
     projection::StateFile,
     roster::AgentRow,
     settings::{Explained, SettingRow},
     spending::SpendingView,
     start::DryRun,
-    watch::Seen,
+    watch::{Seen, Told},
 };
 
 use crate::{root, say};
@@ -39,6 +40,8 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
     schemas.push(("agents.schema.json", schemars::schema_for!(Vec<AgentRow>)));
     schemas.push(("agents-check.schema.json", schemars::schema_for!(Probed)));
     schemas.push(("watch.schema.json", schemars::schema_for!(Seen)));
+    schemas.push(("brief.schema.json", schemars::schema_for!(Told)));
+    schemas.push(("notify.schema.json", schemars::schema_for!(Notice)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
     };

@@ -29,6 +29,7 @@ use forge_core::{
     event::{self, End, Event, Hold, Outcome, Ruling},
     view::{Standing, sentence},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -53,7 +54,7 @@ const FAILURES_MAX: usize = 3;
 const LOG_BYTES_MAX: u64 = 4 * 1024;
 
 /// What is told: to a command on its standard input, to a webhook as the body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     /// The run.
     pub run: String,
@@ -70,7 +71,7 @@ pub struct Notice {
 }
 
 /// What kind of thing happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The run waits for an answer.

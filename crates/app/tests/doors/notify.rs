@@ -11,9 +11,13 @@ use std::{
     time::Duration,
 };
 
+use forge_runtime::notify::Notice;
 use serde_json::Value;
 
-use crate::world::{CONTENT, DONE, FORGE, WAITS, World, finish, has, until};
+use crate::{
+    reads::fits,
+    world::{CONTENT, DONE, FORGE, WAITS, World, finish, has, until},
+};
 
 /// Keeps what it is told as `told/KIND.N.json`, written as a whole.
 const KEEPS: &str = "mkdir -p $HOME/told; f=$(mktemp $HOME/told/XXXXXX); cat > $f; echo \"$FORGE_NOTIFY_RUN|$FORGE_NOTIFY_NEXT|$FORGE_NOTIFY_REPO|$FORGE_NOTIFY_AT|$FORGE_NOTIFY_MESSAGE\" > $f.env; mv $f $f.$FORGE_NOTIFY_KIND.json";
@@ -96,6 +100,7 @@ fn a_command_is_told_of_a_question_and_of_the_end_once_each() {
     assert_eq!(until_told(&world, 1), ["question"]);
     let (_, file) = told(&world).remove(0);
     let json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    fits(schemars::schema_for!(Notice), &json);
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["at", "kind", "message", "next", "repo", "run"]);
     assert_eq!((&json["run"], &json["kind"]), (&run.clone().into(), &"question".into()));

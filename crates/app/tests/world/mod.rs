@@ -370,6 +370,8 @@ impl World {
             for (n, run) in self.ids().iter().enumerate() {
                 let name = if n == 0 { "<run>".to_owned() } else { format!("<run {n}>") };
                 text = text.replace(run.as_str(), &name);
+                // Without its day it is what the predecessor called the name of a spec.
+                text = text.replace(&run["20260131-".len()..], &name.replace("run", "spec"));
             }
         }
         let of_repositories = fs::read_dir(self.beside(".local/state/forge")).into_iter().flatten();
@@ -418,12 +420,17 @@ fn without_times(text: &str) -> String {
 }
 
 fn time_at(text: &str) -> Option<(&'static str, usize)> {
+    const UTC: &str = "00-00-00T00:00:00Z";
     const SHAPES: [(&str, &str); 3] =
         [("00-00-00 00:00:00", "<moment>"), ("00:00:00", "<time>"), ("0000000000000", "<ms>")];
     // The century is of no interest to anybody.
-    let text_after = text.strip_prefix("20").filter(|rest| fits(rest, SHAPES[0].0));
-    if text_after.is_some() {
-        return Some((SHAPES[0].1, 2 + SHAPES[0].0.len()));
+    if let Some(after) = text.strip_prefix("20") {
+        if fits(after, SHAPES[0].0) {
+            return Some((SHAPES[0].1, 2 + SHAPES[0].0.len()));
+        }
+        if fits(after, UTC) {
+            return Some((SHAPES[0].1, 2 + UTC.len()));
+        }
     }
     let shape = SHAPES[1..].iter().find(|(shape, _)| fits(text, shape));
     if let Some((shape, name)) = shape {
