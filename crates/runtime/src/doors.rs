@@ -308,7 +308,8 @@ impl Doors {
         Blobs::open(&self.home.dir).map_err(|error| Trouble::file(&self.home.dir, &error))
     }
 
-    /// A door that finds the files of a run behind makes them anew. If it cannot, they stay behind.
+    /// A door that finds the files of a run behind makes them anew, after it has brought the branch to
+    /// the result, which a driver does first. If it cannot, they stay behind.
     /// Gives the run, if it could be looked at under its lock.
     fn catch_up(&self, id: &str) -> Option<Run> {
         let _lock = RunLock::attempt(&self.home.dir, id).ok()?;
@@ -371,7 +372,9 @@ impl Doors {
         remove(&artifacts, fs::remove_dir_all(&artifacts))?;
         let mut projector = Projector::new(&self.home, id);
         projector.add(&records)?;
-        projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)
+        projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)?;
+        // By files that are behind it would have been seen that this is missing.
+        refs::follow(&self.home, id, &run).map(|_| ())
     }
 }
 

@@ -6,12 +6,16 @@
 
 use std::{
     fs,
+    io::{self, Write as _},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
     process::Command,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
@@ -19,7 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    cases::undisturbed,
+    cases::{Sizes, undisturbed},
     feature::EFFORTS,
     processes::{left_over, signal},
     promises,
@@ -46,6 +50,13 @@ enum Moment {
     Begun(usize),
     /// So many more steps have ended.
     Ended(usize),
+}
+
+impl Moment {
+    /// Whether it may be over before anybody has seen it.
+    fn is_fleeting(self) -> bool {
+        matches!(self, Self::Shown(path) if path.ends_with(".new"))
+    }
 }
 
 /// All moments but those of steps, in the order in which they come.
@@ -116,43 +127,45 @@ impl Ready {
         panic!("the run is never done");
     }
 
-    /// Lets the run go on until a moment, and kills everybody.
-    fn kill_at(&self, moment: Moment) {
+    /// Lets the run go on until a moment, and kills everybody. Whether it was delivering by then.
+    fn kill_at(&self, moment: Moment) -> bool {
         let (claims, endings) = (self.world.count("claim"), self.world.count("ending.json"));
         let (live, driver) = (self.world.live(&self.run), self.world.resume(&self.run));
         let refs = self.world.top.join(".git/refs/forge").join(&self.run);
-        loop {
-            let has_come = match moment {
-                Moment::Told(kind, what) => match driver.hear() {
-                    Some(facts) => names(&facts, kind, what, ""),
-                    None => break,
-                },
-                Moment::Shown(path) => live.join(path).exists(),
-                Moment::Pinned(name) => refs.join(name).exists(),
-                Moment::Moved => {
-                    fs::read_to_string(refs.join("head")).is_ok_and(|at| at.trim() != self.head)
+        let has_come = match moment {
+            Moment::Told(kind, what) => loop {
+                match driver.hear() {
+                    Some(facts) if names(&facts, kind, what, "") => break true,
+                    Some(_) => {}
+                    None => break false,
                 }
-                Moment::Begun(n) => self.world.count("claim") >= claims + n,
-                Moment::Ended(n) => self.world.count("ending.json") >= endings + n,
-            };
-            // No pause between two looks: what is looked for may be there for a very short time.
-            if has_come || driver.work(Duration::ZERO) == Waited::Fell {
-                break;
-            }
-        }
+            },
+            Moment::Shown(path) => happens(&driver, || live.join(path).exists()),
+            Moment::Pinned(name) => happens(&driver, || refs.join(name).exists()),
+            Moment::Moved => happens(&driver, || {
+                fs::read_to_string(refs.join("head")).is_ok_and(|at| at.trim() != self.head)
+            }),
+            Moment::Begun(n) => happens(&driver, || self.world.count("claim") >= claims + n),
+            Moment::Ended(n) => happens(&driver, || self.world.count("ending.json") >= endings + n),
+        };
         kill_everybody(&self.world, driver);
+        assert!(has_come || moment.is_fleeting(), "{moment:?} never came");
+        let facts = self.world.facts(&self.run);
+        names(&facts, "effect_intended", "deliver@", "")
+            && !names(&facts, "effect_done", "deliver@", "")
     }
 }
 
-/// Kills everybody at every moment, in two worlds side by side. Says at how many.
-pub(crate) fn play_moments() -> usize {
-    let first = Ready::new();
+/// Kills everybody at every moment, or at every second one, in two worlds side by side.
+pub(crate) fn play_moments(sizes: &Sizes) {
+    let (first, began) = (Ready::new(), Instant::now());
     let before = first.world.count("ending.json");
     first.hold();
     let n = first.world.count("ending.json") - before;
     let steps = (1..=n).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]);
-    let moments: Vec<Moment> = MOMENTS.iter().copied().chain(steps).collect();
+    let moments: Vec<Moment> = some_of(sizes, MOMENTS.iter().copied().chain(steps));
     let (next, first) = (Mutex::new(moments.iter()), Mutex::new(Some(first)));
+    let n_delivering = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
@@ -160,18 +173,36 @@ pub(crate) fn play_moments() -> usize {
                 while let Some(moment) = { next.lock().unwrap().next() } {
                     ready.again();
                     let played = catch_unwind(AssertUnwindSafe(|| {
-                        ready.kill_at(*moment);
+                        let is_delivering = ready.kill_at(*moment);
                         ready.hold();
+                        n_delivering.fetch_add(usize::from(is_delivering), Ordering::Relaxed);
                     }));
                     if let Err(panic) = played {
-                        eprintln!("killed at {moment:?}");
+                        eprintln!("killed at {moment:?}: {}", ready.world.complaints());
                         resume_unwind(panic);
                     }
                 }
             });
         }
     });
-    moments.len()
+    let told = writeln!(
+        io::stderr(),
+        "feature ends: seed {}, everybody killed at {} moments, {} times between word and deed of the delivery, {:.1} s",
+        sizes.seed,
+        moments.len(),
+        n_delivering.into_inner(),
+        began.elapsed().as_secs_f64(),
+    );
+    told.unwrap();
+}
+
+/// All of them, or every second one; which half is up to the seed.
+fn some_of<T>(sizes: &Sizes, all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let half = usize::try_from(sizes.seed % 2).unwrap();
+    match sizes.n_records {
+        None => all.into_iter().collect(),
+        Some(_) => all.into_iter().skip(half).step_by(2).collect(),
+    }
 }
 
 /// What a driver that died while it delivered may have left.
@@ -192,16 +223,16 @@ enum Left {
 }
 
 /// Leaves a delivery half done in every way there is, and goes on.
-pub(crate) fn play_half_done() {
+pub(crate) fn play_half_done(sizes: &Sizes) {
     let ready = Ready::new();
     ready.hold();
     let place = ready.world.live(&ready.run).join("delivery");
     let whole: Tree = tree(&place);
     let (text, record) =
         (&whole[Path::new("001/pull-request.md")], &whole[Path::new("001/delivery.json")]);
-    for left in
-        [Left::Nothing, Left::Folder, Left::HalfText, Left::Text, Left::HalfRecord, Left::Record]
-    {
+    let all =
+        [Left::Nothing, Left::Record, Left::Folder, Left::Text, Left::HalfRecord, Left::HalfText];
+    for left in some_of(sizes, all) {
         ready.again();
         // A file in the way of the folder: the delivery is meant, and cannot be made.
         fs::write(&place, "in the way").unwrap();
@@ -248,6 +279,17 @@ pub(crate) fn play_result_behind() {
     fs::write(live.join("events.jsonl"), &events[..before]).unwrap();
     ready.hold();
     assert_eq!(world.git(&["rev-parse", &format!("forge/{run}")]), last);
+}
+
+/// Whether something happens before the driver ends. No pause between two looks: it may be so for a
+/// very short time.
+fn happens(driver: &Driver, look: impl Fn() -> bool) -> bool {
+    while !look() {
+        if driver.work(Duration::ZERO) == Waited::Fell {
+            return look();
+        }
+    }
+    true
 }
 
 /// Whether a fact of a kind is about somebody whose name begins and goes on like this.
