@@ -19,6 +19,8 @@ mod alone;
 mod checks;
 #[path = "claude/errors.rs"]
 mod errors;
+#[path = "claude/feature.rs"]
+mod feature;
 #[path = "claude/killed.rs"]
 mod killed;
 #[path = "claude/money.rs"]
