@@ -12,7 +12,7 @@ use forge_core::{
     verdict::Finding,
 };
 
-use crate::{catalog::Role, place::Hand};
+use crate::{catalog::Role, place::Hand, text::whole_chars};
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
@@ -288,7 +288,7 @@ fn left_in_words(left: &[LeftBefore]) -> String {
     let mut room = LEFT_BYTES_MAX;
     let mut parts = Vec::new();
     for LeftBefore { name, text } in left {
-        let end = text.floor_char_boundary(room);
+        let end = whole_chars(text, room);
         room -= end;
         let mut part = format!("`{name}`:\n\n{}", quoted(text[..end].trim_end()));
         if end < text.len() {

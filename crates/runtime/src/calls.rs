@@ -136,12 +136,11 @@ impl Calls {
         let mut reports: Vec<Report> = plan.notices.take().into_iter().map(noticed).collect();
         match next {
             Ok(report) => reports.push(report),
-            Err(Halt::Report(report)) => reports.push(*report),
             // Whoever is not wanted any more begins nothing that must happen once.
             Err(Halt::Says(_)) if want == Want::Stops => {
                 reports.push(report_without(run, call, Without::NeverBegan));
             }
-            Err(Halt::Says(report)) => reports.push(*report),
+            Err(Halt::Report(report) | Halt::Says(report)) => reports.push(*report),
             Err(Halt::Trouble(trouble)) => return Err(trouble),
             Err(Halt::Void) => reports.push(report_without(run, call, Without::NeverBegan)),
             Err(Halt::Dead(folder)) => {

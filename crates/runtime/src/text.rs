@@ -37,6 +37,15 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<Option<String>, T
     })
 }
 
+/// The end of as much of a text as fits into so many bytes, without half a character.
+pub(crate) fn whole_chars(text: &str, bytes_max: usize) -> usize {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -155,8 +155,10 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
     let folder = if let Some(folder) = found(&live, &offer.mark)? {
         folder
     } else {
-        let free = |number: &u32| !live.join(folder(*number)).join(FILE).exists();
-        let number = (1..).find(free).expect("a folder is not full of numbers");
+        let mut number = 1;
+        while live.join(folder(number)).join(FILE).exists() {
+            number += 1;
+        }
         let text = words::body(plan, offer)?;
         let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
         // The file by which it is found comes last, so that a record is whole or not there.

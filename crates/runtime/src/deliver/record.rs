@@ -65,15 +65,15 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
     let records = shop.store.read(shop.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
     let end = ended(plan);
-    let mut files = vec![file(plan, SUMMARY, summary::text(shop.id, &end, end.now()))?];
+    let mut files = vec![file(plan, SUMMARY, &summary::text(shop.id, &end, end.now()))?];
     match shop.frozen.kept {
         Kept::Summary | Kept::Nothing => {}
         Kept::All => {
-            files.push(file(plan, "state.json", state_text(seq + 1, shop.id, &end))?);
+            files.push(file(plan, "state.json", &state_text(seq + 1, shop.id, &end))?);
             let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
-            files.push(file(plan, "events.jsonl", lines)?);
+            files.push(file(plan, "events.jsonl", &lines)?);
             let request = format!("artifacts/{REQUEST}");
-            files.push(file(plan, &request, run.law().start.request.clone())?);
+            files.push(file(plan, &request, &run.law().start.request)?);
             for (path, blob) in artifacts(run) {
                 files.push(at(plan, format!("artifacts/{path}"), &blob)?);
             }
@@ -122,7 +122,7 @@ fn artifacts(run: &Run) -> Vec<(String, Blob)> {
         .collect()
 }
 
-fn file(plan: &Plan<'_>, path: &str, text: String) -> Result<Attachment, Trouble> {
+fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<Attachment, Trouble> {
     let blob = put(plan, text.as_bytes())?;
     at(plan, path.to_owned(), &blob)
 }

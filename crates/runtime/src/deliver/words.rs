@@ -15,7 +15,7 @@ use forge_core::{
 };
 
 use super::offer::Offer;
-use crate::{Trouble, steps::Plan};
+use crate::{Trouble, steps::Plan, text::whole_chars};
 
 /// The most characters of a title.
 const TITLE_CHARS_MAX: usize = 72;
@@ -121,7 +121,7 @@ fn cut(name: &str, whole: &str) -> String {
     if whole.len() <= QUOTED_BYTES_MAX {
         return whole.to_owned();
     }
-    let end = whole.floor_char_boundary(QUOTED_BYTES_MAX);
+    let end = whole_chars(whole, QUOTED_BYTES_MAX);
     format!("{}\n\n(cut here; `{name}` has {} bytes)", &whole[..end], whole.len())
 }
 
