@@ -37,6 +37,8 @@ pub(crate) struct CodeBrief<'a> {
     pub hand: Hand,
     /// Whether it works in a checkout at all.
     pub has_checkout: bool,
+    /// The project's checks, as Forge runs them.
+    pub checks: &'a [String],
     /// Files with conflict markers.
     pub conflicts: &'a [String],
     /// The project's own rules for agents.
@@ -119,13 +121,14 @@ pub(crate) fn brief(
     if code.change.is_some() {
         names.push(CHANGE);
     }
+    let checkout = if code.has_checkout { ", the checkout with its history" } else { "" };
     section(
         &mut text,
         "What you may read",
         &match names.as_slice() {
-            [] => "Nothing but this brief.".to_owned(),
+            [] => format!("This brief{checkout}."),
             names => format!(
-                "In the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
+                "This brief{checkout}, and in the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
                 places.inbox,
                 names.join("`\n- `")
             ),
@@ -184,7 +187,8 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     }
     match places.leaves {
         Leaves::File => leave.push_str(
-            "\n- `result.json`, at most 1 MiB, written last; a key that is not named here is refused.",
+            "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys. A key that is \
+             not named here is refused; `blocker` is left out unless you are blocked.",
         ),
         Leaves::Answer => leave.push_str(
             "\n\nThen your answer, once, as the structured output that you are asked for, with these keys and \
@@ -253,10 +257,13 @@ fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
             The project's own checks are run on your change when you are done, in another checkout."
                 .to_owned()
         }
-        Hand::Reads => "Your working directory is a private checkout of the project, to read. \
-            What you change in it is discarded."
+        Hand::Reads => "Your working directory is a private checkout of the project, to read and to try \
+            things in. What you change in it is discarded."
             .to_owned(),
     };
+    if code.hand == Hand::Writes && !code.checks.is_empty() {
+        let _ = write!(text, " They are:\n\n- `{}`", code.checks.join("`\n- `"));
+    }
     if !code.conflicts.is_empty() {
         let _ = write!(
             text,

@@ -391,6 +391,7 @@ impl Shop<'_> {
                     instructions: instructions.as_deref(),
                     hand: self.hand(run, call)?,
                     has_checkout: run.law().start.base.is_some(),
+                    checks: &self.frozen.verify.commands,
                     conflicts,
                     change,
                 };
