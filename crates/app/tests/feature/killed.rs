@@ -22,16 +22,20 @@ fn however_often_the_driver_is_killed_there_is_one_record_and_one_last_commit() 
     world.commit();
     world.approve("feature");
     let args = ["run", "--flow", "feature", "--param", "effort=S", "--auto", REQUEST];
-    let mut driver = world.start(&args);
+    let mut driver = Some(world.start(&args));
     for moment in MOMENTS {
-        driver.until_says(moment);
-        driver.signal(Signal::KILL);
-        let _killed = driver.end();
-        let run = world.latest();
-        driver = world.start(&["resume", &run]);
+        // It may have come further than it was told to before the blow fell.
+        if driver.is_none() && world.story(&world.latest()).iter().any(|told| told.contains(moment))
+        {
+            continue;
+        }
+        let mut going = driver.take().unwrap_or_else(|| world.start(&["resume", &world.latest()]));
+        going.until_says(moment);
+        going.signal(Signal::KILL);
+        let _killed = going.end();
     }
-    let said = driver.end();
     let run = world.latest();
+    let said = world.forge(&["resume", &run]);
     let view = world.view(&run);
     assert_eq!(view["standing"], "done", "{said}");
     assert_eq!(project.deliveries(&run).len(), 1);
