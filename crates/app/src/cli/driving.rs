@@ -45,13 +45,13 @@ const DRIVER_LOOK: Duration = Duration::from_millis(20);
 /// Who drives, and how it is shown.
 #[derive(Args)]
 pub(crate) struct Manner {
-    /// Print a JSON object for each record and for the end
+    /// Print each record and the end as a JSON object
     #[arg(long)]
     json: bool,
     /// Print one line for each fact, also on a terminal
     #[arg(long, conflicts_with = "json")]
     plain: bool,
-    /// Let it go on without this terminal; see `forge attach`
+    /// Go on without this terminal; see `forge attach`
     #[arg(long, conflicts_with_all = ["json", "plain"])]
     detach: bool,
     /// Leave the terminal for good: for a driver that has none

@@ -20,8 +20,8 @@ use crate::screen;
 
 /// How often it is asked whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
-/// What shows long texts, if the person has not said what does.
-const PAGER: &str = "less -R";
+/// What shows long texts, if the person has not said what does. It has to wait: the screen comes back after it.
+const PAGER: &str = "if command -v less >/dev/null; then exec less -R; else exec more; fi";
 
 /// Stops this process until the shell lets it go on.
 pub(crate) fn suspend() {
@@ -30,7 +30,8 @@ pub(crate) fn suspend() {
 
 /// Shows a text in the pager.
 pub(crate) fn page(text: &[u8], signals: &mut Signals) -> Result<(), Trouble> {
-    let pager = env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+    let named = ["FORGE_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
+    let pager = named.filter(|pager| !["", "cat"].contains(&pager.trim()));
     let pager = pager.unwrap_or_else(|| PAGER.to_owned());
     let mut child = Command::new("/bin/sh")
         .args(["-c", &pager])

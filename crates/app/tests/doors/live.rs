@@ -198,6 +198,32 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
 }
 
 #[test]
+fn an_editor_and_a_pager_have_the_terminal_for_a_while_and_progress_is_the_latest_line() {
+    let world = World::new();
+    let say = "echo half way >> $FORGE_OUTBOX/progress; ";
+    let writer = format!("role = \"writer\"\nrun = \"{say}{UNTIL_GO}\"");
+    world.scenario(&CONTENT.replacen("role = \"writer\"", &writer, 1));
+    let _ = world.command(&RUN);
+    let editor = "EDITOR=printf 'from an editor,\\nword for word' >";
+    let words = [&["env", editor, FORGE], &RUN[..]].concat();
+    let mut person = Person::with(&world, &words.iter().map(OsString::from).collect::<Vec<_>>());
+    person.until_sees("└ half way");
+    world.go();
+    person.until_sees("Is this the document you want?");
+    let run = run_of(&world);
+    person.press("v");
+    person.until_sees("has changed nothing yet");
+    person.press("e");
+    person.until_sees("> word for word");
+    person.press(CTRL_D);
+    person.until_sees("Q2 about write");
+    let brief = world.brief(&run, "write#2");
+    has(&brief, &["from an editor,", "word for word"]);
+    person.press(CTRL_C);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+}
+
+#[test]
 fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
     let world = World::new();
     world.scenario(CONTENT);

@@ -53,7 +53,7 @@ pub(super) struct Ear {
     stream: Option<Stream>,
     recent: VecDeque<Seen>,
     line: Option<String>,
-    /// When the line was said, as the file system has it.
+    /// When the file was changed that a line was taken of last.
     changed: Option<SystemTime>,
 }
 
@@ -76,7 +76,7 @@ impl Ear {
         let folder = home.attempt(id, ordinal);
         let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
         let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
-        let began = Seen::Call {
+        let first = Seen::Call {
             at: since,
             call: call.to_string(),
             agent: player.as_ref().map(|agent| agent.name.clone()),
@@ -93,25 +93,25 @@ impl Ear {
         let boxes = frozen
             .and_then(|frozen| home.checkouts(id, frozen).ok())
             .map(|checkouts| boxes(&checkouts, ordinal));
-        let recent = VecDeque::from([began]);
+        let recent = VecDeque::from([first]);
         Self { since, folder, boxes, stream, recent, line: None, changed: None }
     }
 
     /// Hears what is new.
     pub(super) fn listen(&mut self) {
         let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
-        let (recent, line, changed) = (&mut self.recent, &mut self.line, &mut self.changed);
+        let (recent, line) = (&mut self.recent, &mut self.line);
         stream.read_some(PIECES_MAX, &mut |shown| {
             let Shown::Seen(seen) = shown else { return };
             if let Some(said) = in_one_line(&seen) {
                 *line = Some(said);
-                *changed = Some(SystemTime::now());
             }
             recent.push_back(shortened(seen));
             if recent.len() > RECENT_MAX {
                 recent.pop_front();
             }
         });
+        // What an agent says of its progress counts from when it says it until it says something else.
         if let Some(boxes) = self.boxes.clone() {
             self.take_line_of(&boxes.outbox().join(PROGRESS));
         }
