@@ -23,6 +23,7 @@ pub(crate) struct Answer {
     #[arg(value_enum, hide_possible_values = true)]
     choice: Choice,
     /// Your words; for `waive`, first the name of the gate
+    #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
 }
 
