@@ -657,9 +657,12 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             }
         },
         Choice::Waive => {
-            let is_land = position.is_some_and(|at| stage.gates[at].check == Check::Land);
+            let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
+            let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
             if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
+            } else if is_verify && matches!(question.why, Why::Unverified { .. }) {
+                format!("`{gate}` is waived in your name for all of this run, and {then}")
             } else {
                 format!("`{gate}` is waived in your name, and {then}")
             }

@@ -75,19 +75,16 @@ fn what_stays_red_goes_to_a_person_and_is_delivered_only_if_they_waive_it_by_nam
 }
 
 #[test]
-fn a_project_without_checks_is_delivered_only_after_every_proof_was_waived_by_name() {
+fn a_project_without_checks_is_delivered_only_after_that_was_waived_by_name() {
     let project = Project::with("", "[verify]\ncommands = []\n");
     let world = &project.world;
-    let mut said = project.run("S", &["--auto"]);
+    let said = project.run("S", &["--auto"]);
     let run = world.latest();
-    for question in 1..=3 {
-        assert_eq!(said.code, WAITS, "{said}");
-        has(&said.all(), &["Nothing proves that it works"]);
-        assert!(project.deliveries(&run).is_empty(), "before question {question}");
-        let question = format!("Q{question}");
-        world.ok(&["answer", &run, &question, "waive", "verify", "it", "is", "only", "text"]);
-        said = world.forge(&["resume", &run]);
-    }
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.all(), &["Nothing proves that it works"]);
+    assert!(project.deliveries(&run).is_empty());
+    world.ok(&["answer", &run, "Q1", "waive", "verify", "it", "is", "only", "text"]);
+    let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, 0, "{said}");
     let delivered = project.deliveries(&run);
     assert_eq!(delivered.len(), 1);

@@ -2,11 +2,11 @@
 
 use super::Draft;
 use crate::{
-    event::{Brings, Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
+    event::{Answer, Brings, Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
     failure::FaultClass,
-    flow::{BuiltIn, Check, Exhausted, Weight, firsts, followers},
-    id::{CallId, JudgementId, UnitId},
-    run::{Unit, command_failure},
+    flow::{BuiltIn, Check, Exhausted, Gate, Weight, firsts, followers},
+    id::{CallId, JudgementId, QuestionId, UnitId},
+    run::{Asked, Unit, command_failure},
     verdict::{Finding, Verdict},
 };
 
@@ -113,6 +113,9 @@ impl Draft {
                 if gate.weight == Weight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
+                } else if let Some(question) = self.waived_before(&gate, &what) {
+                    let (gate, why) = (gate.name, Waiver::Person { question });
+                    self.record(Event::GateWaived { unit, gate, why });
                 } else {
                     self.ask(&unit, Some(&gate.name), Why::Unverified { what });
                 }
@@ -129,6 +132,20 @@ impl Draft {
                 self.set_back(&unit, Some(&gate.name));
             }
         }
+    }
+
+    /// The answer by which a person waived the very same lack of proof in this run. A project has checks or
+    /// has none: whoever said by name that it is to go on without them is not asked once for each task.
+    fn waived_before(&self, gate: &Gate, what: &str) -> Option<QuestionId> {
+        if gate.check != Check::Verify {
+            return None;
+        }
+        let waive = Answer::Waive { gate: gate.name.clone() };
+        let same = |asked: &&Asked| {
+            matches!(&asked.question.why, Why::Unverified { what: before } if before == what)
+                && asked.answer.as_ref().is_some_and(|said| said.answer == waive)
+        };
+        self.run.story().asked.iter().find(same).map(|asked| asked.question.id)
     }
 
     /// What a call made is part of the run's result now.

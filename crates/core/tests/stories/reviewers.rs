@@ -6,7 +6,7 @@ use forge_core::{
     money::Spent,
     run::Phase,
     verdict::{BlockerClass, Severity, Verdict},
-    view::{QuestionView, Standing},
+    view::{QuestionView, RunView, Standing},
 };
 
 use crate::world::{World, block, finding, revise, start_of, unread, writes};
@@ -200,14 +200,51 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
     let text = "Nothing proves that it works: no checks are set. What now?";
     world.says(&format!("Q2 is asked about build.T1/implement: {text}"));
     assert!(world.try_say(2, Answer::Approve, "").is_err(), "an approval proves nothing");
+    world.never_says("deliver#1 started");
+    let view = RunView::of("r", &world.run);
+    let does = &view.asked[0].options[1].does;
+    assert_eq!(
+        does,
+        "`verify` is waived in your name for all of this run, and `guarded` looks next"
+    );
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
-    world.says(&format!("Q3 is asked about verify: {text}"));
-    world.never_says("deliver#1 started");
-    world.say(3, Answer::Waive { gate: "verify".to_owned() }, "still one");
+    // It was said by name, and the same is not asked again.
+    world.is(&Phase::Over(End::Done));
+    world.before("verify: verify waived by the answer to Q2", "deliver#1 started");
+}
+
+#[test]
+fn tasks_that_ask_for_the_same_missing_proof_at_once_are_answered_at_once() {
+    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
+        .ruling("build.T1/implement#1/verify#1", unverified())
+        .ruling("build.T2/implement#1/verify#1", unverified())
+        .ruling("verify#1/verify#1", unverified())
+        .told();
+    world.says("Q3 is asked about build.T1/implement: Nothing proves that it works: no checks are set. What now?");
+    world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.before("verify: verify waived by the answer to Q3", "deliver#1 started");
+    world.says("bob answered Q2 with waive: a prototype");
+    world.says("build.T2/implement: verify waived by the answer to Q2");
+}
+
+#[test]
+fn what_was_waived_for_one_reason_is_asked_again_for_another() {
+    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))
+        .ruling("verify#1/verify#1", unverified("the checks are gone"))
+        .told();
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    world.says(
+        "Q3 is asked about verify: Nothing proves that it works: the checks are gone. What now?",
+    );
+    world.never_says("deliver#1 started");
 }
 
 #[test]

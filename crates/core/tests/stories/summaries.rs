@@ -131,13 +131,12 @@ fn what_was_waived_is_told_with_who_and_why() {
         .ruling("build.T1/implement#1/verify#1", unverified())
         .answer(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype")
         .ruling("verify#1/verify#1", unverified())
-        .answer(3, Answer::Waive { gate: "verify".to_owned() }, "as before")
         .told();
     let text = told(&world);
     for line in [
         "- proof: **unverified**, nothing proves tree `tree`",
         "- build.T1/implement: verify waived by bob: a prototype",
-        "- verify: verify waived by bob: as before",
+        "- verify: verify waived by bob: a prototype",
         "- nothing proved the work: no checks are set.",
         "  Next time: run `forge init`, or set verify.commands in forge.toml.",
         "- Q2 about build.T1/implement, verify: bob answered waive: \"a prototype\".",
