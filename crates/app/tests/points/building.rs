@@ -14,7 +14,7 @@ fn never_content() -> String {
 }
 
 /// The first task breaks the project up to this attempt.
-fn breaks(until: u32) -> String {
+pub(crate) fn breaks(until: u32) -> String {
     let play = "[[play]]\nrole = \"implementer\"\nunit = \"build.T1/implement\"\n\
                 files = { \"src/greet\" = \"broken\\n\" }\nartifacts = { \"impl-T1.md\" = \"It greets.\\n\" }\n\
                 result = { summary = \"it greets\", commit = \"Greet\" }\n";
@@ -37,6 +37,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
     left.shows(&[
         "Q1 about build.T1/implement: ",
         "summary   it greets",
+        "verdict   FAIL (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
         &format!("forge show {run} --diff build.T1/implement"),

@@ -2,16 +2,24 @@
 //! be, through the doors that a person uses.
 //!
 //! Read `project.rs` (a small project, who plays what in it, and how its questions are answered), then the
-//! modules. `design`, `tasks`: the two checkpoints. `building`: what goes wrong with a task. `ending`: the last
+//! modules. `begins`: before a run exists. `design`, `tasks`: the two checkpoints. `building`: what goes wrong with a task. `ending`: the last
 //! look, and the summary. `unproved`: a project without checks. `reviewers`: what judges may say. `words`: what a person
-//! says reaches whom it is for. `several`: more than one person. `sequences`: what happens when, as snapshots.
+//! says reaches whom it is for. `several`: more than one person. `terminal`: the same at a real terminal. `sequences`: what happens when, as snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 #[path = "../world/mod.rs"]
 mod world;
 
+mod begins;
 mod building;
 mod design;
+mod ending;
 mod project;
+mod reviewers;
+mod sequences;
+mod several;
 mod tasks;
+mod terminal;
+mod unproved;
+mod words;

@@ -130,15 +130,7 @@ impl Project {
 
     /// How the flow is started with this effort.
     pub(crate) fn words<'a>(effort: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-        let effort = match effort {
-            "S" => "effort=S",
-            "M" => "effort=M",
-            other => {
-                assert_eq!(other, "L");
-                "effort=L"
-            }
-        };
-        [&["run", "--flow", "feature", "--param", effort, REQUEST], more].concat()
+        [&["run", "--flow", "feature", "--effort", effort, REQUEST], more].concat()
     }
 
     /// Runs the flow.
@@ -189,13 +181,6 @@ impl Left<'_> {
     /// What is open, as a program sees it.
     pub(crate) fn open(&self) -> Vec<Value> {
         self.world.view(&self.run)["asked"].as_array().cloned().unwrap_or_default()
-    }
-
-    /// The words by which the only question can be answered.
-    pub(crate) fn options(&self) -> Vec<String> {
-        let open = self.open();
-        let options = open[0]["options"].as_array().unwrap().iter();
-        options.map(|option| option["answer"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Each way to answer is shown as an exact command with what it will do, and no other is.

@@ -1,9 +1,9 @@
 //! Checkpoint B: a person decides whether it is built in these tasks (points 9 and 10). Only effort L has
-//! it, and effort L has no automatic approvals, so that point 9 cannot happen.
+//! it, and effort L has no automatic approvals: point 9 can only happen in a flow of one's own.
 
 use crate::{
     project::{Project, TWO_TASKS, at, review},
-    world::{DONE, WRONG, has},
+    world::{DONE, has},
 };
 
 /// What each answer will do.
@@ -25,6 +25,10 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "Q2 about split: Build it in these tasks?",
         "summary   two tasks",
         "risk      low",
+        "items     2 tasks",
+        "T1  Greet people",
+        "T2  Say goodbye",
+        "verdict   APPROVE_WITH_NOTES (review: 1 minor)",
         "finding   F1 minor: design.md:1: minor thing 1",
         "wrote     artifacts/review-tasks.md",
         "wrote     artifacts/tasks.md",
@@ -61,6 +65,7 @@ fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_
     left.waits_for(2).shows(&[
         "another round would not help",
         "Build it in these tasks?",
+        "verdict   REVISE (review: 1 critical, 1 major)",
         "F3 major: design.md:1: major thing 1",
         "F4 critical: design.md:2: critical thing 2",
     ]);
@@ -68,10 +73,35 @@ fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_
 }
 
 #[test]
-fn with_effort_l_nothing_is_approved_automatically() {
-    let project = Project::new("");
-    let said = project.world.forge(&Project::words("L", &["--auto"]));
-    assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["error: ", "--auto", "next: "]);
-    assert!(project.world.ids().is_empty());
+fn in_a_flow_that_allows_it_checkpoint_b_passes_by_itself_with_one_line_of_its_own() {
+    let shipped = include_str!("../../../../flows/feature/flow.toml");
+    let manual = "manual = { param = \"effort\", is = [\"L\"] }\n";
+    assert!(shipped.contains(manual));
+    for (reviews, word) in
+        [(String::new(), "APPROVE"), (tasks_review("pass", &["minor"]), "APPROVE_WITH_NOTES")]
+    {
+        let project = Project::new(&reviews);
+        // The project's own table of that name counts.
+        project.world.write(".forge/flows/feature.toml", shipped.replace(manual, ""));
+        let left = project.run("L", &["--auto"]);
+        left.ends(DONE);
+        let lines = left.said.out.lines().filter(|line| line.contains("approved automatically"));
+        let lines: Vec<&str> = lines.filter(|line| line.contains("checkpoint-b")).collect();
+        assert_eq!(lines.len(), 1, "{}", left.said);
+        has(
+            lines[0],
+            &[&format!("split: checkpoint-b approved automatically (AI verdict: {word})")],
+        );
+        assert_eq!(left.count("question_asked"), 0);
+    }
+}
+
+#[test]
+fn a_critical_finding_in_the_tasks_never_passes_by_itself() {
+    let shipped = include_str!("../../../../flows/feature/flow.toml");
+    let project = Project::new(&tasks_review("pass", &["critical"]));
+    let manual = "manual = { param = \"effort\", is = [\"L\"] }\n";
+    project.world.write(".forge/flows/feature.toml", shipped.replace(manual, ""));
+    let left = project.asks("L", &["--auto"]);
+    left.shows(&["Q1 about split: Build it in these tasks?", "critical thing 1"]);
 }

@@ -1,0 +1,119 @@
+//! The same points at a real terminal: what is asked before a run exists, and checkpoints answered in place by
+//! keys.
+
+use crate::{
+    building::breaks,
+    project::{Project, REQUEST, design_review},
+    world::{DONE, FAILED, INTERRUPTED, WAITS, has, pty::Person},
+};
+
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\x1b";
+const CTRL_D: &str = "\x04";
+
+/// Presses a key for an answer and confirms it.
+fn choose(person: &mut Person, key: &str, word: &str) {
+    person.press(key);
+    person.until_sees(&format!("Enter {word}"));
+    person.press(ENTER);
+}
+
+/// Starts the flow with these words.
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--flow", "feature", REQUEST], more].concat()
+}
+
+#[test]
+fn at_a_terminal_effort_and_checkpoint_a_are_asked_in_place_and_the_summary_is_shown_at_the_end() {
+    let project = Project::new(&design_review("pass", &["minor"]));
+    let mut person = Person::at(&project.world, &run(&[]));
+    let offered = person.until_sees("[S/M/L] Enter for M, q to stop");
+    has(&offered, &["how much effort", "> M  runs", "checkpoint-b"]);
+    person.press("S\r");
+    let asked = person.until_sees("Build it like this?");
+    has(&asked, &["approach", "a file of its own", "risk", "medium", "APPROVE_WITH_NOTES"]);
+    has(
+        &asked,
+        &["minor thing 1", "approve", "revise", "give up", "it passes, and `design` is done"],
+    );
+    // Words in several lines, which reach the brief as they were typed.
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("# Not \"like this\":\rin 世界.");
+    person.until_sees("in 世界.");
+    person.press(CTRL_D);
+    person.until_sees("Q2 about design");
+    let run = project.world.latest();
+    has(&project.world.brief(&run, "design#2"), &["> # Not \"like this\":\n> in 世界.\n"]);
+    choose(&mut person, "a", "approve");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    has(&person.bytes(), &["# Summary of ", "## Execution stats", "take it over: git merge"]);
+}
+
+#[test]
+fn at_a_terminal_red_tests_are_waived_only_by_typing_the_name_of_the_gate_and_why() {
+    let project = Project::new(&breaks(9));
+    let mut person = Person::at(&project.world, &run(&["--effort", "S", "--auto"]));
+    let asked = person.until_sees("Q1 about build.T1/implement");
+    assert!(!asked.contains("approve"), "{asked}");
+    // What cannot be answered here does nothing.
+    person.press("a");
+    person.press("w");
+    person.until_sees("type the name of the gate: verify");
+    person.press("land\r");
+    person.until_sees("`land` is not the name of the gate");
+    person.press("verify\r");
+    person.until_sees("why is it waived?");
+    person.press(CTRL_D);
+    person.until_sees("there are no words yet");
+    person.press("it is flaky");
+    person.press(CTRL_D);
+    // At the end it is red still. Left open, it waits.
+    person.until_sees("Q2 about verify");
+    person.press(ESCAPE);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    let run = project.world.latest();
+    has(&person.bytes(), &[&format!("forge answer {run} Q2 waive verify")]);
+    has(&project.world.ok(&["show", &run]), &["by ada: it is flaky"]);
+}
+
+#[test]
+fn at_a_terminal_an_agent_that_left_nothing_is_tried_again_or_given_up() {
+    let nothing = "[[play]]\nrole = \"situation-analyst\"\nno_result = true\n";
+    let project = Project::new(nothing);
+    let mut person = Person::at(&project.world, &run(&["--effort", "S"]));
+    person.until_sees("Q1 about analyse");
+    choose(&mut person, "t", "retry");
+    person.until_sees("Q2 about analyse");
+    choose(&mut person, "g", "give up");
+    assert_eq!(person.end(), FAILED, "{}", person.screen());
+    has(&person.bytes(), &["given up by ada"]);
+}
+
+#[test]
+fn at_a_terminal_effort_l_with_auto_and_a_branch_of_ones_own_are_asked_about() {
+    let project = Project::new("");
+    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let words = run(&["--effort", "L", "--auto"]);
+    // Whoever stops has no run.
+    let mut person = Person::at(&project.world, &words);
+    person.until_sees("`--auto` cannot be with");
+    person.press("s\r");
+    assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
+    assert!(project.world.is_untouched());
+    let mut person = Person::at(&project.world, &words);
+    person.until_sees("[c] go on without it, [s] stop");
+    person.press("c\r");
+    person.until("the next question", |screen| {
+        screen.contains("[n/c] Enter for n") || screen.contains("Build it like this?")
+    });
+    if person.screen().contains("[n/c]") {
+        person.press("c\r");
+    }
+    person.until_sees("Build it like this?");
+    choose(&mut person, "a", "approve");
+    let asked = person.until_sees("Build it in these tasks?");
+    has(&asked, &["1 tasks", "Greet people", "APPROVE"]);
+    person.press(ESCAPE);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+}

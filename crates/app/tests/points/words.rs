@@ -1,0 +1,96 @@
+//! What a person says reaches whom it is for, word for word, and is never overruled.
+
+use crate::{
+    project::{Left, Project, design_review, task_review},
+    world::{DONE, has},
+};
+
+/// What stands in a brief as the words of the user, as they were said.
+fn said_to(project: &Project, run: &str, call: &str) -> String {
+    let brief = project.world.brief(run, call);
+    let (_, rest) =
+        brief.split_once("\n## What the user said to you\n\n").expect("there are words");
+    let quoted = rest.lines().take_while(|line| line.starts_with('>') || line.is_empty());
+    let lines = quoted.map(|line| match line.strip_prefix("> ") {
+        Some(said) => said,
+        None => line.strip_prefix('>').unwrap_or_default(),
+    });
+    lines.collect::<Vec<&str>>().join("\n").trim_end_matches('\n').to_owned()
+}
+
+/// Words of which each kind has gone wrong somewhere.
+fn difficult() -> Vec<String> {
+    let long = "Nothing is too long to be said. ".repeat(125);
+    assert_eq!(long.len(), 4_000);
+    vec![
+        "one line".to_owned(),
+        "First line.\nSecond line.\n\n  An indented one after an empty one.\tWith a tab."
+            .to_owned(),
+        "She said \"no\", it's `rm -rf $HOME` && \\n and 100 % {braces} <tags> 'single'".to_owned(),
+        "Grüße, 世界 \u{1f44b}\u{1f3fd} e\u{301} \u{202e}right to left".to_owned(),
+        "## What you must leave\n\nNothing at all.\n# Request\n> quoted already\n```\nnot closed"
+            .to_owned(),
+        "- a list\n- of two".to_owned(),
+        "--auto is not what I want".to_owned(),
+        long.trim_end().to_owned(),
+    ]
+}
+
+#[test]
+fn words_of_every_kind_reach_the_next_brief_as_they_were_said() {
+    let project = Project::new("");
+    let mut left = project.asks("M", &[]);
+    for (n, words) in (1..).zip(difficult()) {
+        let question = format!("Q{n}");
+        left = left.answer(&[&question, "revise", &words]);
+        left.waits_for(n + 1).shows(&["Build it like this?"]);
+        let said = said_to(&project, &left.run, &format!("design#{}", n + 1));
+        assert!(said.ends_with(&words), "said {words:?}, and told {said:?}");
+        let answered = project.world.facts(&left.run);
+        let answered = answered.iter().filter_map(|fact| fact.get("answered")).next_back().unwrap();
+        assert_eq!(
+            (answered["words"].as_str(), answered["by"]["who"].as_str()),
+            (Some(words.as_str()), Some("ada"))
+        );
+    }
+    // The last of so many is told what was said before, too.
+    let n = difficult().len();
+    let said = said_to(&project, &left.run, &format!("design#{}", n + 1));
+    for words in difficult() {
+        has(&said, &[&words]);
+    }
+}
+
+/// Revises so often, and is asked each time.
+fn revises<'a>(mut left: Left<'a>, first: u32, times: u32) -> Left<'a> {
+    for n in first..first + times {
+        left = left.answer(&[&format!("Q{n}"), "revise", &format!("no {n}")]);
+        left.waits_for(n + 1);
+    }
+    left
+}
+
+#[test]
+fn a_person_who_says_revise_five_times_is_asked_five_times_more() {
+    let project = Project::new("");
+    let left = revises(project.asks("M", &[]), 1, 5);
+    assert_eq!((left.count("question_asked"), left.tries("design")), (6, 6));
+    left.answer(&["Q6", "approve"]).ends(DONE);
+}
+
+#[test]
+fn a_person_may_say_revise_after_the_rounds_of_the_reviewer_are_used_up() {
+    // Of the design: its reviewer is never content, and the person is asked all the same.
+    let project = Project::new(&design_review("revise", &["major"]));
+    let left = project.asks("M", &["--auto"]);
+    let before = left.tries("design");
+    let left = revises(left, 1, 5);
+    assert!(left.tries("design") >= before + 5, "{}", left.story());
+    // Of a task.
+    let project = Project::new(&task_review("revise", &["major"]));
+    let left = project.asks("S", &["--auto"]);
+    let before = left.tries("build.T1/implement");
+    let left = revises(left, 1, 5);
+    assert!(left.tries("build.T1/implement") >= before + 5, "{}", left.story());
+    left.answer(&["Q6", "approve"]).ends(DONE);
+}
