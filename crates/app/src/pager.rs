@@ -35,9 +35,8 @@ const LESS: &str = "if command -v less >/dev/null; then exec less -FRX; else exe
 /// Says a text, with our own colours in it and nobody else's.
 pub(crate) fn page(text: &str, paging: Paging) {
     let pager = match paging {
-        Paging::Never => None,
         Paging::IfLong if is_long(text) => pager(|name| env::var(name).ok()),
-        Paging::IfLong => None,
+        Paging::IfLong | Paging::Never => None,
     };
     if let Some(pager) = pager
         && let Ok(file) = unnamed(text)

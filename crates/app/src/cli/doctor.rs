@@ -14,6 +14,7 @@ use crate::screen;
 
 /// Look for what is wrong, and say what to do about it
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Doctor {
     /// Make all files that show runs anew from the journal
     #[arg(long, conflicts_with = "salvage")]

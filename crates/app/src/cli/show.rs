@@ -1,6 +1,6 @@
 //! `forge show`: what a run has come to: what landed, what proves it, what it wrote.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::{fmt::Write as _, path::Path, process::ExitCode};
 
 use clap::Args;
 use forge_core::{
@@ -49,7 +49,10 @@ impl Show {
         let run = named_or_latest(&doors, self.run.as_deref())?;
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.artifact {
-            let form = if name.ends_with(".md") { Form::Markdown } else { Form::Text };
+            let form = match Path::new(name).extension() {
+                Some(end) if end.eq_ignore_ascii_case("md") => Form::Markdown,
+                Some(_) | None => Form::Text,
+            };
             screen::show(&doors.artifact(&run, name)?, form, paging);
         } else if let Some(unit) = &self.diff {
             let unit = if unit == WHOLE { None } else { Some(unit_id(unit)?) };

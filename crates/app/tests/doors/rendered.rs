@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::world::{CONTENT, DONE, FORGE, Said, World, finish, has};
 
-const DOCUMENT: &str = r##"# A **draft** with \u001b[31ma trick\u001b[0m\n\nSome `code` here.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"##;
+const DOCUMENT: &str = r"# A **draft** with \u001b[31ma trick\u001b[0m\n\nSome `code` here.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
 
 fn drafted(document: &str) -> (World, String) {
     let world = World::new();

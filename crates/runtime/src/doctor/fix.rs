@@ -172,7 +172,7 @@ fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
 
 /// What a file is called until it has all its bytes.
 fn is_scratch(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".new")
+    name.strip_prefix('.').and_then(|name| name.strip_suffix(".new")).is_some()
 }
 
 fn is_settings_scratch(name: &str) -> bool {

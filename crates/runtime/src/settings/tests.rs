@@ -301,7 +301,7 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
     match key {
         Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
         Key::Flow => &["feature", "my_flow-2"],
-        Key::Coherence => key::SWITCH,
+        Key::Coherence | Key::NotifyBell | Key::NotifyDesktop => key::SWITCH,
         Key::StoryPoints => &["customfield_10016", "points"],
         Key::Claims => key::CLAIMS,
         Key::VerifyFinal => key::FINALS,
@@ -326,7 +326,6 @@ pub(super) fn examples(key: Key) -> &'static [&'static str] {
         Key::SecretsAllowed => &["[]", "tests/**"],
         Key::NotifyCommand => &["mail", "[\"/a b\", '--c']"],
         Key::NotifyWebhook => &["https://example.org", "http://127.0.0.1:8080"],
-        Key::NotifyBell | Key::NotifyDesktop => key::SWITCH,
     }
 }
 
@@ -392,19 +391,19 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
             Kept::Nothing => word("none"),
         },
         Key::Flow => word(&settings.flow),
-        Key::Coherence => switch(settings.coherence),
+        Key::Coherence => Some(switch(settings.coherence)),
         Key::StoryPoints => word(&settings.effort.story_points),
         Key::NotifyCommand => settings.notify.command.clone().map(Value::List),
         Key::NotifyWebhook => settings.notify.webhook.clone().map(Value::Text),
-        Key::NotifyBell => switch(settings.notify.bell),
-        Key::NotifyDesktop => switch(settings.notify.desktop),
+        Key::NotifyBell => Some(switch(settings.notify.bell)),
+        Key::NotifyDesktop => Some(switch(settings.notify.desktop)),
     }
 }
 
-fn switch(switch: Switch) -> Option<Value> {
+fn switch(switch: Switch) -> Value {
     match switch {
-        Switch::On => Some(Value::Text("on".to_owned())),
-        Switch::Off => Some(Value::Text("off".to_owned())),
+        Switch::On => Value::Text("on".to_owned()),
+        Switch::Off => Value::Text("off".to_owned()),
     }
 }
 
