@@ -51,7 +51,7 @@ pub(crate) struct Manner {
     /// Print one line for each fact, also on a terminal
     #[arg(long, conflicts_with = "json")]
     plain: bool,
-    /// Go on without this terminal; see `forge attach`
+    /// Let it go on by itself; see `forge attach`
     #[arg(long, conflicts_with_all = ["json", "plain"])]
     detach: bool,
     /// Leave the terminal for good: for a driver that has none

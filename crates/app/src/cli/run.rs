@@ -49,8 +49,8 @@ pub(crate) struct Run {
     /// Answer a few questions about the request first
     #[arg(long)]
     discuss: bool,
-    /// The result is for a new branch, or current, too
-    #[arg(long, value_name = "new|current", hide_possible_values = true)]
+    /// The branch that the result is for: new or current
+    #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     branch: Option<Branch>,
     /// Offer no pull request
     #[arg(long)]

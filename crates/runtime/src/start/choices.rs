@@ -279,7 +279,7 @@ impl Ready {
             ));
             let effort = detected.map(|detected| ("--effort", detected.value.as_str()));
             for word in ["new", "current"] {
-                let more = [&effort.as_slice()[..], &[("--branch", word)]].concat();
+                let more = [effort.as_slice(), &[("--branch", word)]].concat();
                 let command = request.said_again(&more, &[]);
                 if !commands.contains(&command) {
                     commands.push(command);
