@@ -47,26 +47,33 @@ impl Times {
         let over = |call: &&CallId| !run.calls().contains_key(*call);
         let ended: Vec<CallId> = self.started.keys().filter(over).cloned().collect();
         for call in ended {
-            self.started.remove(&call);
-            for unit in all_around(call.unit()) {
-                let busy = self.busy.entry(unit).or_default();
-                busy.n_calls = busy.n_calls.saturating_sub(1);
-                if busy.n_calls == 0 {
-                    busy.total += at.saturating_sub(busy.since);
-                }
-            }
+            self.end(&call, at);
         }
         for call in run.calls().keys() {
-            if self.started.contains_key(call) {
-                continue;
+            if !self.started.contains_key(call) {
+                self.begin(call, at);
             }
-            self.started.insert(call.clone(), at);
-            for unit in all_around(call.unit()) {
-                let busy = self.busy.entry(unit).or_default();
-                if busy.n_calls == 0 {
-                    busy.since = at;
-                }
-                busy.n_calls += 1;
+        }
+    }
+
+    fn begin(&mut self, call: &CallId, at: Time) {
+        self.started.insert(call.clone(), at);
+        for unit in all_around(call.unit()) {
+            let busy = self.busy.entry(unit).or_default();
+            if busy.n_calls == 0 {
+                busy.since = at;
+            }
+            busy.n_calls += 1;
+        }
+    }
+
+    fn end(&mut self, call: &CallId, at: Time) {
+        self.started.remove(call);
+        for unit in all_around(call.unit()) {
+            let busy = self.busy.entry(unit).or_default();
+            busy.n_calls = busy.n_calls.saturating_sub(1);
+            if busy.n_calls == 0 {
+                busy.total += at.saturating_sub(busy.since);
             }
         }
     }
@@ -127,11 +134,6 @@ impl Usual {
         for (place, took) in samples(&records).unwrap_or_default() {
             self.samples.entry(place).or_default().push(took);
         }
-        let median = |took: &Vec<u64>| {
-            let mut took = took.clone();
-            took.sort_unstable();
-            took[took.len() / 2]
-        };
         self.medians =
             self.samples.iter().map(|(place, took)| (place.clone(), median(took))).collect();
     }
@@ -139,6 +141,13 @@ impl Usual {
     pub(super) fn medians(&self) -> &BTreeMap<String, u64> {
         &self.medians
     }
+}
+
+/// The one in the middle. There is at least one.
+fn median(took: &[u64]) -> u64 {
+    let mut took = took.to_vec();
+    took.sort_unstable();
+    took[took.len() / 2]
 }
 
 /// How long the units of a run took that ended well, by their places in the flow.
@@ -163,4 +172,38 @@ fn samples(records: &[Journaled]) -> Result<Vec<(String, u64)>, Trouble> {
     let good = units.iter().filter(|(_, _, unit)| is_good(&unit.state));
     let sample = |(id, _, _): &(UnitId, _, _)| Some((id.place(), *took.get(&id.to_string())?));
     Ok(good.filter_map(sample).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(unit: &str) -> CallId {
+        let unit: UnitId = unit.parse().expect("it is a unit");
+        CallId::Attempt(unit.attempt(1))
+    }
+
+    #[test]
+    fn a_stage_takes_as_long_as_anything_inside_it_is_worked_on() {
+        let unit: UnitId = "build.T2/implement".parse().expect("it is a unit");
+        assert_eq!(all_around(&unit), ["build.T2/implement", "build"]);
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 2_000);
+        times.end(&one, 4_000);
+        assert_eq!(times.at(5_000)["build.T1/implement"], 3_000);
+        assert_eq!(times.at(5_000)["build.T2/implement"], 3_000, "it goes on");
+        times.end(&other, 6_000);
+        assert_eq!(times.at(99_000)["build"], 5_000, "both together, and no time twice");
+        times.begin(&one, 10_000);
+        times.end(&one, 11_000);
+        assert_eq!(times.at(99_000)["build"], 6_000, "waiting in between does not count");
+    }
+
+    #[test]
+    fn what_is_usual_is_in_the_middle_of_what_was() {
+        assert_eq!(median(&[5, 1, 900]), 5);
+        assert_eq!(median(&[7]), 7);
+    }
 }
