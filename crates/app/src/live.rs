@@ -86,7 +86,7 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The run stopped, or waits for answers that the person put off.
-    Left(Left),
+    Left(Box<Left>),
     /// The person wants the run to go on without this terminal.
     Detached,
     /// The person looks away from a run that others drive.
@@ -263,13 +263,14 @@ impl<'a> Screen<'a> {
     fn is_driven_to_its_end(&mut self, picture: &Picture) -> Result<Option<Ended>, Trouble> {
         let Some(left) = self.left.take() else { return Ok(None) };
         match left.how {
-            LetGo::TerminalGone => return Ok(Some(Ended::Left(left))),
             LetGo::DrivenElsewhere => {
                 (self.task, self.seat) = (Task::Attach, Seat::Attached);
                 return Ok(None);
             }
             LetGo::Stopped(Standing::Waiting) => {}
-            LetGo::Stopped(_) => return Ok(Some(Ended::Left(left))),
+            LetGo::TerminalGone | LetGo::Stopped(_) => {
+                return Ok(Some(Ended::Left(Box::new(left))));
+            }
         }
         match picture.view.row.standing {
             // Somebody answered, here or elsewhere: it goes on.
@@ -292,7 +293,7 @@ impl<'a> Screen<'a> {
             | Standing::Blocked
             | Standing::Abandoned) => {
                 let how = LetGo::Stopped(standing);
-                Ok(Some(Ended::Left(Left { how, view: None, ..left })))
+                Ok(Some(Ended::Left(Box::new(Left { how, view: None, ..left }))))
             }
         }
     }
@@ -334,7 +335,7 @@ impl<'a> Screen<'a> {
 
     fn stopped(&self, picture: &Picture) -> Ended {
         let (run, how) = (self.follower.id().to_owned(), LetGo::Stopped(picture.view.row.standing));
-        Ended::Left(Left { run, how, view: None, behind: None })
+        Ended::Left(Box::new(Left { run, how, view: None, behind: None }))
     }
 
     fn is_all_put_off(&self, picture: &Picture) -> bool {

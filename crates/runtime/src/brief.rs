@@ -257,9 +257,11 @@ fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
             The project's own checks are run on your change when you are done, in another checkout."
                 .to_owned()
         }
-        Hand::Reads => "Your working directory is a private checkout of the project, to read and to try \
+        Hand::Reads => {
+            "Your working directory is a private checkout of the project, to read and to try \
             things in. What you change in it is discarded."
-            .to_owned(),
+                .to_owned()
+        }
     };
     if code.hand == Hand::Writes && !code.checks.is_empty() {
         let _ = write!(text, " They are:\n\n- `{}`", code.checks.join("`\n- `"));

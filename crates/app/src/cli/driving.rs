@@ -44,6 +44,7 @@ const DRIVER_LOOK: Duration = Duration::from_millis(20);
 
 /// Who drives, and how it is shown.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Manner {
     /// Print each record and the end as a JSON object
     #[arg(long)]
@@ -214,7 +215,7 @@ fn drive_on_screen(doors: &Doors, run: &str, budget: Option<Money>) -> Result<Ex
 /// Says how a screen was left, and what to do next.
 pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<ExitCode, Trouble> {
     match ended {
-        Ended::Left(left) => leave(doors, left, Form::Sentences),
+        Ended::Left(left) => leave(doors, *left, Form::Sentences),
         Ended::Detached => detach(doors, run, None),
         Ended::LookedAway => {
             screen::tell(&format!("\n{run} goes on; look again with: forge attach {run}"));

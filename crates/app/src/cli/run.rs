@@ -24,6 +24,7 @@ use crate::screen;
 /// Start a run and drive it until it is done or needs you
 #[derive(Args)]
 #[command(after_help = "Without --effort you are asked; --yes and --auto take what is detected.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Run {
     /// What you want, in plain words
     #[arg(required_unless_present = "issue", conflicts_with = "issue")]
@@ -68,8 +69,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
     /// Say what would run and by whom, and do nothing
-    #[arg(long)]
-    dry_run: bool,
+    #[arg(long = "dry-run")]
+    dry: bool,
     #[command(flatten)]
     manner: Manner,
 }
@@ -85,7 +86,7 @@ impl Run {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let request = self.request()?;
         let doors = doors()?;
-        if self.dry_run {
+        if self.dry {
             let dry = doors.dry_run(&request)?;
             match self.manner.form() {
                 Form::Json => say_json(&dry),

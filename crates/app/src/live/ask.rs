@@ -81,7 +81,7 @@ impl Ask {
         self.said = None;
         match key {
             Key::Up if !matches!(self.step, Step::Writing { .. }) => {
-                self.scroll = self.scroll.saturating_sub(1)
+                self.scroll = self.scroll.saturating_sub(1);
             }
             Key::Down if !matches!(self.step, Step::Writing { .. }) => self.scroll += 1,
             Key::PageUp => self.scroll = self.scroll.saturating_sub(10),
@@ -105,7 +105,15 @@ impl Ask {
                 Key::Enter | Key::Char('y') => {
                     return Asked::Answered { answer: way.answer.clone(), words: String::new() };
                 }
-                _ => self.step = Step::Choosing,
+                Key::Char(_)
+                | Key::Escape
+                | Key::Up
+                | Key::Down
+                | Key::PageUp
+                | Key::PageDown
+                | Key::Backspace
+                | Key::Ctrl(_)
+                | Key::Pasted(_) => self.step = Step::Choosing,
             },
             Step::Naming { way, gate, name } => match key {
                 Key::Escape => self.step = Step::Choosing,

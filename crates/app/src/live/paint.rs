@@ -6,6 +6,8 @@
 //!
 //! Invariant: after `paint`, the terminal shows exactly the frame, whatever size it had before.
 
+use std::fmt::Write as _;
+
 use super::{
     frame::Size,
     line::{Colours, Line},
@@ -53,7 +55,7 @@ impl Painter {
             let line = lines.get(row);
             let now = line.map(|line| line.render(self.colours)).unwrap_or_default();
             if is_new || self.shown.get(row) != Some(&now) {
-                text.push_str(&format!("\x1b[{};1H{now}", row + 1));
+                let _ = write!(text, "\x1b[{};1H{now}", row + 1);
                 // At the right edge there is nothing left to erase, and some would erase the last letter.
                 if line.map_or(0, Line::width) < size.width {
                     text.push_str("\x1b[K");

@@ -55,7 +55,7 @@ enum Moment {
 impl Moment {
     /// Whether it may be over before anybody has seen it.
     fn is_fleeting(self) -> bool {
-        matches!(self, Self::Shown(path) if path.ends_with(".new"))
+        matches!(self, Self::Shown(path) if path.strip_suffix(".new").is_some())
     }
 }
 

@@ -6,17 +6,17 @@ use crate::{
 };
 
 /// The check turns red once the task has landed: whoever reviews it sees to it.
-const TURNS_RED: &str = r##"
+const TURNS_RED: &str = r#"
 [[play]]
 role = "impl-reviewer"
 unit = "build.T1/implement"
 run = "touch ~/red"
 artifacts = { "review-T1.md" = "It is good.\n" }
 result = { summary = "good", verdict = "pass", findings = [] }
-"##;
+"#;
 
 /// The verifier does something at each of its two rounds, and it does not help. A person can help it on.
-const TRIES: &str = r##"
+const TRIES: &str = r#"
 [[play]]
 role = "verifier"
 attempt = 2
@@ -27,7 +27,7 @@ role = "verifier"
 attempt = 3
 files = { "src/tried" = "twice\n" }
 result = { summary = "tried again", commit = "Try again" }
-"##;
+"#;
 
 /// A run whose last look stays red, and asks.
 fn stays_red(project: &Project) -> Left<'_> {

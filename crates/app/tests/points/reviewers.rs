@@ -38,7 +38,7 @@ fn asks(left: &Left<'_>, tries: usize) {
 
 /// One attempt after the other has these findings, all of them serious.
 fn shrinking(counts: &[usize], review: &dyn Fn(&str, &[&str]) -> String) -> String {
-    let majors = vec!["major"; 9];
+    let majors = ["major"; 9];
     let plays = (1..).zip(counts);
     plays.map(|(n, count)| at(n, &review("revise", &majors[..*count]))).collect()
 }

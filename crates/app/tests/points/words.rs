@@ -62,7 +62,7 @@ fn words_of_every_kind_reach_the_next_brief_as_they_were_said() {
 }
 
 /// Revises so often, and is asked each time.
-fn revises<'a>(mut left: Left<'a>, first: u32, times: u32) -> Left<'a> {
+fn revises(mut left: Left<'_>, first: u32, times: u32) -> Left<'_> {
     for n in first..first + times {
         left = left.answer(&[&format!("Q{n}"), "revise", &format!("no {n}")]);
         left.waits_for(n + 1);

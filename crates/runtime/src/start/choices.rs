@@ -114,8 +114,9 @@ impl Ready {
             }
         };
         let said = QUESTIONS.iter().zip(&answers).filter(|(_, answer)| !answer.trim().is_empty());
-        let said: String =
+        let said: Vec<String> =
             said.map(|(question, answer)| format!("\n{question}\n\n{answer}\n")).collect();
+        let said = said.concat();
         if said.is_empty() {
             return Ok(self.text.clone());
         }

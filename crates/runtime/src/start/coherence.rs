@@ -205,7 +205,6 @@ impl Look<'_> {
     }
 
     /// How it is run, and with which environment.
-    #[expect(clippy::type_complexity, reason = "an environment is a list of pairs")]
     fn prepare(
         &self,
         place: &Place,
