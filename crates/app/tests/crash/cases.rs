@@ -375,7 +375,7 @@ fn hit(world: &World, driver: &Driver, victim: Victim) -> (u32, bool) {
     let end = Instant::now() + AIM_TIME_MAX;
     let mut victims = Vec::new();
     while (keepers || agents) && victims.is_empty() && Instant::now() < end {
-        let kept = kept(&world.top);
+        let kept = kept(&world.folder());
         if keepers {
             victims.extend(kept.iter().map(|kept| kept.keeper));
         }

@@ -22,7 +22,7 @@ pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid).unwrap(), signal).is_ok()
 }
 
-/// The keepers of a repository.
+/// The keepers of calls whose folder lies here.
 pub(crate) fn kept(top: &Path) -> Vec<Kept> {
     let parents = parents();
     let keepers: Vec<i32> = parents.keys().copied().filter(|pid| is_keeper(*pid, top)).collect();

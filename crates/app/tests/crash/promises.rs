@@ -219,10 +219,12 @@ fn nobody_is_left(world: &World, run: &str) {
     }
 }
 
+/// Nothing is to be mended. That checkouts are kept is worth knowing, and no more.
 fn doctor_is_content(world: &World) {
     let findings = world.json(&["doctor", "--json"]);
     for finding in findings.as_array().unwrap() {
-        assert_eq!(finding["health"], "good", "{finding}");
+        let is_checkouts = finding["what"].as_str().unwrap().contains("left checkouts in");
+        assert!(finding["health"] == "good" || is_checkouts, "{finding}");
     }
 }
 

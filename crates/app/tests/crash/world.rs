@@ -121,7 +121,7 @@ impl World {
 
     /// The user is somebody of this world, so that nothing is left in the home of another.
     fn surround(&self, command: &mut Command) {
-        command.env("HOME", self.dir.path()).stdin(Stdio::null());
+        command.env("HOME", self.dir.path()).env("TMPDIR", self.dir.path()).stdin(Stdio::null());
         for name in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{name}_NAME"), "Ada");
             command.env(format!("GIT_{name}_EMAIL"), "ada@example.org");
