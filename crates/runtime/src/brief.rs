@@ -187,8 +187,9 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     }
     match places.leaves {
         Leaves::File => leave.push_str(
-            "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys. A key that is \
-             not named here is refused; `blocker` is left out unless you are blocked.",
+            "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys (`forge` is the \
+             number 1). A key that is not named here is refused; `blocker` is left out unless you are blocked, and \
+             a `?` marks what else may be left out.",
         ),
         Leaves::Answer => leave.push_str(
             "\n\nThen your answer, once, as the structured output that you are asked for, with these keys and \
@@ -227,16 +228,17 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
         match key {
         Key::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
         Key::Findings => "[{severity, what, path?, line?, why?, proof?, was?}]; severity is \"critical\", \
-            \"major\" or \"minor\"; proof is {quote} or {command, output}; was is an earlier finding \
-            such as \"F3\"; one without path and proof sends nothing back"
+            \"major\" or \"minor\"; path is from the top of the checkout, or a file of the inbox; \
+            proof is {quote} or {command, output}; was is an earlier finding such as \"F3\"; one with neither path \
+            nor proof is only noted; a pass may have minor ones; [] if there are none"
             .to_owned(),
         Key::Lists => {
             let list = stage.list.as_deref().unwrap_or("NAME");
             format!(
                 "{{\"{list}\": [{{id, title, after, writes, tags, must}}]}}; id is a letter or digit, then \
-                 at most 39 letters, digits, - or _; after: ids that come first; writes: paths it may change \
-                 (items with a common path never run together, one without paths runs alone); tags: names \
-                 and texts; must: sentences that are true when it is done"
+                 at most 39 letters, digits, - or _; after: ids that come first, or []; writes: paths from the \
+                 top that it may change or make (two with a common path never run together, one without paths \
+                 runs alone); tags: {{}} or {{name: text}}; must: sentences that are true when it is done"
             )
         }
         Key::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),

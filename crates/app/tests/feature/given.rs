@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::world::has;
 
 /// The design and the first task are sent back once.
-const SENT_BACK: &str = r##"
+const SENT_BACK: &str = r#"
 [[play]]
 role = "design-reviewer"
 attempt = 1
@@ -26,7 +26,7 @@ attempt = 2
 files = { "src/greet" = "hello!\n" }
 artifacts = { "impl-T1.md" = "It greets softly.\n" }
 result = { summary = "it greets softly", commit = "Greet" }
-"##;
+"#;
 
 /// Every call of an agent in a run with effort L, and what lies in its inbox.
 const INBOXES: [(&str, &[&str]); 13] = [

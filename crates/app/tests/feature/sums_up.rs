@@ -6,11 +6,11 @@ use crate::project::{Project, REQUEST};
 use crate::world::{WAITS, World, has};
 
 /// The analyst is never content with itself.
-const GIVES_UP: &str = r##"
+const GIVES_UP: &str = r#"
 [[play]]
 role = "situation-analyst"
 no_result = true
-"##;
+"#;
 
 #[test]
 fn the_summary_is_shown_at_the_end_and_whenever_it_is_asked_for() {

@@ -5,17 +5,17 @@ use crate::project::Project;
 use crate::world::{WAITS, has};
 
 /// The check turns red once both tasks have landed: whoever reviews the second one sees to it.
-const TURNS_RED: &str = r##"
+const TURNS_RED: &str = r#"
 [[play]]
 role = "impl-reviewer"
 unit = "build.T2/implement"
 run = "touch ~/red"
 artifacts = { "review-T2.md" = "It is good.\n" }
 result = { summary = "good", verdict = "pass", findings = [] }
-"##;
+"#;
 
 /// The verifier makes it green at its second attempt.
-const MENDS: &str = r##"
+const MENDS: &str = r#"
 [[play]]
 role = "verifier"
 attempt = 2
@@ -26,15 +26,15 @@ role = "verifier"
 run = "rm -f ~/red"
 files = { "src/mended" = "mended\n" }
 result = { summary = "mended", commit = "Mend it" }
-"##;
+"#;
 
 /// The verifier never does.
-const TRIES: &str = r##"
+const TRIES: &str = r#"
 [[play]]
 role = "verifier"
 run = "echo again >> src/tried"
 result = { summary = "tried", commit = "Try" }
-"##;
+"#;
 
 #[test]
 fn what_is_red_at_the_end_is_mended_by_the_verifier_and_then_delivered() {
