@@ -19,6 +19,9 @@ use crate::{
 /// By then, whoever is to go is gone.
 const LEAVING_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// What shows a run that is over, beside its artifacts.
+const SHOWN: [&str; 3] = ["events.jsonl", "state.json", "summary.md"];
+
 /// What a run leaves for people.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Fruit {
@@ -47,7 +50,7 @@ impl Fruit {
         let mut landed = landed(world, run);
         // These tell times and tries.
         artifacts.retain(|path, _| path != Path::new("summary.md"));
-        for name in ["summary.md", "state.json", "events.jsonl"] {
+        for name in SHOWN {
             if let Some(content) = landed.get_mut(&Path::new(".forge/runs/RUN").join(name)) {
                 content.clear();
             }
@@ -246,8 +249,9 @@ fn chain_is_whole(world: &World, run: &str) {
 fn projections_can_be_made_again(world: &World, run: &str) {
     let live = world.live(run);
     let before = projections(world, run);
-    fs::remove_file(live.join("state.json")).unwrap();
-    fs::remove_file(live.join("events.jsonl")).unwrap();
+    for name in SHOWN {
+        fs::remove_file(live.join(name)).unwrap();
+    }
     fs::remove_dir_all(live.join("artifacts")).unwrap();
     let rebuilt = world.forge(&["doctor", "--rebuild"]);
     assert!(rebuilt.status.success(), "{rebuilt:?}");
@@ -255,12 +259,13 @@ fn projections_can_be_made_again(world: &World, run: &str) {
     assert!(before == after, "the projections are not the same bytes when made again");
 }
 
-/// All that shows a run, but who drove it last.
+/// All that shows a run, but who drove it last and what people were told of it.
 pub(crate) fn projections(world: &World, run: &str) -> Tree {
     let mut files = tree(&world.live(run));
-    files.retain(|path, _| path != Path::new("lock"));
+    let others = ["lock", "notified", ".notified.new"].map(Path::new);
+    files.retain(|path, _| !others.contains(&path.as_path()));
     let own = files.keys().filter(|path| path.components().count() == 1);
     let own: Vec<&PathBuf> = own.collect();
-    assert_eq!(own, [Path::new("events.jsonl"), Path::new("state.json")], "nothing is left lying");
+    assert_eq!(own, SHOWN.map(Path::new), "nothing is left lying");
     files
 }
