@@ -315,12 +315,13 @@ fn section(text: &mut String, title: &str, body: &str) {
 }
 
 fn item_in_words(item: &Item) -> String {
-    let mut text = format!("`{}` {}", item.id, item.title);
+    let mut text = format!("`{}` {}", item.id, set_in(&item.title));
     if !item.writes.is_empty() {
-        let _ = write!(text, "\n\nIt may change: `{}`", item.writes.join("`, `"));
+        let _ = write!(text, "\n\nIt may change: `{}`", set_in(&item.writes.join("`, `")));
     }
     if !item.must.is_empty() {
-        let _ = write!(text, "\n\nWhen it is done:\n\n- {}", item.must.join("\n- "));
+        let must: Vec<String> = item.must.iter().map(|must| set_in(must)).collect();
+        let _ = write!(text, "\n\nWhen it is done:\n\n- {}", must.join("\n- "));
     }
     text
 }
@@ -330,14 +331,15 @@ fn findings(findings: &[Finding]) -> String {
         .iter()
         .take(FINDINGS_MAX)
         .map(|finding| {
-            let mut text =
-                format!("- {} ({}) {}", finding.id, finding.severity.word(), finding.in_words());
+            let (severity, what) = (finding.severity.word(), set_in(&finding.in_words()));
+            let mut text = format!("- {} ({severity}) {what}", finding.id);
             if !finding.why.is_empty() {
-                let _ = write!(text, "\n  Why: {}", finding.why);
+                let _ = write!(text, "\n  Why: {}", set_in(&finding.why));
             }
             match &finding.proof {
                 Some(forge_core::verdict::Proof::Command { command, output }) => {
-                    let _ = write!(text, "\n  `{command}` printed:\n\n```\n{output}\n```");
+                    let command = set_in(command);
+                    let _ = write!(text, "\n  `{command}` printed:\n\n{}", quoted(output));
                 }
                 Some(forge_core::verdict::Proof::Quote { quote }) => {
                     let _ = write!(text, "\n{}", quoted(quote));
@@ -351,6 +353,12 @@ fn findings(findings: &[Finding]) -> String {
         lines.push(format!("- and {} more", findings.len() - FINDINGS_MAX));
     }
     lines.join("\n")
+}
+
+/// What an agent wrote, within a line of ours. Its further lines are a quotation: none of them can pass for a
+/// heading of the brief, or for words of the user.
+fn set_in(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  > ")
 }
 
 /// Words as they are, set off as a quotation.
