@@ -61,6 +61,16 @@ pub(crate) fn show(bytes: &[u8], form: Form, paging: Paging) {
     page(&text, paging);
 }
 
+/// Writes a text in Markdown that goes by while a run is driven: rendered on a terminal.
+pub(crate) fn tell_markdown(text: &str) {
+    let out = io::stdout();
+    if !out.is_terminal() {
+        return tell(text);
+    }
+    let ink = if colours(&out) { Ink::Coloured } else { Ink::Plain };
+    tell_as_it_is(&markdown::render(&harmless(text.trim_end()), width(), ink));
+}
+
 /// A change in the colours that everybody knows.
 fn coloured_diff(text: &str) -> String {
     let mut is_head = true;

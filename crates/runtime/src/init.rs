@@ -145,6 +145,7 @@ impl Doors {
             bench: bench.clone(),
             at: head.to_owned(),
             files: Files::Pristine,
+            worker: None,
             merge: None,
             access: Access::Write,
             branch: "forge/init".to_owned(),

@@ -96,6 +96,10 @@ impl Shop<'_> {
             merge: run.head().filter(|head| does_not_land && *head != at).map(str::to_owned),
             at,
             files,
+            worker: match hand {
+                Hand::Writes => Some(call.unit().to_string()),
+                Hand::Reads => None,
+            },
             access: match hand {
                 Hand::Writes => Access::Write,
                 Hand::Reads => Access::Read,
@@ -117,6 +121,7 @@ impl Shop<'_> {
             at: commit.to_owned(),
             merge: None,
             files: Files::Pristine,
+            worker: None,
             access: Access::Write,
             branch: format!("forge/{}", self.id),
             base: start.base_branch.clone().map(|branch| (branch, base)),

@@ -15,7 +15,7 @@ use forge_core::{
     verdict::BlockerClass,
     view::short_commit,
 };
-use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
+use forge_workspace::{Access, Change, Commit, Files, Made, Order, Repository, Restore, Restored};
 
 use crate::{
     Trouble, deliver, gates,
@@ -209,8 +209,14 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
     if !begins {
         return Ok(());
     }
-    if left.commit == from {
-        shop.home.repository.unpin(&pin).map_err(Trouble::from)?;
+    // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
+    let repository = &shop.home.repository;
+    let code = run.code(&place.scope).map(|code| code.commit.clone());
+    let known = [Some(from.clone()), Repository::began_with(&place.bench), code];
+    let is_known =
+        |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
+    if left.commit == from || known.into_iter().flatten().any(is_known) {
+        repository.unpin(&pin).map_err(Trouble::from)?;
         return Ok(());
     }
     plan.notice(format!(

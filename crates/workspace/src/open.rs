@@ -21,11 +21,22 @@ use crate::{
 
 /// Performs [`Open`].
 pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
-    let asked = Asked::of(order)?;
+    let mut asked = Asked::of(order)?;
     let held = Held::take(&order.bench)?;
     let was = disk::make_folder(&held.tree)?;
     let old = State::read(&held.dir)?.filter(|_| was == Was::There);
     let survey = disk::survey(&held.tree)?;
+    let kept = old.as_ref().filter(|old| {
+        order.files == Files::AsLeft
+            && old.standing == Standing::Whole
+            && old.is_for(order.worker.as_ref())
+    });
+    let is_kept = kept.is_some();
+    // Work that goes on goes on from where it began, whatever has landed meanwhile.
+    let began = kept.filter(|_| order.worker.is_some()).and_then(|old| old.at.clone());
+    if let Some(began) = began {
+        asked.at = user(&order.bench).sure(&began)?;
+    }
     let outcome = asked.outcome(order)?;
     let checkout = held.checkout(&order.bench)?;
     checkout.prepare(&asked.kept_out)?;
@@ -33,8 +44,6 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let has_caches = order.files != Files::Pristine
         || asked.cache.is_empty()
         || !is_new && seal::is_whole(&held.dir, &held.tree, &asked.cache)?;
-    let is_kept = order.files == Files::AsLeft
-        && old.as_ref().is_some_and(|old| old.standing == Standing::Whole);
 
     let standing = if is_new { Standing::Making } else { Standing::Remaking };
     let state = asked.state(order, standing);
@@ -82,7 +91,13 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         make_inner_private(&held, &all)?;
         asked.make_private(order, &held, &all[0], outcome.as_ref())?;
     }
-    State { standing: Standing::Whole, ..state }.write(&held.dir)?;
+    // Who reads beside others leaves it theirs.
+    let theirs = old.as_ref().filter(|_| is_kept && order.worker.is_none());
+    let (at, worker) = match theirs {
+        Some(old) => (old.at.clone(), old.worker.clone()),
+        None => (state.at.clone(), state.worker.clone()),
+    };
+    State { standing: Standing::Whole, at, worker, ..state }.write(&held.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
     let setup = copy::fingerprint(&held.tree, &asked.setup_inputs)?;
     let is_new = is_new || !has_caches;
@@ -126,7 +141,8 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
     };
     private::make(&private, &held.dir.join("git.new"))?;
     seal::close(&held.dir, &held.tree)?;
-    State { standing: Standing::Whole, ..state }.write(&held.dir)?;
+    let at = Some(at);
+    State { standing: Standing::Whole, at, worker: None, ..state }.write(&held.dir)?;
     discarded.sort();
     discarded.dedup();
     Ok(Restored { discarded })
@@ -189,6 +205,8 @@ impl Asked {
             branch: order.branch.clone(),
             base: order.base.clone(),
             kept_out: self.kept_out.iter().map(|path| shown(path)).collect(),
+            at: Some(self.at.clone()),
+            worker: order.worker.clone(),
         }
     }
 

@@ -74,6 +74,10 @@ pub struct Open {
     pub at: String,
     /// What becomes of files that are there.
     pub files: Files,
+    /// Whose work the files are from now on, for who may change them. What somebody else left is never
+    /// taken for theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// A commit to merge into the files.
     pub merge: Option<String>,
     /// Whether the tracked files may be written.
@@ -96,7 +100,8 @@ pub struct Open {
 pub enum Files {
     /// Tracked files are exactly those of the commit, ignored ones stay, others go.
     Exactly,
-    /// Whatever an interrupted attempt left stays. Made only if it is missing.
+    /// Whatever an interrupted attempt of the same worker left stays, at the commit that it began with.
+    /// Made anew only if it is missing or somebody else's.
     AsLeft,
     /// Exactly the commit; everything else goes, but for cache folders that nobody touched since they
     /// were last put back ([`Restore`]).

@@ -17,7 +17,8 @@ use crate::{
     listing::Entry,
     merge,
     name::{path_bytes, shown},
-    order::{Change, ChangeKind, Moved},
+    order::{Bench, Change, ChangeKind, Moved},
+    state::State,
 };
 
 /// A repository of the user's.
@@ -144,6 +145,11 @@ impl Repository {
     /// Whether `a` is in the history of `b`, or `b` itself.
     pub fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
         self.git().args(["merge-base", "--is-ancestor", a, b]).yes()
+    }
+
+    /// The commit that the files of a bench began with, if it was opened.
+    pub fn began_with(bench: &Bench) -> Option<String> {
+        State::read(&bench.dir).ok()?.and_then(|state| state.at)
     }
 
     /// The tree of a commit without `.forge/runs/`: what is built and tested.

@@ -37,6 +37,12 @@ pub(crate) struct State {
     pub(crate) base: Option<(String, String)>,
     /// Paths that are never committed.
     pub(crate) kept_out: Vec<String>,
+    /// The commit that the files began with. Nothing in what an older Forge left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<String>,
+    /// Whose work they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) worker: Option<String>,
 }
 
 /// How far an opening came.
@@ -62,6 +68,11 @@ impl State {
     pub(crate) fn write(&self, dir: &Path) -> Result<(), Failure> {
         let content = serde_json::to_vec(self).expect("a state is plain data");
         disk::write(&file(dir), &content)
+    }
+
+    /// Whether the files may be kept for somebody. Who only reads beside others takes them as they are.
+    pub(crate) fn is_for(&self, worker: Option<&String>) -> bool {
+        worker.is_none() || self.at.is_none() || self.worker.as_ref() == worker
     }
 
     /// Paths that are never committed.

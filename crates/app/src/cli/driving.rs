@@ -301,7 +301,7 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         Form::Sentences => {
             screen::tell("");
             if let Some(summary) = doors.last_words(&left.run)? {
-                screen::tell(&summary);
+                screen::tell_markdown(&summary);
             }
             screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {

@@ -28,6 +28,9 @@ pub(crate) enum Ways<'a> {
     Keys { folder: &'a Path },
 }
 
+/// The most characters of one text that a question shows.
+const TEXT_CHARACTERS_MAX: usize = 600;
+
 /// One way to answer, for a person at a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
@@ -62,9 +65,13 @@ pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
 pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: usize) -> String {
     let text = format!("{} about {}: {}", question.question, question.unit, question.text);
     let mut text = screen::wrap(&text, 3, width);
+    // What was printed or quoted stays in its lines.
+    let quoted = |line: &str| screen::cut(line, width.saturating_sub(13));
     let mut add = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = write!(text, "\n   {name:<9} {}", screen::cut(value, width.saturating_sub(13)));
+            let beginning = format!("   {name:<9} ");
+            let value = screen::cut(value, TEXT_CHARACTERS_MAX);
+            let _ = write!(text, "\n{}", screen::block(&beginning, &value, width));
         }
     };
     add("summary", &question.summary);
@@ -104,12 +111,10 @@ pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: u
             Some(Proof::Command { output, .. }) => {
                 let lines: Vec<&str> = output.lines().collect();
                 let last = &lines[lines.len().saturating_sub(PROOF_LINES)..];
-                for line in last {
-                    add("", line);
-                }
+                last.iter().for_each(|line| add("", &quoted(line)));
             }
             Some(Proof::Quote { quote }) => {
-                quote.lines().take(QUOTE_LINES).for_each(|line| add("", line));
+                quote.lines().take(QUOTE_LINES).for_each(|line| add("", &quoted(line)));
             }
             None => {}
         }

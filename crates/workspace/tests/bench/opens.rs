@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use forge_workspace::{Access, Files, Order, Restore};
+use forge_workspace::{Access, Files, Open, Order, Restore};
 
 use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
@@ -460,4 +460,35 @@ fn an_opening_that_failed_in_the_middle_left_nothing_to_keep() {
     assert!(!made.is_new, "the setup ran in it before");
     assert_eq!(read(&tree, "a.txt"), "newer\n");
     assert_eq!(read(&tree, "b.bad"), "b\n");
+}
+
+#[test]
+fn what_somebody_else_left_is_not_taken_for_ones_own_work() {
+    let world = World::new();
+    let reads = Open { worker: None, access: Access::Read, ..world.opening("a") };
+    opened(&reads);
+    world.write("landed.txt", "landed meanwhile\n");
+    let landed = world.commit("landed");
+    let work = Open { files: Files::AsLeft, at: landed.clone(), ..world.opening("a") };
+    let made = opened(&work);
+    assert_eq!(made.head, landed);
+    assert_eq!(read(&made.tree, "landed.txt"), "landed meanwhile\n");
+    let other = Open { worker: Some("other".to_owned()), ..work.clone() };
+    write(&made.tree, "a.txt", "work of the first one");
+    assert_eq!(read(&opened(&other).tree, "a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn work_that_goes_on_goes_on_from_the_commit_that_it_began_with() {
+    let world = World::new();
+    let first = world.opening("a");
+    let tree = opened(&first).tree;
+    write(&tree, "a.txt", "half done");
+    world.write("landed.txt", "landed meanwhile\n");
+    let landed = world.commit("landed");
+    let again = Open { files: Files::AsLeft, at: landed, ..first.clone() };
+    let made = opened(&again);
+    assert_eq!(made.head, first.at, "a commit on it takes nothing away that landed");
+    assert_eq!(read(&made.tree, "a.txt"), "half done");
+    assert!(!made.tree.join("landed.txt").exists());
 }

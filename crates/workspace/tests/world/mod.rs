@@ -111,6 +111,7 @@ impl World {
             bench: self.bench(name),
             at: self.head(),
             files: Files::Exactly,
+            worker: Some("work".to_owned()),
             merge: None,
             access: Access::Write,
             branch: "forge/work".to_owned(),
