@@ -558,7 +558,14 @@ impl Draft {
         let Some((_, items)) = lists.iter().find(|(name, _)| name == list) else {
             return Err(format!("it did not report the list `{list}`"));
         };
-        let most = items_max(&self.run.law().flow.stages, list).unwrap_or(ITEMS_MAX);
+        let (least, most) =
+            items_bounds(&self.run.law().flow.stages, list).unwrap_or((0, ITEMS_MAX));
+        if items.len() < least {
+            return Err(format!(
+                "the list `{list}` has {} items, and at least {least} must be done",
+                items.len()
+            ));
+        }
         if let Some(flaw) = flaw(items, most) {
             return Err(format!("the list `{list}` cannot be worked off: {flaw}"));
         }
@@ -663,9 +670,11 @@ fn changed_inside(
 }
 
 /// How many items a list may have: as many as the strictest `each` that goes over it says.
-fn items_max(stages: &[Stage], list: &str) -> Option<usize> {
+fn items_bounds(stages: &[Stage], list: &str) -> Option<(usize, usize)> {
     let own = stages.iter().filter_map(|stage| match &stage.work {
-        Work::Each { list: other, items_max, .. } if other == list => Some(*items_max),
+        Work::Each { list: other, items_max, items_min, .. } if other == list => {
+            Some((*items_min, *items_max))
+        }
         Work::Each { .. }
         | Work::Agent { .. }
         | Work::Command { .. }
@@ -673,7 +682,10 @@ fn items_max(stages: &[Stage], list: &str) -> Option<usize> {
         | Work::Deliver { .. }
         | Work::Nothing => None,
     });
-    own.chain(stages.iter().filter_map(|stage| items_max(stage.inner(), list))).min()
+    let all = own.chain(stages.iter().filter_map(|stage| items_bounds(stage.inner(), list)));
+    all.reduce(|(least, most), (other_least, other_most)| {
+        (least.max(other_least), most.min(other_most))
+    })
 }
 
 impl fmt::Display for Refusal {

@@ -126,6 +126,8 @@ pub enum Work {
         at_once: usize,
         /// Items in all.
         items_max: usize,
+        /// With fewer than these nothing worth the name would be done.
+        items_min: usize,
         /// The inner table.
         stages: Vec<Stage>,
     },

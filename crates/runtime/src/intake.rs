@@ -32,6 +32,8 @@ use crate::{
     turns::Left,
 };
 
+/// The most findings of a worker that are told.
+const FOUND_MAX: usize = 20;
 /// The most bytes of one artifact.
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The last bytes of a transcript that a failure shows.
@@ -359,11 +361,12 @@ fn failed_command(command: &str, code: i32, what: &str) -> Finding {
     }
 }
 
-fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, receipt: Receipt) -> Report {
+fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: Receipt) -> Report {
     let attempt = attempt.clone();
     let (outcome, lists) = match left {
         Err(outcome) => (outcome, Vec::new()),
         Ok(result) => {
+            report_found(&mut receipt, result.findings.into_iter().map(finding));
             let lists = listed(result.lists);
             let outcome = match (result.status, result.blocker) {
                 (contract::Status::Done, _) => Outcome::Done,
@@ -377,6 +380,20 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, receipt: Rece
         }
     };
     Report::Worked { attempt, outcome, lists, receipt }
+}
+
+/// What a worker found itself and did not mend: a person is told, and what is critical stands in the way
+/// at the gate `changes`, like anything else that may not land.
+fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) {
+    for finding in findings.take(FOUND_MAX) {
+        let words =
+            format!("it found, and left ({}): {}", finding.severity.word(), finding.in_words());
+        if finding.forbids() {
+            receipt.flaws.push(words);
+        } else {
+            receipt.notes.push(words);
+        }
+    }
 }
 
 fn reviewed(

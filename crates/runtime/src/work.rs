@@ -290,7 +290,7 @@ fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
     receipt.changed = paths(&made.changes);
     receipt.commit = Some(made.commit);
     receipt.tree = Some(made.tree);
-    receipt.flaws = made.odd;
+    receipt.flaws.extend(made.odd);
     match made.own_commits {
         0 => {}
         1 => receipt.notes.push("one commit of its own was folded in".to_owned()),

@@ -9,7 +9,6 @@ use crate::{
     event::{
         Answer, Approval, Choice, Event, FailureKind, Person, Question, SentBack, Waiver, Why,
     },
-    flow::Check,
     id::{QuestionId, UnitId},
     verdict::Finding,
 };
@@ -101,37 +100,14 @@ impl Draft {
             Choice::Waive if words.trim().is_empty() => return Err(Refusal::ReasonMissing),
             Choice::Revise | Choice::Waive | Choice::Approve | Choice::Retry | Choice::GiveUp => {}
         }
-        let alike = match answer {
-            Answer::Waive { .. } => self.asked_alike(&question),
-            Answer::Approve | Answer::Revise | Answer::Retry | Answer::GiveUp => Vec::new(),
-        };
-        for question in [question].into_iter().chain(alike) {
-            self.record(Event::Answered {
-                question: question.id,
-                answer: answer.clone(),
-                words: words.to_owned(),
-                by: by.clone(),
-            });
-            self.follow_answer(&question, answer, words, by);
-        }
-        Ok(())
-    }
-
-    /// Other open questions about the very same lack of proof: the project has no checks, and each of its
-    /// tasks asks. Who waives that by name says it once, see `Draft::waived_before`.
-    fn asked_alike(&self, question: &Question) -> Vec<Question> {
-        let is_lack = matches!(question.why, Why::Unverified { .. }) && self.verifies(question);
-        let open = self.run.questions().filter(|other| is_lack && other.id != question.id);
-        let alike = open.filter(|other| {
-            other.why == question.why && other.gate == question.gate && self.verifies(other)
+        self.record(Event::Answered {
+            question: question.id,
+            answer: answer.clone(),
+            words: words.to_owned(),
+            by: by.clone(),
         });
-        alike.cloned().collect()
-    }
-
-    fn verifies(&self, question: &Question) -> bool {
-        let stage = self.run.stage(&question.unit);
-        let gate = question.gate.as_deref().and_then(|gate| stage.gate(gate));
-        gate.is_some_and(|position| stage.gates[position].check == Check::Verify)
+        self.follow_answer(&question, answer, words, by);
+        Ok(())
     }
 
     fn follow_answer(&mut self, question: &Question, answer: &Answer, words: &str, by: &Person) {

@@ -54,7 +54,7 @@ impl Draft {
         let position = position.expect("a judgement that is awaited names a gate of its stage");
         let gate = self.run.stage(&unit).gates[position].clone();
         let serious_before = self.run.unit(&unit).serious.get(&gate.name).copied();
-        let ruling = self.numbered(&unit, ruling);
+        let ruling = self.numbered(&unit, &self.in_earnest(&unit, position, ruling));
         let cap = self.run.cap(&CallId::Judgement(judgement.clone()));
         self.record(Event::Judged {
             judgement: judgement.clone(),
@@ -155,6 +155,31 @@ impl Draft {
         let head = receipt.head.clone();
         let brings = Brings::between(self.run.head(), head.as_ref().unwrap_or(&commit));
         self.record(Event::Landed { unit, commit, tree, head, brings });
+    }
+
+    /// Whoever shows something critical does not let it pass, whatever they call it: a person who is asked
+    /// next decides, and where nobody is, it goes back.
+    fn in_earnest(&self, unit: &UnitId, position: usize, ruling: &Ruling) -> Ruling {
+        let gates = &self.run.stage(unit).gates[position..];
+        let is_review = matches!(gates[0].check, Check::Review { .. });
+        let mut later = gates[1..].iter().filter(|gate| self.run.holds(&unit.scope, &gate.when));
+        let asks = later.any(|gate| matches!(gate.check, Check::Human { .. }));
+        match ruling {
+            Ruling::Verdict(Verdict::Pass { findings })
+                if is_review && !asks && findings.iter().any(Finding::forbids) =>
+            {
+                Ruling::Verdict(Verdict::Revise { findings: findings.clone() })
+            }
+            Ruling::Verdict(
+                Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. },
+            )
+            | Ruling::Fault { .. }
+            | Ruling::Unverified { .. }
+            | Ruling::Blocked { .. }
+            | Ruling::Limited { .. }
+            | Ruling::Lost
+            | Ruling::Interrupted => ruling.clone(),
+        }
     }
 
     /// Gives findings their names. To send back without one that can be acted on is a fault.

@@ -83,6 +83,7 @@ struct RawStage {
     deliver: Option<String>,
     at_once: Option<usize>,
     items_max: Option<usize>,
+    items_min: Option<usize>,
     #[serde(default)]
     stage: Vec<RawStage>,
     #[serde(default)]
@@ -346,8 +347,14 @@ impl Reader<'_> {
             row.flow.take(),
             row.deliver.take(),
         );
-        if !is_each && (row.at_once.is_some() || row.items_max.is_some() || !row.stage.is_empty()) {
-            let problem = "has `at_once`, `items_max` or a table inside, but no `each`";
+        if !is_each
+            && (row.at_once.is_some()
+                || row.items_max.is_some()
+                || row.items_min.is_some()
+                || !row.stage.is_empty())
+        {
+            let problem =
+                "has `at_once`, `items_max`, `items_min` or a table inside, but no `each`";
             return Err(self.wrong(Some(&name), problem));
         }
         match kinds {
@@ -377,13 +384,19 @@ impl Reader<'_> {
                     );
                     return Err(self.wrong(Some(&name), problem));
                 }
+                let items_min = row.items_min.unwrap_or(0);
+                if items_min > items_max {
+                    let problem =
+                        format!("has items_min = {items_min}, which is more than items_max");
+                    return Err(self.wrong(Some(&name), problem));
+                }
                 if row.stage.is_empty() {
                     return Err(
                         self.wrong(Some(&name), "goes over a list, but has no table inside")
                     );
                 }
                 let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
-                Ok(Work::Each { list, at_once, items_max, stages })
+                Ok(Work::Each { list, at_once, items_max, items_min, stages })
             }
             (None, None, None, Some(used), None) => {
                 let inner = self.flow(&used, depth + 1)?;

@@ -79,6 +79,7 @@ fn rows() -> Vec<String> {
         stage("each = \"l\""),
         stage("each = \"l\"\nat_once = 0"),
         stage("each = \"l\"\nitems_max = 3001"),
+        stage("each = \"l\"\nitems_max = 3\nitems_min = 4"),
         stage("each = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\""),
         stage("agent = \"x\"\nrounds = 21"),
         stage("agent = \"x\"\nmisses = 0"),

@@ -215,7 +215,7 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
 }
 
 #[test]
-fn tasks_that_ask_for_the_same_missing_proof_at_once_are_answered_at_once() {
+fn a_question_that_is_open_already_is_answered_by_nobody_elses_waiver() {
     let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
     let mut world = World::feature("S")
         .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
@@ -226,9 +226,31 @@ fn tasks_that_ask_for_the_same_missing_proof_at_once_are_answered_at_once() {
     world.says("Q3 is asked about build.T1/implement: Nothing proves that it works: no checks are set. What now?");
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
+    world.never_says("answered Q2");
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "that one, too");
+    world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.says("bob answered Q2 with waive: a prototype");
-    world.says("build.T2/implement: verify waived by the answer to Q2");
+    world.says("bob answered Q2 with waive: that one, too");
+}
+
+#[test]
+fn who_shows_something_critical_does_not_let_it_pass_where_nobody_is_asked() {
+    let critical = vec![finding(Severity::Critical, "loses the ledger")];
+    let pass = Ruling::Verdict(Verdict::Pass { findings: critical });
+    let world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/review#1", pass)
+        .told();
+    world.says("build.T1/implement#2 started");
+}
+
+#[test]
+fn a_feature_without_a_task_is_none() {
+    let world = World::feature("S").list("split", Vec::new()).told();
+    world.says(
+        "split#2 ended without a result: the list `tasks` has 0 items, and at least 1 must be done",
+    );
+    world.never_says("deliver#1 started");
 }
 
 #[test]
