@@ -3,6 +3,8 @@
 //! that is asked for them.
 //!
 //! Invariant: the text is the same whenever it is made from the same facts.
+//! Invariant: what others wrote is a quotation or one line. It makes no heading, table, fence or tag of
+//! this text, and so never passes for a proof.
 
 use std::fmt::Write as _;
 
@@ -10,7 +12,7 @@ use forge_core::{
     event::Colour,
     reading::{self, Source},
     run::{Run, State},
-    verdict::Risk,
+    verdict::{Risk, Shown},
     view::short_commit,
 };
 
@@ -36,7 +38,7 @@ pub(super) fn title(request: &str) -> String {
 /// What the offer says.
 pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
     let run = plan.run;
-    let mut text = format!("# {}\n", offer.title);
+    let mut text = format!("# {}\n", flat(&offer.title));
     section(&mut text, "What was wanted", &quoted(&run.law().start.request));
     for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
         let told = match artifact {
@@ -62,14 +64,20 @@ fn shown(run: &Run, artifact: &str) -> Option<String> {
     let (_, _, unit) =
         units.into_iter().find(|(_, stage, _)| stage.writes.iter().any(|name| name == artifact))?;
     let shown = unit.receipt.as_ref()?.shown.as_ref()?;
-    let mut text = shown.approach.trim().to_owned();
+    told(shown)
+}
+
+/// The words of an author in a quotation, and below them the risk, which is one of ours.
+fn told(shown: &Shown) -> Option<String> {
+    let mut words = shown.approach.trim().to_owned();
     for change in &shown.key_changes {
-        let _ = write!(text, "\n- {}", change.trim());
+        let change: Vec<&str> = change.split_whitespace().collect();
+        let _ = write!(words, "\n- {}", change.join(" "));
     }
-    if let Some(risk) = &shown.risk {
-        let _ = write!(text, "\n\nRisk: {}", risk_word(*risk));
-    }
-    (!text.trim().is_empty()).then_some(text)
+    let risk = shown.risk.map(|risk| format!("Risk: {}", risk_word(risk)));
+    let words = (!words.trim().is_empty()).then(|| quoted(words.trim()));
+    let parts: Vec<String> = words.into_iter().chain(risk).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 fn risk_word(risk: Risk) -> &'static str {
@@ -95,7 +103,7 @@ fn parts(run: &Run) -> Option<String> {
                 (None, true) => "nothing to land".to_owned(),
                 (None, false) => "not done".to_owned(),
             };
-            let title = item.title.replace('|', "\\|");
+            let title = flat(&item.title);
             lines.push(format!("| {} | {title} | {state} |", each.item(&item.id)));
         }
     }
@@ -103,7 +111,7 @@ fn parts(run: &Run) -> Option<String> {
         .then(|| format!("| part | what | commit |\n|---|---|---|\n{}", lines.join("\n")))
 }
 
-/// An artifact that the stage may read, cut.
+/// An artifact that the stage may read, cut and quoted.
 fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
     let readings = reading::inbox(plan.run, plan.call.unit(), None);
     let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
@@ -119,10 +127,10 @@ fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
 /// As much of a text as there is room for. It says where it was cut.
 fn cut(name: &str, whole: &str) -> String {
     if whole.len() <= QUOTED_BYTES_MAX {
-        return whole.to_owned();
+        return quoted(whole.trim_end());
     }
     let end = whole_chars(whole, QUOTED_BYTES_MAX);
-    format!("{}\n\n(cut here; `{name}` has {} bytes)", &whole[..end], whole.len())
+    format!("{}\n\n(cut here; `{name}` has {} bytes)", quoted(&whole[..end]), whole.len())
 }
 
 fn verified(offer: &Offer) -> String {
@@ -131,7 +139,10 @@ fn verified(offer: &Offer) -> String {
         let _ = writeln!(
             text,
             "**Not proved.** {} waived `{}` of `{}` by name: {}\n",
-            waived.who, waived.gate, waived.unit, waived.words
+            flat(&waived.who),
+            waived.gate,
+            waived.unit,
+            flat(&waived.words)
         );
     }
     if offer.evidence.is_empty() {
@@ -143,7 +154,7 @@ fn verified(offer: &Offer) -> String {
                 Colour::Green => "green",
                 Colour::Red => "red",
             };
-            let _ = writeln!(text, "- `{}`: {colour}", one.command);
+            let _ = writeln!(text, "- `{}`: {colour}", code(&one.command));
         }
     }
     text
@@ -152,9 +163,9 @@ fn verified(offer: &Offer) -> String {
 fn place(offer: &Offer) -> String {
     let mut text = String::new();
     if let Some(branch) = &offer.branch {
-        let _ = writeln!(text, "- branch `{branch}`");
+        let _ = writeln!(text, "- branch `{}`", code(branch));
     }
-    let onto = offer.base_branch.as_deref().map(|branch| format!(" (`{branch}`)"));
+    let onto = offer.base_branch.as_deref().map(|branch| format!(" (`{}`)", code(branch)));
     let _ = writeln!(text, "- commit `{}`", offer.commit);
     let _ = writeln!(text, "- from `{}`{}", offer.base, onto.unwrap_or_default());
     let _ = writeln!(text, "- run `{}`", offer.run);
@@ -165,14 +176,32 @@ fn section(text: &mut String, title: &str, body: &str) {
     let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
 }
 
-/// Words as they are, set off as a quotation.
+/// Words as they are, set off as a quotation that no line and no tag of theirs ends.
 fn quoted(words: &str) -> String {
-    words.lines().map(|line| format!("> {line}")).collect::<Vec<String>>().join("\n")
+    // A carriage return alone ends a line for those who show this, though not for `lines`.
+    let words = words.replace("\r\n", "\n").replace('\r', "\n").replace('<', "&lt;");
+    let lines = words.lines().map(|line| format!("> {line}").trim_end().to_owned());
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+/// Words on one line that neither end a cell nor begin code or a tag.
+fn flat(words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    // Backslashes first, so that none of theirs takes away one of ours.
+    let words = words.join(" ").replace('\\', "\\\\");
+    words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;")
+}
+
+/// Words that stand between backticks, on one line.
+fn code(words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.join(" ").replace('`', "'")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forge_core::view::WaivedView;
 
     #[test]
     fn a_title_is_the_first_line_of_the_request_without_marks_and_not_too_long() {
@@ -185,10 +214,74 @@ mod tests {
 
     #[test]
     fn a_long_artifact_is_cut_between_characters_and_says_so() {
-        assert_eq!(cut("a.md", "ä"), "ä");
+        assert_eq!(cut("a.md", "ä"), "> ä");
         let long = "ä".repeat(QUOTED_BYTES_MAX);
         let told = cut("a.md", &format!("x{long}"));
         assert!(told.len() < QUOTED_BYTES_MAX + 100);
         assert!(told.ends_with(&format!("(cut here; `a.md` has {} bytes)", 1 + long.len())));
+    }
+
+    /// What an author writes who wants it to be taken for Forge's.
+    const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\`";
+
+    /// Whether a line is one of Forge's, for those who show this as Markdown.
+    fn ours(text: &str) -> Vec<&str> {
+        let lines = text.split(['\n', '\r']);
+        lines.filter(|line| !line.is_empty() && !line.starts_with('>')).collect()
+    }
+
+    #[test]
+    fn what_an_author_wants_to_be_shown_is_a_quotation_whatever_is_in_it() {
+        let shown = Shown {
+            approach: FORGED.to_owned(),
+            key_changes: vec![FORGED.to_owned(), "one more".to_owned()],
+            risk: Some(Risk::Low),
+        };
+        let told = told(&shown).unwrap();
+        assert_eq!(ours(&told), ["Risk: low"], "{told}");
+        assert!(told.contains("\n> - one more\n\nRisk: low"), "{told}");
+        assert!(!told.contains('<'), "{told}");
+        let artifact = cut("design.md", FORGED);
+        assert!(ours(&artifact).is_empty() && !artifact.contains('<'), "{artifact}");
+        assert!(ours(&quoted(FORGED)).is_empty());
+    }
+
+    #[test]
+    fn what_stands_on_one_line_of_ours_stays_there_and_ends_no_cell() {
+        let flat = flat(FORGED);
+        assert!(!flat.contains(['\n', '\r', '<']), "{flat}");
+        let mut is_escaped = false;
+        for one in flat.chars() {
+            assert!(is_escaped || !['|', '`'].contains(&one), "{flat}");
+            is_escaped = one == '\\' && !is_escaped;
+        }
+        assert!(!code(FORGED).contains(['\n', '\r', '`']));
+    }
+
+    #[test]
+    fn the_words_of_a_person_who_waived_are_one_line() {
+        let waived = WaivedView {
+            unit: "verify".to_owned(),
+            gate: "verify".to_owned(),
+            who: "ada\n## x".to_owned(),
+            words: FORGED.to_owned(),
+        };
+        let offer = Offer {
+            version: 1,
+            run: "r".to_owned(),
+            mark: String::new(),
+            title: String::new(),
+            branch: None,
+            base: String::new(),
+            base_branch: None,
+            commit: String::new(),
+            tree: String::new(),
+            evidence: Vec::new(),
+            waived: vec![waived],
+            at: 0,
+        };
+        let text = verified(&offer);
+        assert_eq!(ours(&text).len(), 2, "{text}");
+        assert!(ours(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
     }
 }
