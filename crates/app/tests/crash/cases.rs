@@ -94,7 +94,7 @@ enum Victim {
 enum Moment {
     /// As soon as so many records were told of.
     AfterRecord(usize),
-    /// So long after the run was begun, or the last blow.
+    /// So long after the run was begun, or the last blow, on a machine that has nothing else to do.
     After(Duration),
 }
 
@@ -150,6 +150,8 @@ fn named(script: &Script, case: &str) -> String {
 pub(crate) struct Undisturbed {
     pub(crate) fruit: Fruit,
     pub(crate) n_records: usize,
+    /// How much longer it takes here and now than on a machine that has nothing else to do.
+    slowness: f64,
 }
 
 /// Plays without any blow, once for all tests.
@@ -175,6 +177,7 @@ fn play_undisturbed(script: &'static Script) -> Undisturbed {
         driver = next_after(&world, &mut now, None, &mut figures);
     }
     let took = began.elapsed().as_secs_f64();
+    let slowness = (took / script.time.as_secs_f64()).max(1.0);
     let told = writeln!(
         io::stderr(),
         "{}: {n_records} records, {took:.2} s undisturbed",
@@ -188,7 +191,7 @@ fn play_undisturbed(script: &'static Script) -> Undisturbed {
     assert!(fruit.is_ripe(script), "{fruit:?}");
     let calls = promises::hold(&world, &run, &fruit);
     assert_eq!(calls.lost, 0);
-    Undisturbed { fruit, n_records }
+    Undisturbed { fruit, n_records, slowness }
 }
 
 /// What a family of cases came to.
@@ -324,6 +327,7 @@ fn wait(
     case: &Case,
     figures: &mut Figures,
 ) -> Option<Driver> {
+    let slowness = undisturbed(world.script).slowness;
     let (mut heard, began) = (0, Instant::now());
     loop {
         let waited = match moment {
@@ -336,7 +340,9 @@ fn wait(
                 }
                 heard += 1;
             },
-            Moment::After(time) => driver.work(time.saturating_sub(began.elapsed())),
+            Moment::After(time) => {
+                driver.work(time.mul_f64(slowness).saturating_sub(began.elapsed()))
+            }
         };
         match waited {
             Waited::GoesOn => return Some(driver),
