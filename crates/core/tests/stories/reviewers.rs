@@ -270,6 +270,21 @@ fn what_was_waived_for_one_reason_is_asked_again_for_another() {
 }
 
 #[test]
+fn a_waiver_answers_no_open_question_about_another_lack_of_proof() {
+    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
+        .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))
+        .ruling("build.T2/implement#1/verify#1", unverified("the checks are gone"))
+        .told();
+    assert_eq!(world.run.questions().count(), 2);
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    let open: Vec<String> = world.run.questions().map(|asked| asked.id.to_string()).collect();
+    assert_eq!(open, ["Q3"]);
+}
+
+#[test]
 fn a_green_verification_at_the_end_calls_nobody_and_changes_no_result() {
     let world = World::feature("M").told();
     assert_eq!(world.unit("verify").attempt, 1);
