@@ -163,6 +163,8 @@ struct Screen<'a> {
     seat: Seat,
     asked_driver: Option<Instant>,
     n_alone: u32,
+    /// How often the person pressed Ctrl-C while somebody drove.
+    n_interrupts: u32,
     shown: Option<Rc<Picture>>,
 }
 
@@ -188,6 +190,7 @@ impl<'a> Screen<'a> {
             seat: Seat::Attached,
             asked_driver: None,
             n_alone: 0,
+            n_interrupts: 0,
             shown: None,
         };
         if let Task::Drive { budget } = task {
@@ -267,7 +270,8 @@ impl<'a> Screen<'a> {
                 (self.task, self.seat) = (Task::Attach, Seat::Attached);
                 return Ok(None);
             }
-            LetGo::Stopped(Standing::Waiting) => {}
+            // A driver that had come to its question already hears no interrupt: the person leaves it open.
+            LetGo::Stopped(Standing::Waiting) if self.n_interrupts == 0 => {}
             LetGo::TerminalGone | LetGo::Stopped(_) => {
                 return Ok(Some(Ended::Left(Box::new(left))));
             }
@@ -436,6 +440,7 @@ impl<'a> Screen<'a> {
                 Heard::Interrupt => match (&self.driver, self.task) {
                     (Some(driver), _) => {
                         driver.hands.interrupt();
+                        self.n_interrupts += 1;
                         self.mode = Mode::Tree;
                         self.said =
                             Some("agents have 10 s to end; Ctrl-C again kills them".to_owned());

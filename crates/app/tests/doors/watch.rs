@@ -172,7 +172,7 @@ fn the_real_claude_is_seen_at_work() {
             Step::call(Call::answer(answer)).wait_for("watched"),
         ]),
     );
-    let mut run = world.command(&["run", "--flow", "one", "--agent", "claude", "look"]);
+    let mut run = world.command(&["run", "--flow", "one", "--agent", "claude", "look at it"]);
     run.env("ANTHROPIC_BASE_URL", key.url()).env("ANTHROPIC_API_KEY", "sk-ant-made-up");
     let running = Running::of(&mut run);
     key.reached("watched");
