@@ -446,6 +446,10 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         }
         let done = run.story().done.iter().rev().find(|done| done.attempt.unit == id);
         let (state, why) = match unit.state {
+            // Nothing was done outside, and the receipt says why.
+            State::Accepted if done.is_none() && !why_nothing(unit).is_empty() => {
+                (DeliveryState::NotDelivered, why_nothing(unit))
+            }
             State::Accepted => (DeliveryState::Delivered, String::new()),
             State::Skipped => {
                 (DeliveryState::NotWanted, "the run was started without it".to_owned())
@@ -470,6 +474,11 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         });
     }
     views
+}
+
+/// What a delivery noted that came to its end and delivered nothing.
+fn why_nothing(unit: &Unit) -> String {
+    unit.receipt.as_ref().map(|receipt| receipt.notes.join("; ")).unwrap_or_default()
 }
 
 /// All items, those of tables inside behind the ones that they lie in.

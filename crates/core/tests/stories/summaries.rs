@@ -255,6 +255,16 @@ fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_le
 }
 
 #[test]
+fn a_delivery_that_had_nothing_to_deliver_is_not_called_delivered() {
+    let why = "nothing to deliver, because the code is what the run started from";
+    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) };
+    let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
+    let text = told(&world.told());
+    assert!(text.contains(&format!("- pull-request: not delivered: {why}")), "{text}");
+    assert!(!text.contains("pull-request: delivered"), "{text}");
+}
+
+#[test]
 fn a_check_that_failed_before_the_run_is_named_once() {
     use forge_core::verdict::{Finding, Proof, RED_AT_THE_BASE};
     let old = || {

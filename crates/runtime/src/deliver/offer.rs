@@ -80,7 +80,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let repository = &shop.home.repository;
     let start = &run.law().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
-        return Ok(nothing(plan, "nothing to deliver: the run works on no code"));
+        return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
     };
     let mark = format!("{}@{head}", call.unit());
     let (attempt, mark_of) = (attempt(plan).clone(), mark.clone());
@@ -96,7 +96,10 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     let tree = repository.code_tree(head).map_err(Trouble::from)?;
     if tree == repository.code_tree(base).map_err(Trouble::from)? {
-        return Ok(nothing(plan, "nothing to deliver: the code is what the run started from"));
+        return Ok(nothing(
+            plan,
+            "nothing to deliver, because the code is what the run started from",
+        ));
     }
     let offer = Offer {
         version: 1,
