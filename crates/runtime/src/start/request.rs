@@ -9,7 +9,7 @@ use forge_core::{
     money::Money,
 };
 
-use super::asks::BranchChoice;
+use super::{asks::BranchChoice, outline::EFFORT};
 
 /// What a person wants to be run.
 #[derive(Clone, Debug)]
@@ -118,6 +118,20 @@ impl Request {
         while let Some(word) = rest.next() {
             is_flags &= word != "--";
             let flag = word.split_once('=').map_or(word.as_str(), |(flag, _)| flag);
+            if is_flags && flag == PARAM {
+                let given = match word.split_once('=') {
+                    Some((_, given)) => Some(given),
+                    None => rest.clone().next().map(String::as_str),
+                };
+                // Its effort and `--effort` contradict each other.
+                let is_effort = given.and_then(|given| given.split_once('='));
+                if is_effort.is_some_and(|(name, _)| name == EFFORT) && gone.contains(&"--effort") {
+                    if !word.contains('=') {
+                        rest.next();
+                    }
+                    continue;
+                }
+            }
             if is_flags && gone.contains(&flag) {
                 // Its value is the next word, but for those that have none.
                 if !word.contains('=') && ![AUTO, YES].contains(&flag) {
@@ -133,6 +147,8 @@ impl Request {
 
 /// The flag for automatic approvals.
 pub(super) const AUTO: &str = "--auto";
+/// The flag for any parameter.
+const PARAM: &str = "--param";
 /// The flag that takes what was detected.
 pub(super) const YES: &str = "--yes";
 
@@ -170,6 +186,25 @@ mod tests {
         assert_eq!(
             request.said_again(&[("--branch", "current")], &["--auto"]),
             "forge run --branch current -- '--auto is odd' --auto"
+        );
+    }
+
+    #[test]
+    fn an_effort_is_never_proposed_twice_whichever_flag_gave_it() {
+        let request =
+            typed(&["run", "--param", "effort=L", "--param=effort=S", "--param", "a=b", "x"]);
+        assert_eq!(
+            request.said_again(&[("--effort", "M")], &["--auto"]),
+            "forge run --effort M --param a=b x"
+        );
+        assert_eq!(
+            request.said_again(&[], &[]),
+            "forge run --param effort=L --param=effort=S --param a=b x"
+        );
+        let request = typed(&["run", "--", "--param", "effort=L"]);
+        assert_eq!(
+            request.said_again(&[("--effort", "M")], &[]),
+            "forge run --effort M -- --param effort=L"
         );
     }
 }

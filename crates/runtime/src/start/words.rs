@@ -62,7 +62,7 @@ fn refuse_flags(text: &str) -> Result<(), Trouble> {
         ),
         examples(&[
             "forge run --effort M \"show totals in the list\"",
-            "forge run \"add the flag `--auto` to the list command\"",
+            "forge run 'add the flag `--auto` to the list command'",
         ]),
     ))
 }
@@ -214,6 +214,15 @@ mod tests {
             ("fix the list --auto", "ends with `--auto`"),
         ] {
             assert!(why(text).contains(expected), "{text:?}: {}", why(text));
+        }
+    }
+
+    #[test]
+    fn a_shell_runs_nothing_of_what_is_proposed() {
+        let next = refuse_words("fix the list --auto").expect_err("a flag").next.unwrap();
+        for command in next.lines() {
+            let outside: String = command.split('\'').step_by(2).collect();
+            assert!(!outside.contains(['`', '$']), "{command}");
         }
     }
 
