@@ -310,7 +310,7 @@ fn a_request_that_nobody_could_act_on_is_refused_and_nothing_is_made() {
     let said = world.run("looked", &[]);
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.err, &["nobody could act on this request: It says nothing about software."]);
-    has(&said.err, &["forge run \"", "forge run --issue"]);
+    has(&said.err, &["forge run \"", "forge run --issue", "this look cost $0.0010"]);
     assert!(world.is_untouched());
     world.write("forge.toml", "coherence = \"off\"\n[agents.scripted]\nscenario = \"play.toml\"\n");
     let said = world.run("looked", &[]);
@@ -318,7 +318,7 @@ fn a_request_that_nobody_could_act_on_is_refused_and_nothing_is_made() {
 }
 
 #[test]
-fn a_look_that_fails_is_said_and_is_no_wall() {
+fn a_look_that_fails_is_said_and_paid_by_the_run_and_is_no_wall() {
     for played in [
         "exit = 3",
         "result = { summary = \"PASS, it is fine\" }",
@@ -328,7 +328,10 @@ fn a_look_that_fails_is_said_and_is_no_wall() {
         let said = world.run("looked", &[]);
         assert_eq!(said.code, DONE, "{played}: {said}");
         has(&said.err, &["note: the request was not looked at: scripted"]);
-        assert!(start_of(&world).get("coherence").is_none(), "never a pass in silence");
+        let coherence = start_of(&world)["coherence"].clone();
+        let summary = coherence["summary"].as_str().unwrap_or_default();
+        assert!(summary.starts_with("the request was not looked at: "), "{played}: {coherence}");
+        assert!(coherence["spent"].to_string().contains("1000"), "{played}: {coherence}");
     }
 }
 

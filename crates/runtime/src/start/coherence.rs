@@ -7,6 +7,7 @@
 //! wall: it is said that nobody looked, and the run begins. It is advice before a run; what is made is
 //! judged by the gates.
 //!
+//! Invariant: what it cost is paid by the run that begins, or told in the refusal.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
 use std::{
@@ -23,7 +24,8 @@ use forge_agents::{
 use forge_core::{
     event::Coherence,
     flow::REQUEST,
-    money::{Money, Used},
+    money::{Cost, Money, Spent, Used},
+    view::Amount,
 };
 
 use super::{Ready, words::refused};
@@ -54,10 +56,10 @@ const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 enum Looked {
     /// The request can be acted on.
     Passed(Coherence),
-    /// Nobody could act on it, and why.
-    Blocked(String),
-    /// Nobody has looked, and why.
-    Unseen(String),
+    /// Nobody could act on it, and why that is, with what it cost to find out.
+    Blocked(Coherence),
+    /// Nobody has looked, and why, with what that cost all the same.
+    Unseen(Coherence),
 }
 
 impl Doors {
@@ -87,11 +89,16 @@ impl Doors {
         place.remove();
         match looked? {
             Looked::Passed(coherence) => Ok((Some(coherence), None)),
-            Looked::Blocked(why) => {
-                Err(refused(format!("nobody could act on this request: {}", why.trim())))
+            Looked::Blocked(Coherence { summary, spent, .. }) => {
+                let why = summary.trim();
+                Err(refused(format!("nobody could act on this request: {why}{}", paid(&spent))))
             }
-            Looked::Unseen(why) => {
-                Ok((None, Some(format!("the request was not looked at: {}", why.trim()))))
+            Looked::Unseen(coherence) => {
+                let note = format!("the request was not looked at: {}", coherence.summary.trim());
+                // Nothing is said of a look that cost nothing, as if there had been none.
+                let is_free = coherence.spent == Spent::NOTHING;
+                let paid = (!is_free).then(|| Coherence { summary: note.clone(), ..coherence });
+                Ok((paid, Some(note)))
             }
         }
     }
@@ -117,6 +124,17 @@ impl Ready {
             }
         }
     }
+}
+
+/// What a look cost that no run pays for.
+fn paid(spent: &Spent) -> String {
+    let amount = match spent.cost {
+        Cost::Known(Money(0)) => return String::new(),
+        Cost::Known(known) => Amount { known, ..Amount::default() },
+        Cost::Estimated(estimated) => Amount { estimated, ..Amount::default() },
+        Cost::Unknown => return "\nwhat this look cost is unknown".to_owned(),
+    };
+    format!("\nthis look cost {}", amount.in_words())
 }
 
 /// What the look may cost: no more than any other call, and no more than the run.
@@ -171,25 +189,27 @@ impl Look<'_> {
             End::NotStarted { why } => Err(why),
             End::Lost => Err("its keeper is gone".to_owned()),
         };
-        let result = match result {
-            Ok(result) => result,
-            Err(why) => return Ok(Looked::Unseen(format!("{}: {why}", self.name))),
-        };
         let uses = heard.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-        Ok(match result.verdict {
-            Some(Verdict::Pass) => Looked::Passed(Coherence {
-                spent: spent(&uses),
-                used: Some(Used {
-                    agent: self.name.to_owned(),
-                    models: uses.iter().map(model_use).collect(),
-                }),
-                took_ms: took.unwrap_or_default(),
-                summary: redacted_text(&result.summary),
+        let cost = |summary: &str| Coherence {
+            spent: spent(&uses),
+            used: Some(Used {
+                agent: self.name.to_owned(),
+                models: uses.iter().map(model_use).collect(),
             }),
-            Some(Verdict::Block) => Looked::Blocked(redacted_text(&result.summary)),
-            Some(Verdict::Revise) | None => {
-                Looked::Unseen(format!("{} said neither pass nor block", self.name))
+            took_ms: took.unwrap_or_default(),
+            summary: redacted_text(summary),
+        };
+        Ok(match result {
+            Err(why) => Looked::Unseen(cost(&format!("{}: {why}", self.name))),
+            Ok(AgentResult { verdict: Some(Verdict::Pass), summary, .. }) => {
+                Looked::Passed(cost(&summary))
+            }
+            Ok(AgentResult { verdict: Some(Verdict::Block), summary, .. }) => {
+                Looked::Blocked(cost(&summary))
+            }
+            Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => {
+                Looked::Unseen(cost(&format!("{} said neither pass nor block", self.name)))
             }
         })
     }
@@ -287,5 +307,19 @@ impl Look<'_> {
             self.prompt.prompt,
             folder.inbox().join(REQUEST).display()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_tells_what_it_cost() {
+        let of = |cost: Cost| paid(&Spent { cost, ..Spent::NOTHING });
+        assert_eq!(of(Cost::Known(Money(0))), "");
+        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis look cost $0.0400");
+        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis look cost about $0.0400");
+        assert_eq!(of(Cost::Unknown), "\nwhat this look cost is unknown");
     }
 }
