@@ -103,3 +103,22 @@ fn every_outbox_of_a_reader_is_one_that_forge_takes_in() {
         }
     }
 }
+
+#[test]
+fn whoever_makes_what_a_person_is_asked_about_is_told_to_show_it() {
+    let catalog = Catalog::of(None);
+    let found = catalog.flow("feature").unwrap();
+    let mut n_asked = 0;
+    for stage in &found.flow.stages {
+        let Work::Agent { role } = &stage.work else { continue };
+        if !stage.gates.iter().any(|gate| matches!(gate.check, Check::Human { .. })) {
+            continue;
+        }
+        n_asked += 1;
+        let (_, role) = catalog.role_text(&found, role).unwrap();
+        for word in ["`shown`", "approach", "risk"] {
+            assert!(role.prompt.contains(word), "{}: {word}", stage.name);
+        }
+    }
+    assert_eq!(n_asked, 2, "checkpoints A and B");
+}
