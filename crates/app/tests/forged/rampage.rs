@@ -13,6 +13,8 @@ const GIT: &str = r#"
 chmod -R u+w .
 program="$HOME/program.sh"
 printf '#!/bin/sh\n[ -n "$FORGE_ROLE" ] || touch "$HOME/ran"\ncat\n' > "$program"; chmod +x "$program"
+# The machine's own settings are not the world's to ruin: nothing but this keeps git from writing them.
+export GIT_CONFIG_SYSTEM="$HOME/system.gitconfig"
 (
     echo more >> README.md; git stash; git stash; echo more >> README.md; git stash; git stash drop
     git config user.name Mallory; git config core.fileMode false
@@ -77,6 +79,8 @@ fn git_in_the_hands_of_every_role_reaches_nothing_of_the_users() {
     assert!(!project.world.beside("ran").exists(), "Forge started no program of an agent's");
     let pushed = project.world.beside("beside.git/refs/heads/main");
     assert!(pushed.exists(), "the rampage got as far as it should");
+    let system = project.world.beside("system.gitconfig");
+    assert!(system.exists(), "the settings of all users were written, but those of this world");
 }
 
 #[test]
