@@ -111,7 +111,9 @@ pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: u
             Some(Proof::Command { output, .. }) => {
                 let lines: Vec<&str> = output.lines().collect();
                 let last = &lines[lines.len().saturating_sub(PROOF_LINES)..];
-                last.iter().for_each(|line| add("", &quoted(line)));
+                for line in last {
+                    add("", &quoted(line));
+                }
             }
             Some(Proof::Quote { quote }) => {
                 quote.lines().take(QUOTE_LINES).for_each(|line| add("", &quoted(line)));
