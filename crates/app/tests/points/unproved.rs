@@ -41,7 +41,7 @@ fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_wha
     let left = project.run("M", &["--auto"]);
     left.ends(WAITS).shows(&["Nothing proves that it works"]);
     assert_eq!(left.open().len(), 2, "both tasks ask");
-    left.world.ok(&["answer", &left.run, "Q1", "waive", "verify", "it is only text"]);
+    project.world.ok(&["answer", &left.run, "Q1", "waive", "verify", "it is only text"]);
     let left = left.answer(&["Q2", "waive", "verify", "it", "is", "only", "text"]);
     // Phase 7 and the last look lack the same, and nobody is asked again.
     left.ends(DONE).shows(&["build.T1/implement landed", "build.T2/implement landed"]);
