@@ -2,7 +2,7 @@
 //! 11), an agent that leaves nothing of use (point 12), tests that stay red (point 13).
 
 use crate::{
-    project::{Left, Project, TWO_TASKS, at, design_review, task_review},
+    project::{Left, Project, TWO_TASKS, at, task_review},
     world::{DONE, WAITS, has},
 };
 
@@ -225,12 +225,4 @@ fn red_tests_that_a_person_waives_by_name_land_and_are_looked_at_again_at_the_en
     has(&project.world.ok(&["show", &left.run]), &["WAIVED", "by ada: it is flaky"]);
     left.gives_up(2);
     assert_eq!(left.count("effect_done"), 0, "nothing is delivered");
-}
-
-#[test]
-fn a_critical_finding_is_never_passed_automatically_even_by_a_reviewer_who_passes_it() {
-    let project = Project::new(&design_review("pass", &["critical"]));
-    let left = project.asks("S", &["--auto"]);
-    left.hides(&["approved automatically"]);
-    left.shows(&["Build it like this?", "F1 critical: design.md:1: critical thing 1"]);
 }

@@ -1,7 +1,7 @@
 //! Checkpoint A: a person decides whether the design is built (points 7 and 8).
 
 use crate::{
-    project::{Project, at, design_review, joined},
+    project::{Project, STOPS_HERE, at, design_review, joined},
     world::{DONE, has},
 };
 
@@ -17,15 +17,15 @@ fn with_auto_a_design_that_its_reviewer_likes_is_approved_in_one_line() {
     for (first, word) in
         [(String::new(), "APPROVE"), (design_review("pass", &["minor"]), "APPROVE_WITH_NOTES")]
     {
-        let project = Project::new(&first);
-        let left = project.run("S", &["--auto"]);
-        left.ends(DONE);
+        let project = Project::new(&format!("{STOPS_HERE}{first}"));
+        let left = project.asks("S", &["--auto"]);
+        left.shows(&["so far and no further"]);
         let line = format!("design: checkpoint-a approved automatically (AI verdict: {word})");
         let lines: Vec<&str> =
             left.said.out.lines().filter(|line| line.contains("approved automatically")).collect();
         assert_eq!(lines.len(), 1, "{}", left.said);
         assert!(lines[0].ends_with(&line), "{}", left.said);
-        assert_eq!(left.count("question_asked"), 0);
+        left.hides(&["Build it like this?"]);
     }
 }
 

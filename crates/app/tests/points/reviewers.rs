@@ -2,17 +2,9 @@
 //! pass by themselves; who finds as much as before is not asked a third time.
 
 use crate::{
-    project::{Left, Project, at, design_review, review, task_review},
+    project::{Left, Project, STOPS_HERE, at, design_review, review, task_review},
     world::{ESCALATED, has},
 };
-
-/// Nobody splits the design: a run that comes this far stops here, and a test saves time.
-const STOPS_HERE: &str = r#"
-[[play]]
-role = "task-decomposer"
-result = { status = "blocked", summary = "no", blocker = { class = "unknown", what = "so far and no further" }, lists = { tasks = [] } }
-artifacts = { "tasks.md" = "none\n" }
-"#;
 
 /// Where a run with this reviewer of the design stops.
 fn with_design(reviews: &str, more: &[&str], look: impl Fn(&Left<'_>)) {

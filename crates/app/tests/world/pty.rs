@@ -21,6 +21,9 @@ use rustix::{
 
 use super::{World, until_or};
 
+/// A sequence that no program writes, and that changes nothing on a screen.
+const LAST: &str = "\x1b]7777;last\x07";
+
 /// A terminal with a program on it.
 pub(crate) struct Person {
     keys: File,
@@ -133,7 +136,16 @@ impl Person {
             || self.child.try_wait().unwrap(),
             || self.seen.lock().unwrap().screen.screen().contents(),
         );
+        self.drain();
         status.code().unwrap_or(-1)
+    }
+
+    /// Waits until everything that was said is seen: what is written after it comes after it.
+    fn drain(&mut self) {
+        self.line.write_all(LAST.as_bytes()).unwrap();
+        until_or("the last of it", || self.bytes().contains(LAST).then_some(()), || self.screen());
+        let before = self.bytes().replace(LAST, "");
+        self.seen.lock().unwrap().bytes = before.into_bytes();
     }
 }
 
