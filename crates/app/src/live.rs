@@ -29,6 +29,7 @@ use std::{
     os::fd::AsFd as _,
     path::{Path, PathBuf},
     rc::Rc,
+    sync::mpsc::channel,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -159,12 +160,12 @@ struct Screen<'a> {
     rung: BTreeSet<String>,
     task: Task,
     driver: Option<Driving>,
+    /// Whether the driver was told of Ctrl-C.
+    is_interrupted: bool,
     left: Option<Left>,
     seat: Seat,
     asked_driver: Option<Instant>,
     n_alone: u32,
-    /// How often the person pressed Ctrl-C while somebody drove.
-    n_interrupts: u32,
     shown: Option<Rc<Picture>>,
 }
 
@@ -186,11 +187,11 @@ impl<'a> Screen<'a> {
             rung: BTreeSet::new(),
             task,
             driver: None,
+            is_interrupted: false,
             left: None,
             seat: Seat::Attached,
             asked_driver: None,
             n_alone: 0,
-            n_interrupts: 0,
             shown: None,
         };
         if let Task::Drive { budget } = task {
@@ -204,11 +205,19 @@ impl<'a> Screen<'a> {
         let (mut told, hands) = Told::by_hand()?;
         let doors = Doors { home: self.doors.home.clone() };
         let id = self.follower.id().to_owned();
+        let (began, has_begun) = channel();
         let thread = thread::spawn(move || {
-            doors.resume_hearing(&id, budget, &mut told, &mut |_| {}, &mut |_| {})
+            let mut begins = |_: &str| {
+                let _nobody_waits = began.send(());
+            };
+            doors.resume_hearing(&id, budget, &mut told, &mut begins, &mut |_| {})
         });
+        // An answer that came before the driver has the run would be undone by its resuming: whoever gives up
+        // would be asked again. If it cannot have the run, its thread ends.
+        let _begun = has_begun.recv();
         self.driver = Some(Driving { hands, thread });
         (self.left, self.seat) = (None, Seat::Driving);
+        self.is_interrupted = false;
         Ok(())
     }
 
@@ -270,8 +279,8 @@ impl<'a> Screen<'a> {
                 (self.task, self.seat) = (Task::Attach, Seat::Attached);
                 return Ok(None);
             }
-            // A driver that had come to its question already hears no interrupt: the person leaves it open.
-            LetGo::Stopped(Standing::Waiting) if self.n_interrupts == 0 => {}
+            // Where it had let go when it was to hear of Ctrl-C, that is its answer.
+            LetGo::Stopped(Standing::Waiting) if !self.is_interrupted => {}
             LetGo::TerminalGone | LetGo::Stopped(_) => {
                 return Ok(Some(Ended::Left(Box::new(left))));
             }
@@ -440,7 +449,7 @@ impl<'a> Screen<'a> {
                 Heard::Interrupt => match (&self.driver, self.task) {
                     (Some(driver), _) => {
                         driver.hands.interrupt();
-                        self.n_interrupts += 1;
+                        self.is_interrupted = true;
                         self.mode = Mode::Tree;
                         self.said =
                             Some("agents have 10 s to end; Ctrl-C again kills them".to_owned());
