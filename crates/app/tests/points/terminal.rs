@@ -47,7 +47,10 @@ fn at_a_terminal_effort_and_checkpoint_a_are_asked_in_place_and_the_summary_is_s
     has(&project.world.brief(&run, "design#2"), &["> # Not \"like this\":\n> in 世界.\n"]);
     choose(&mut person, "a", "approve");
     assert_eq!(person.end(), DONE, "{}", person.screen());
-    has(&person.bytes(), &["Summary of ", "Execution stats", "take it over: git merge"]);
+    has(
+        &person.bytes(),
+        &["checkpoint-a approved by ada", "│ landed │", "take it over: git merge"],
+    );
 }
 
 #[test]
