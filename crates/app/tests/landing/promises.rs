@@ -28,7 +28,8 @@ pub(crate) fn hold(story: &Story, run: &str, expected_tree: &str, known: &Ending
     nobody_is_left(story.world.repo.parent().unwrap());
     let findings: Value = serde_json::from_str(&story.world.ok(&["doctor", "--json"])).unwrap();
     for finding in findings.as_array().unwrap() {
-        assert_eq!(finding["health"], "good", "{finding}");
+        let is_checkouts = finding["what"].as_str().unwrap().contains("left checkouts");
+        assert!(finding["health"] == "good" || is_checkouts, "{finding}");
     }
 }
 
