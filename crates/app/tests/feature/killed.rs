@@ -71,3 +71,24 @@ fn a_record_that_was_made_before_a_failure_is_found_and_not_made_again() {
     let delivered = world.git(&["rev-parse", &format!("refs/forge/{run}/delivered")]);
     assert_eq!(made[0]["commit"], delivered.as_str());
 }
+
+#[test]
+fn who_is_stopped_before_its_checkout_is_open_takes_nothing_away_that_landed() {
+    let project = Project::new("");
+    let world = &project.world;
+    world.commit();
+    world.approve("feature");
+    let args = ["run", "--flow", "feature", "--param", "effort=M", "--auto", REQUEST];
+    let mut driver = world.start(&args);
+    driver.until_says("review#1 started");
+    driver.signal(Signal::INT);
+    let _stopped = driver.end();
+    let run = world.latest();
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(world.view(&run)["standing"], "done", "{said}");
+    assert!(!said.all().contains("changed and not taken in"), "{said}");
+    let changed =
+        world.git(&["diff", "--name-status", "main", &Project::branch(&run), "--", "src"]);
+    assert_eq!(changed, "A\tsrc/greet\nA\tsrc/part");
+    assert_eq!(project.deliveries(&run).len(), 1);
+}
