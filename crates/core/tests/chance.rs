@@ -34,7 +34,7 @@ use forge_core::{
         Person, Receipt, Record, Ruling, Start, Why,
     },
     failure::FaultClass,
-    flow::{Check, Delivery, Flow, Work},
+    flow::{Check, Delivery, Flow, Stage, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -356,6 +356,8 @@ impl Game {
                     let before = if self.is_kind { known } else { self.lists.get(&key).cloned() };
                     let items = match before {
                         Some(before) if self.is_kind => before,
+                        // A flow may want something to be done.
+                        _ if self.is_kind && wants_items(&self.run, &list) => vec![plain_item()],
                         _ if self.is_kind => vec![],
                         before => self.items(before),
                     };
@@ -670,6 +672,29 @@ impl Game {
             }
         }
         panic!("the run never ends, although the world is kind");
+    }
+}
+
+/// Whether a flow wants something to be done with a list.
+fn wants_items(run: &Run, list: &str) -> bool {
+    fn wants(stages: &[Stage], list: &str) -> bool {
+        stages.iter().any(|stage| {
+            let own = matches!(&stage.work, Work::Each { list: other, items_min, .. }
+                if other == list && *items_min > 0);
+            own || wants(stage.inner(), list)
+        })
+    }
+    wants(&run.law().flow.stages, list)
+}
+
+fn plain_item() -> Item {
+    Item {
+        id: "I0".to_owned(),
+        title: String::new(),
+        after: vec![],
+        writes: vec!["a".to_owned()],
+        tags: BTreeMap::new(),
+        must: vec![],
     }
 }
 

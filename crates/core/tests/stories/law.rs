@@ -57,6 +57,11 @@ impl Watch {
         assert!(record.at >= self.last_at, "time went backwards");
         self.last_at = record.at;
         let mut phase = before.clone();
+        // The run is looked at after the whole record: a call that began right before a rewind has no session any
+        // more, because that was the other run's.
+        if record.facts.iter().any(|fact| matches!(fact, Event::RunRewound { .. })) {
+            self.must_go_on.clear();
+        }
         for fact in &record.facts {
             self.session(fact, run);
             self.fact(&mut phase, fact, run);
