@@ -64,7 +64,7 @@ impl Init {
                 "once: forge agents (who can work here), forge config set --user agent NAME",
             );
         }
-        screen::say("then: forge run --flow change \"what you want\"");
+        screen::say("then: forge run \"what you want\"");
         Ok(ExitCode::SUCCESS)
     }
 }
