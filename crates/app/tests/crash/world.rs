@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::Signal;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -179,10 +182,11 @@ impl World {
     pub(crate) fn forge_killed(&self, args: &[&str], after: Duration) {
         let mut command = self.command(args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let end = Instant::now() + after;
-        while Instant::now() < end && child.try_wait().unwrap().is_none() {
-            thread::sleep(LOOK_EVERY.min(after));
-        }
+        let pid = rustix::process::Pid::from_child(&child);
+        let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+        let handle = handle.unwrap();
+        let mut files = [PollFd::new(&handle, PollFlags::IN)];
+        poll(&mut files, Some(&Timespec::try_from(after).unwrap())).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }

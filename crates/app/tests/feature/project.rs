@@ -19,71 +19,7 @@ pub(crate) const CHECKS: &str = "[verify]\ncommands = [\"sh check.sh\"]\n";
 const CHECK_SH: &str = "if [ -e ~/red ]; then echo 'not ok 1 - it is red'; exit 1; fi\n";
 
 /// Every role does its work well.
-pub(crate) const GOOD: &str = r##"
-[[play]]
-role = "coherence-checker"
-result = { summary = "a request", verdict = "pass", findings = [] }
-[[play]]
-role = "situation-analyst"
-artifacts = { "analysis.md" = "# Analysis\n\nOne program.\n" }
-result = { summary = "one program" }
-[[play]]
-role = "investigator"
-artifacts = { "investigation.md" = "# Investigation\n\nNobody greets yet.\n" }
-result = { summary = "nobody greets" }
-[[play]]
-role = "architect"
-artifacts = { "design.md" = "# Design\n\nTwo files.\n" }
-result = { summary = "two files", shown = { approach = "one file each", key_changes = ["src/greet", "src/part"], risk = "low" } }
-[[play]]
-role = "design-reviewer"
-artifacts = { "review-design.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "task-decomposer"
-artifacts = { "tasks.md" = "# Tasks\n\nT1, T2\n" }
-[play.result]
-summary = "two tasks"
-[play.result.lists]
-tasks = [
-  { id = "T1", title = "Greet", writes = ["src/greet"] },
-  { id = "T2", title = "Part", writes = ["src/part"], after = ["T1"] },
-]
-[[play]]
-role = "task-reviewer"
-artifacts = { "review-tasks.md" = "They are good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "implementer"
-unit = "build.T1/implement"
-files = { "src/greet" = "hello\n" }
-artifacts = { "impl-T1.md" = "It greets.\n" }
-result = { summary = "it greets", commit = "Greet" }
-[[play]]
-role = "implementer"
-unit = "build.T2/implement"
-files = { "src/part" = "goodbye\n" }
-artifacts = { "impl-T2.md" = "It parts.\n" }
-result = { summary = "it parts", commit = "Part" }
-[[play]]
-role = "impl-reviewer"
-unit = "build.T1/implement"
-artifacts = { "review-T1.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "impl-reviewer"
-unit = "build.T2/implement"
-artifacts = { "review-T2.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "comprehensive-reviewer"
-artifacts = { "comprehensive-review.md" = "All is good.\n" }
-result = { summary = "good", findings = [], commit = "Nothing" }
-[[play]]
-role = "verifier"
-run = "rm -f ~/red"
-result = { summary = "mended", commit = "Mend it" }
-"##;
+pub(crate) const GOOD: &str = include_str!("good.toml");
 
 /// A repository with the project in it, and its scenario.
 pub(crate) struct Project {

@@ -21,66 +21,24 @@ pub(crate) const CHECKS: &str = "[verify]\ncommands = [\"sh check.sh\"]\n";
 const CHECK_SH: &str = "if [ -e ~/red ] || grep -rq broken src; then\n\
                         echo 'not ok 1 - something is broken'; exit 1; fi\n";
 
-/// Every role does its work well.
-const GOOD: &str = r##"
-[[play]]
-role = "coherence-checker"
-result = { summary = "a request", verdict = "pass", findings = [] }
-[[play]]
-role = "situation-analyst"
-artifacts = { "analysis.md" = "# Analysis\n\nOne program.\n" }
-result = { summary = "one program" }
-[[play]]
-role = "investigator"
-artifacts = { "investigation.md" = "# Investigation\n\nNobody greets yet.\n" }
-result = { summary = "nobody greets" }
+/// One task instead of two; all else is played as in the tests of the whole flow.
+const GOOD: &str = concat!(
+    r##"
 [[play]]
 role = "architect"
 artifacts = { "design.md" = "# Design\n\nOne file.\n" }
 result = { summary = "one file", shown = { approach = "a file of its own", key_changes = ["src/greet is new", "README names it"], risk = "medium" } }
 [[play]]
-role = "design-reviewer"
-artifacts = { "review-design.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
 role = "task-decomposer"
 artifacts = { "tasks.md" = "# Tasks\n\nT1\n" }
 result = { summary = "one task", shown = { approach = "one at a time", risk = "low" }, lists = { tasks = [{ id = "T1", title = "Greet people", writes = ["src/greet"] }] } }
 [[play]]
-role = "task-reviewer"
-artifacts = { "review-tasks.md" = "They are good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "implementer"
-unit = "build.T1/implement"
-files = { "src/greet" = "hello\n" }
-artifacts = { "impl-T1.md" = "It greets.\n" }
-result = { summary = "it greets", commit = "Greet" }
-[[play]]
-role = "implementer"
-unit = "build.T2/implement"
-files = { "src/part" = "goodbye\n" }
-artifacts = { "impl-T2.md" = "It parts.\n" }
-result = { summary = "it parts", commit = "Part" }
-[[play]]
-role = "impl-reviewer"
-unit = "build.T1/implement"
-artifacts = { "review-T1.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
-role = "impl-reviewer"
-unit = "build.T2/implement"
-artifacts = { "review-T2.md" = "It is good.\n" }
-result = { summary = "good", verdict = "pass", findings = [] }
-[[play]]
 role = "comprehensive-reviewer"
 artifacts = { "comprehensive-review.md" = "All is good.\n" }
 result = { summary = "good", findings = [], commit = "none" }
-[[play]]
-role = "verifier"
-run = "rm -f ~/red"
-result = { summary = "mended", commit = "Mend it" }
-"##;
+"##,
+    include_str!("../feature/good.toml")
+);
 
 /// Two tasks that have nothing to do with each other.
 pub(crate) const TWO_TASKS: &str = r##"
