@@ -8,7 +8,7 @@
 //! ```text
 //! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all cargo test -p forge --test crash
 //! FORGE_CRASH_SEED=7                 other random moments
-//! FORGE_CRASH_CASE="random 12"       one case alone, as a failure names it; `record 7`
+//! FORGE_CRASH_CASE="random 12"       one case alone, as a failure names it; `record 7`, `agent 3`
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -53,6 +53,12 @@ const GRACE: Duration = Duration::from_secs(10);
 fn a_kill_after_any_record_loses_nothing_and_redoes_nothing() {
     let sizes = Sizes::from_environment("FORGE_CRASH", 12);
     cases::play("records", &sizes, u32::MAX, sizes.records_of(&BUSY).into_iter());
+}
+
+#[test]
+fn a_kill_while_any_agent_is_at_work_loses_nothing_else() {
+    let sizes = Sizes::from_environment("FORGE_CRASH", 12);
+    cases::play("agents", &sizes, u32::MAX, sizes.agents_of(&BUSY).into_iter());
 }
 
 #[test]

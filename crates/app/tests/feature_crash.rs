@@ -8,7 +8,7 @@
 //! ```text
 //! FORGE_FEATURE_CRASH_KILLS=150 FORGE_FEATURE_CRASH_RECORDS=all cargo test -p forge --test feature_crash
 //! FORGE_CRASH_SEED=7                 other random moments
-//! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`
+//! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`, `M agent 3`
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -42,6 +42,13 @@ fn a_kill_after_any_record_of_any_effort_loses_nothing_and_redoes_nothing() {
     let sizes = sizes();
     let cases = EFFORTS.iter().flat_map(|effort| sizes.records_of(effort));
     cases::play("feature records", &sizes, u32::MAX, cases);
+}
+
+#[test]
+fn a_kill_while_any_agent_of_any_effort_is_at_work_loses_nothing_else() {
+    let sizes = sizes();
+    let cases = EFFORTS.iter().flat_map(|effort| sizes.agents_of(effort));
+    cases::play("feature agents", &sizes, u32::MAX, cases);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use crate::{
     processes::{kept, signal},
     promises::{self, Calls, Fruit},
-    world::{Driver, Script, Waited, World},
+    world::{Driver, LOOK_EVERY, Script, Waited, World},
 };
 
 /// How many worlds there are at a time.
@@ -70,10 +70,19 @@ impl Sizes {
 
     /// Evenly over all records of a run, the first and the last among them.
     pub(crate) fn records_of(&self, script: &'static Script) -> Vec<Case> {
-        let n = undisturbed(script).n_records;
-        let tried = self.n_records.filter(|_| self.only.is_none()).unwrap_or(n).min(n);
-        let record = |i| if tried > 1 { 1 + i * (n - 1) / (tried - 1) } else { n };
-        (0..tried).map(|i| Case::after_record(script, record(i))).collect()
+        let all = undisturbed(script).n_records;
+        self.sample(self.n_records, all).map(|n| Case::after_record(script, n)).collect()
+    }
+
+    /// Evenly over all agents of a run, the first and the last among them. Half as many.
+    pub(crate) fn agents_of(&self, script: &'static Script) -> Vec<Case> {
+        let (all, wanted) = (undisturbed(script).n_starts, self.n_records.map(|n| n.div_ceil(2)));
+        self.sample(wanted, all).map(|n| Case::at_work(script, n)).collect()
+    }
+
+    fn sample(&self, wanted: Option<usize>, all: usize) -> impl Iterator<Item = usize> + use<> {
+        let n = wanted.filter(|_| self.only.is_none()).unwrap_or(all).min(all);
+        (0..n).map(move |i| if n > 1 { 1 + i * (all - 1) / (n - 1) } else { all })
     }
 }
 
@@ -94,6 +103,8 @@ enum Victim {
 enum Moment {
     /// As soon as so many records were told of.
     AfterRecord(usize),
+    /// As soon as so many agents and commands have begun.
+    AtWork(usize),
     /// So long after the run was begun, or the last blow, on a machine that has nothing else to do.
     After(Duration),
 }
@@ -114,6 +125,20 @@ impl Case {
             [Victim::Driver, Victim::DriverAndKeepers, Victim::DriverAndAgent, Victim::Everybody];
         let blow = (Moment::AfterRecord(record), turns[record % turns.len()]);
         let name = named(script, &format!("record {record}"));
+        Self { name, script, blows: vec![blow], answer_blow: None }
+    }
+
+    /// Victims take turns: those without whom nobody knows what became of an agent, and the agent.
+    fn at_work(script: &'static Script, start: usize) -> Self {
+        let turns = [
+            Victim::Keepers,
+            Victim::Everybody,
+            Victim::Agent,
+            Victim::DriverAndKeepers,
+            Victim::DriverAndAgent,
+        ];
+        let blow = (Moment::AtWork(start), turns[start % turns.len()]);
+        let name = named(script, &format!("agent {start}"));
         Self { name, script, blows: vec![blow], answer_blow: None }
     }
 
@@ -149,7 +174,9 @@ fn named(script: &Script, case: &str) -> String {
 /// What an undisturbed run is like.
 pub(crate) struct Undisturbed {
     pub(crate) fruit: Fruit,
-    pub(crate) n_records: usize,
+    n_records: usize,
+    /// How many agents and commands were started.
+    n_starts: usize,
     /// How much longer it takes here and now than on a machine that has nothing else to do.
     slowness: f64,
 }
@@ -191,7 +218,7 @@ fn play_undisturbed(script: &'static Script) -> Undisturbed {
     assert!(fruit.is_ripe(script), "{fruit:?}");
     let calls = promises::hold(&world, &run, &fruit);
     assert_eq!(calls.lost, 0);
-    Undisturbed { fruit, n_records, slowness }
+    Undisturbed { fruit, n_records, n_starts: world.starts().len(), slowness }
 }
 
 /// What a family of cases came to.
@@ -339,6 +366,14 @@ fn wait(
                     break Waited::Fell;
                 }
                 heard += 1;
+            },
+            Moment::AtWork(start) => loop {
+                if world.starts().len() >= start {
+                    break Waited::GoesOn;
+                }
+                if driver.work(LOOK_EVERY) == Waited::Fell {
+                    break Waited::Fell;
+                }
             },
             Moment::After(time) => {
                 driver.work(time.mul_f64(slowness).saturating_sub(began.elapsed()))

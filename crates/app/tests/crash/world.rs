@@ -27,7 +27,7 @@ const FORGE: &str = env!("CARGO_BIN_EXE_forge");
 /// Anything that has not happened by then will not happen. Generous: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at something that cannot wake us.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What every run is asked for.
 const REQUEST: &str = "Make a world of small parts, with their tests";
