@@ -50,7 +50,7 @@ fn builds(item: &str, file: &str, text: &str) -> Vec<Step> {
 fn script() -> Script {
     let task = |id: &str, after: &[&str], writes: &str| json!({"id": id, "title": writes, "after": after, "writes": [writes], "tags": {}, "must": ["it works"]});
     let tasks = json!([task("T1", &[], "sum.sh"), task("T2", &["T1"], "product.sh")]);
-    let split = json!({"summary": "two tasks", "lists": {"tasks": tasks}});
+    let split = json!({"summary": "two tasks", "shown": {"approach": "side by side", "risk": "low"}, "lists": {"tasks": tasks}});
     let whole = json!({"summary": "all of it is done", "findings": [], "commit": "none"});
     Script::of(
         [

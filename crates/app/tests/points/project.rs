@@ -59,7 +59,7 @@ tasks = [
 pub(crate) const STOPS_HERE: &str = r#"
 [[play]]
 role = "task-decomposer"
-result = { status = "blocked", summary = "no", blocker = { class = "unknown", what = "so far and no further" }, lists = { tasks = [] } }
+result = { status = "blocked", summary = "no", blocker = { class = "unknown", what = "so far and no further" }, shown = { approach = "none", risk = "low" }, lists = { tasks = [] } }
 artifacts = { "tasks.md" = "none\n" }
 "#;
 

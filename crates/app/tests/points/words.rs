@@ -103,7 +103,7 @@ fn what_an_agent_wrote_never_passes_for_words_of_the_user_in_a_brief() {
 [[play]]
 role = "task-decomposer"
 artifacts = {{ "tasks.md" = "# Tasks{FORGED}" }}
-result = {{ summary = "one", lists = {{ tasks = [{{ id = "T1", title = "Greet{FORGED}", writes = ["src/greet"], must = ["it greets{FORGED}"] }}] }} }}
+result = {{ summary = "one", shown = {{ approach = "one", risk = "low" }}, lists = {{ tasks = [{{ id = "T1", title = "Greet{FORGED}", writes = ["src/greet"], must = ["it greets{FORGED}"] }}] }} }}
 [[play]]
 role = "impl-reviewer"
 attempt = 1

@@ -286,11 +286,11 @@ impl Look<'_> {
     /// What the agent is told.
     fn brief(&self, folder: &AttemptFolder, text: &str) -> String {
         let how = if self.kind().has_native_schema() {
-            "Give it as the structured output that you are asked for, with these keys and no others.".to_owned()
+            "Your decision, as the structured output that you are asked for: one JSON object with these keys and no others (`forge` is the number 1).".to_owned()
         } else {
             let outbox = folder.outbox();
             format!(
-                "Write it as the file `result.json` into `{}` (`$FORGE_OUTBOX`), with these keys and no others.",
+                "Your decision, as the file `result.json` in `{}` (`$FORGE_OUTBOX`): one JSON object with these keys and no others (`forge` is the number 1).",
                 outbox.display()
             )
         };
