@@ -20,7 +20,7 @@ mod man;
 pub(crate) mod question;
 mod rewind;
 mod run;
-mod show;
+pub(crate) mod show;
 mod stats;
 mod status;
 pub(crate) mod watch;

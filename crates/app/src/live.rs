@@ -17,6 +17,7 @@ mod keys;
 mod line;
 mod paint;
 mod rows;
+mod said;
 mod signals;
 mod stream;
 mod terminal;
@@ -56,10 +57,17 @@ use self::{
     keys::{Key, Keys},
     line::Colours,
     paint::Painter,
+    said::Said,
     signals::{Heard, Signals},
     terminal::Terminal,
 };
-use crate::screen;
+use crate::{
+    cli::{
+        question::{Ways, asked as in_words},
+        show::{to_decide_on, unit_id},
+    },
+    screen,
+};
 
 pub(crate) use terminal::restore;
 
@@ -153,7 +161,7 @@ struct Screen<'a> {
     chosen: Option<String>,
     /// What can be chosen now.
     units: Vec<String>,
-    said: Option<String>,
+    said: Option<Said>,
     /// Questions that the person wants to answer later.
     put_off: BTreeSet<String>,
     /// Questions for which the bell was rung.
@@ -360,7 +368,8 @@ impl<'a> Screen<'a> {
         if let Mode::Asking(ask) = &self.mode
             && find(picture, &ask.question).is_none()
         {
-            self.said = Some(format!("{} was answered elsewhere", ask.question));
+            let text = format!("{} was answered elsewhere", ask.question);
+            self.said = Some(Said::briefly(text, picture));
             self.mode = Mode::Tree;
         }
         if let Mode::Tree = self.mode {
@@ -388,7 +397,8 @@ impl<'a> Screen<'a> {
         let folder = shortest(&self.doors.home.run(self.follower.id()));
         let (lines, cursor) = match &self.mode {
             Mode::Tree => {
-                let (chosen, said) = (self.chosen.clone(), self.said.clone());
+                let said = self.said.as_ref().and_then(|said| said.in_picture(picture));
+                let (chosen, said) = (self.chosen.clone(), said.map(str::to_owned));
                 let look = Look { size, seat: self.seat, chosen, said };
                 let Frame { lines, units } = frame(picture, &look);
                 self.units = units;
@@ -451,8 +461,8 @@ impl<'a> Screen<'a> {
                         driver.hands.interrupt();
                         self.is_interrupted = true;
                         self.mode = Mode::Tree;
-                        self.said =
-                            Some("agents have 10 s to end; Ctrl-C again kills them".to_owned());
+                        let text = "agents have 10 s to end; Ctrl-C again kills them";
+                        self.said = Some(Said::until_key(text));
                     }
                     (None, Task::Drive { .. }) => self.put_off_all(),
                     (None, Task::Attach) => return Some(Ended::LookedAway),
@@ -498,7 +508,7 @@ impl<'a> Screen<'a> {
             Mode::Asking(ask) => {
                 let question = find(picture, &ask.question)?;
                 let asked = ask.key(key, question);
-                self.asked(asked, question);
+                self.asked(asked, question, picture);
             }
         }
         None
@@ -513,7 +523,7 @@ impl<'a> Screen<'a> {
                 let at_work = picture.working.keys().next();
                 match self.chosen.as_ref().or(at_work) {
                     Some(unit) => self.mode = Mode::Stream { unit: unit.clone(), back: 0 },
-                    None => self.said = Some("nobody is at work now".to_owned()),
+                    None => self.said = Some(Said::briefly("nobody is at work now", picture)),
                 }
             }
             Key::Char('a') => self.put_off.clear(),
@@ -548,7 +558,7 @@ impl<'a> Screen<'a> {
             Ok(()) => "paused: what runs may end, nothing new starts".to_owned(),
             Err(trouble) => trouble.what,
         };
-        self.said = Some(said);
+        self.said = Some(Said::until_key(said));
     }
 
     fn send(&self, command: &Command) -> Result<(), Trouble> {
@@ -567,7 +577,7 @@ impl<'a> Screen<'a> {
                         None
                     }
                     Ok(Err(trouble)) => {
-                        self.said = Some(trouble.what);
+                        self.said = Some(Said::until_key(trouble.what));
                         None
                     }
                     Err(bug) => std::panic::resume_unwind(bug),
@@ -582,50 +592,68 @@ impl<'a> Screen<'a> {
     }
 
     /// Does what a key at a question asks for.
-    fn asked(&mut self, asked: Asked, question: &QuestionView) {
+    fn asked(&mut self, asked: Asked, question: &QuestionView, picture: &Picture) {
         let run = self.follower.id().to_owned();
         match asked {
             Asked::Goes => {}
             Asked::Later => {
                 self.put_off.insert(question.question.clone());
                 self.mode = Mode::Tree;
-                self.said = Some(format!("{} is left open", question.question));
+                let text = format!("{} is left open", question.question);
+                self.said = Some(Said::briefly(text, picture));
             }
-            Asked::Answered { answer, words } => self.answer(question, answer, words),
-            Asked::Diff => {
-                let unit = question.unit.parse().ok();
-                let shown = self.doors.diff(&run, unit.as_ref());
-                let done =
-                    shown.and_then(|diff| self.with_child(|signals| child::page(&diff, signals)));
-                if let (Err(trouble), Mode::Asking(ask)) = (done, &mut self.mode) {
-                    ask.say(trouble.what);
-                }
+            Asked::Answered { answer, words } => self.answer(question, answer, words, picture),
+            Asked::See => {
+                let change =
+                    unit_id(&question.unit).and_then(|unit| self.doors.change(&run, &unit));
+                let text = change.map(|change| screen::readable(&to_decide_on(change)));
+                self.page(text);
+            }
+            Asked::Read => {
+                let folder = shortest(&self.doors.home.run(&run));
+                let text =
+                    in_words(&run, question, Ways::Read { folder: &folder }, screen::width());
+                self.page(Ok(screen::harmless(&text)));
             }
             Asked::Edit { so_far } => {
                 let written = self.with_child(|signals| child::edit(&so_far, signals));
                 if let Mode::Asking(ask) = &mut self.mode {
                     match written {
                         Ok(text) => ask.written(&text),
-                        Err(trouble) => ask.say(trouble.what),
+                        Err(trouble) => ask.say(Said::until_key(trouble.what)),
                     }
                 }
             }
         }
     }
 
-    fn answer(&mut self, question: &QuestionView, answer: Answer, words: String) {
+    /// Shows a text in the pager. What went wrong is said at the question.
+    fn page(&mut self, text: Result<String, Trouble>) {
+        let done = text.and_then(|text| self.with_child(|signals| child::page(text, signals)));
+        if let (Err(trouble), Mode::Asking(ask)) = (done, &mut self.mode) {
+            ask.say(Said::until_key(trouble.what));
+        }
+    }
+
+    fn answer(
+        &mut self,
+        question: &QuestionView,
+        answer: Answer,
+        words: String,
+        picture: &Picture,
+    ) {
         let Ok(id) = question.question.parse::<QuestionId>() else { return };
         let command = Command::Answer { question: id, answer, words, by: person() };
         match self.send(&command) {
             Ok(()) => {
-                self.said = Some(format!("{id} is answered"));
+                self.said = Some(Said::briefly(format!("{id} is answered"), picture));
                 self.mode = Mode::Tree;
                 // Until the next look shows it, it is not asked again.
                 self.put_off.insert(question.question.clone());
             }
             Err(trouble) => {
                 if let Mode::Asking(ask) = &mut self.mode {
-                    ask.say(trouble.what);
+                    ask.say(Said::until_key(trouble.what));
                 }
             }
         }

@@ -8,6 +8,7 @@
 //! Invariant: data goes to stdout, everything else to stderr.
 
 mod cli;
+mod columns;
 mod live;
 mod markdown;
 mod pager;

@@ -8,6 +8,8 @@
 
 use std::fmt::Write as _;
 
+use crate::columns;
+
 /// Whether colours and weights are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
@@ -155,7 +157,7 @@ impl Page {
                 Some(_) | None => (mark, text),
             };
             let first = format!("{}{shown} ", " ".repeat(indent + 2));
-            let rest = " ".repeat(first.chars().count());
+            let rest = " ".repeat(columns::width(&first));
             items.push(self.flow(&text, &first, &rest));
             // One empty line between two items is nothing.
             let is_next = |line: &&str| bullet(line).is_some();
@@ -248,13 +250,13 @@ impl Page {
     /// Words in lines of the width.
     fn lines(&self, words: &[Word], first: &str, rest: &str) -> String {
         let mut text = first.to_owned();
-        let (mut column, mut is_first) = (first.chars().count(), true);
+        let (mut column, mut is_first) = (columns::width(first), true);
         for word in words {
-            let length: usize = word.iter().map(|(part, _)| part.chars().count()).sum();
+            let length: usize = word.iter().map(|(part, _)| columns::width(part)).sum();
             if !is_first && column + 1 + length > self.width {
                 text.push('\n');
                 text.push_str(rest);
-                column = rest.chars().count();
+                column = columns::width(rest);
             } else if !is_first {
                 text.push(' ');
                 column += 1;
@@ -278,20 +280,20 @@ impl Page {
 
 /// How many columns a text takes that may have colours.
 fn visible(text: &str) -> usize {
-    let mut count = 0;
+    let mut shown = String::new();
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         if c == '\x1b' {
             rest.by_ref().find(|c| *c == 'm');
         } else {
-            count += 1;
+            shown.push(c);
         }
     }
-    count
+    columns::width(&shown)
 }
 
 fn width_of(words: &[Word]) -> usize {
-    let length = |word: &Word| word.iter().map(|(part, _)| part.chars().count()).sum::<usize>();
+    let length = |word: &Word| word.iter().map(|(part, _)| columns::width(part)).sum::<usize>();
     words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
 }
 

@@ -6,6 +6,7 @@ use forge_core::Time;
 use forge_runtime::Trouble;
 
 use crate::{
+    columns::{self, LongWords},
     markdown::{self, Ink},
     pager::{Paging, page},
 };
@@ -45,20 +46,35 @@ pub(crate) enum Form {
     Text,
 }
 
+/// A piece of what is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) form: Form,
+}
+
 /// Shows the content of something: as it is for programs; rendered, harmless and in pages on a terminal.
-pub(crate) fn show(bytes: &[u8], form: Form, paging: Paging) {
-    let out = io::stdout();
-    if !out.is_terminal() {
-        return say_exactly(bytes);
+pub(crate) fn show(pieces: &[Piece], paging: Paging) {
+    if io::stdout().is_terminal() {
+        return page(&readable(pieces), paging);
     }
-    let text = harmless(String::from_utf8_lossy(bytes).trim_end());
-    let ink = if colours(&out) { Ink::Coloured } else { Ink::Plain };
-    let text = match (form, ink) {
-        (Form::Markdown, ink) => markdown::render(&text, width(), ink),
-        (Form::Diff, Ink::Coloured) => coloured_diff(&text),
-        (Form::Diff, Ink::Plain) | (Form::Text, _) => text,
+    for piece in pieces {
+        say_exactly(&piece.bytes);
+    }
+}
+
+/// The content of something as a person reads it on a terminal. It cannot steer it.
+pub(crate) fn readable(pieces: &[Piece]) -> String {
+    let ink = if colours(&io::stdout()) { Ink::Coloured } else { Ink::Plain };
+    let readable = |piece: &Piece| {
+        let text = harmless(String::from_utf8_lossy(&piece.bytes).trim_end());
+        match (piece.form, ink) {
+            (Form::Markdown, ink) => markdown::render(&text, width(), ink),
+            (Form::Diff, Ink::Coloured) => coloured_diff(&text),
+            (Form::Diff, Ink::Plain) | (Form::Text, _) => text,
+        }
     };
-    page(&text, paging);
+    pieces.iter().map(readable).collect::<Vec<String>>().join("\n\n")
 }
 
 /// Writes a text in Markdown that goes by while a run is driven: rendered on a terminal.
@@ -246,24 +262,12 @@ pub(crate) fn ago(at: Time, now: Time) -> String {
 
 /// A text on one line, cut to a width.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    if line.chars().count() <= width {
-        return line;
-    }
-    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
+    columns::cut(&text.split_whitespace().collect::<Vec<&str>>().join(" "), width)
 }
 
 /// A name cut in its middle, because its end tells it from others.
 pub(crate) fn cut_middle(name: &str, width: usize) -> String {
-    const END: usize = 5;
-    let length = name.chars().count();
-    if length <= width || width <= END + 1 {
-        return name.to_owned();
-    }
-    let begin: String = name.chars().take(width - END - 1).collect();
-    let end: String = name.chars().skip(length - END).collect();
-    format!("{begin}…{end}")
+    columns::cut_middle(name, width)
 }
 
 /// A number of things: `1 call`, `2 calls`.
@@ -275,13 +279,13 @@ pub(crate) fn count(n: u32, what: &str) -> String {
 /// A text broken at its spaces into lines of a width, each after the first indented. The first begins at the
 /// left; a word that is wider than a line is left whole.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
-    broken(text, 0, indent, width)
+    columns::broken(text, 0, indent, width, LongWords::Whole)
 }
 
 /// What follows the beginning of a line, broken at spaces; all other lines begin where it began.
 pub(crate) fn block(beginning: &str, text: &str, width: usize) -> String {
-    let column = beginning.chars().count();
-    format!("{beginning}{}", broken(text, column, column, width))
+    let column = columns::width(beginning);
+    format!("{beginning}{}", columns::broken(text, column, column, width, LongWords::Whole))
 }
 
 /// A fact with what stands before it: one line for programs, as many as it takes on a terminal.
@@ -293,31 +297,7 @@ pub(crate) fn fact(beginning: &str, sentence: &str) -> String {
     }
 }
 
-fn broken(text: &str, from: usize, indent: usize, width: usize) -> String {
-    let mut lines = String::new();
-    let mut column = from;
-    for (position, word) in text.split_whitespace().enumerate() {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > width {
-            lines.push('\n');
-            lines.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if position > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines
-}
-
 /// A line that keeps its spaces, cut to a width.
 pub(crate) fn cut_end(line: &str, width: usize) -> String {
-    let line = line.trim_end();
-    if line.chars().count() <= width {
-        return line.to_owned();
-    }
-    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
+    columns::cut(line.trim_end(), width)
 }

@@ -300,7 +300,7 @@ impl Run {
         let (stage, unit) = self.unit_mut(&attempt.unit);
         unit.since = now;
         if let Some(receipt) = receipt {
-            unit.artifacts.extend(receipt.artifacts.clone());
+            unit.take_in(&receipt.artifacts);
             unit.keep_files(outcome, receipt);
         }
         match outcome {

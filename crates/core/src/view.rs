@@ -3,6 +3,7 @@
 //! These types are promises: `--json` prints them, and their schemas are published. Add optional
 //! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.
 
+mod change;
 pub mod phases;
 mod result;
 mod sentence;
@@ -25,6 +26,7 @@ use crate::{
     wanted,
 };
 
+pub use change::{Change, Version, versions};
 pub use phases::PhasesView;
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::{sentence, short_commit};
@@ -250,6 +252,13 @@ pub struct QuestionView {
     /// Paths that its latest good attempt changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// What `forge show RUN --diff UNIT` shows.
+    #[serde(default, skip_serializing_if = "Change::is_nothing")]
+    pub change: Change,
+    /// What it shows of texts that replaced others: the lines that differ. Made by who can read them; `status`
+    /// has it, and a long one is cut.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
 }
 
 /// What a review says of an attempt.
@@ -602,6 +611,8 @@ impl QuestionView {
             listed: listed(run, &question.unit),
             artifacts: unit.artifacts.keys().cloned().collect(),
             changed: unit.changed.clone(),
+            change: Change::of(run, &question.unit),
+            diff: String::new(),
         }
     }
 }

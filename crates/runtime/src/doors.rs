@@ -276,6 +276,7 @@ impl Doors {
         };
         let mut view = RunView::of(id, &run);
         self.say_where(&mut view);
+        self.say_differences(&mut view);
         Ok(view)
     }
 

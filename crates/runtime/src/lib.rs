@@ -52,7 +52,7 @@ mod refs;
 pub mod roster;
 mod secrets;
 pub mod settings;
-mod show;
+pub mod show;
 pub mod spending;
 pub mod start;
 mod steps;

@@ -11,7 +11,7 @@ use forge_runtime::{
 use super::{doors, say_json};
 use crate::{
     pager::{Paging, page},
-    screen::{self, Form},
+    screen::{self, Form, Piece},
 };
 
 /// Show exactly what an agent was told, and what it could read
@@ -46,7 +46,8 @@ impl Brief {
         let told = doors.told(&run, &self.unit, &which)?;
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.inbox {
-            screen::show(&doors.inbox_file(&told, name)?, Form::Text, paging);
+            let bytes = doors.inbox_file(&told, name)?;
+            screen::show(&[Piece { bytes, form: Form::Text }], paging);
         } else if self.json {
             say_json(&told);
         } else {

@@ -23,7 +23,7 @@ use forge_runtime::{
 };
 
 use super::{doors, say_json};
-use crate::screen;
+use crate::{columns, screen};
 
 /// Show and change what is set, and allow what a repository runs
 #[derive(Args)]
@@ -165,7 +165,8 @@ fn list(json: bool) -> Result<(), Trouble> {
     for row in &rows {
         let (value, who) = (value(row), row.layer.map_or("", settings::Layer::word));
         let room = screen::width().saturating_sub(widest + 2 + 2 + WHO_WIDTH);
-        let line = format!("{:<widest$}  {:<room$}  {who}", row.key, screen::cut(&value, room));
+        let value = columns::fill(&screen::cut(&value, room), room);
+        let line = format!("{:<widest$}  {value}  {who}", row.key);
         let line = line.trim_end();
         if row.layer.is_none_or(|layer| layer == settings::Layer::Shipped) {
             screen::say_in_grey(line);
@@ -186,11 +187,12 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
     let Explained { row, may_be, variable, said, notes: all } = &explained;
     screen::say(&format!("{} = {}", row.key, value(row)));
     screen::say(&format!("  {}; {may_be}", row.about));
-    let widest = said.iter().map(|said| said.place.chars().count()).max().unwrap_or_default();
+    let widest = said.iter().map(|said| columns::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
         let word = said.layer.word();
-        let line = format!("{mark} {word:<11}  {:<widest$}  {}", said.place, said.value);
+        let place = columns::fill(&said.place, widest);
+        let line = format!("{mark} {word:<11}  {place}  {}", said.value);
         if position == 0 {
             screen::say(&line);
         } else {

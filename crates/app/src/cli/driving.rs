@@ -284,6 +284,7 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
     let view = match left.view {
         Some(mut view) => {
             doors.say_where(&mut view);
+            doors.say_differences(&mut view);
             view
         }
         None => doors.view(&left.run)?,

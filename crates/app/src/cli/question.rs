@@ -8,16 +8,28 @@ use std::{fmt::Write as _, path::Path};
 use forge_core::{
     event::Answer,
     verdict::Proof,
-    view::{OptionView, QuestionView},
+    view::{Change, ListView, OptionView, QuestionView},
 };
 
-use crate::screen;
+use crate::{
+    columns::{self, LongWords},
+    screen,
+};
 
 /// The last lines of a command's output that a question shows.
 const PROOF_LINES: usize = 6;
 
 /// The first lines of a quotation that a question shows.
 const QUOTE_LINES: usize = 12;
+
+/// The most columns of one text that a question shows. Agents may write more.
+const TEXT_COLUMNS_MAX: usize = 1_200;
+
+/// The column in which values begin.
+const VALUES: usize = 13;
+
+/// The key that shows all of a question.
+pub(crate) const ALL_KEY: char = 'f';
 
 /// How it can be answered where it is shown.
 #[derive(Clone, Copy)]
@@ -26,10 +38,9 @@ pub(crate) enum Ways<'a> {
     Commands,
     /// By keys. The folder is that of the run.
     Keys { folder: &'a Path },
+    /// Not there: it is only read, so nothing is left out.
+    Read { folder: &'a Path },
 }
-
-/// The most characters of one text that a question shows.
-const TEXT_CHARACTERS_MAX: usize = 600;
 
 /// One way to answer, for a person at a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,37 +74,21 @@ pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
 
 /// A question with all that helps to choose, and how to.
 pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: usize) -> String {
+    let mut sheet = Sheet { text: String::new(), run, ways, width };
     let text = format!("{} about {}: {}", question.question, question.unit, question.text);
-    let mut text = screen::wrap(&text, 3, width);
-    // What was printed or quoted stays in its lines.
-    let quoted = |line: &str| screen::cut(line, width.saturating_sub(13));
-    let mut add = |name: &str, value: &str| {
-        if !value.is_empty() {
-            let beginning = format!("   {name:<9} ");
-            let value = screen::cut(value, TEXT_CHARACTERS_MAX);
-            let _ = write!(text, "\n{}", screen::block(&beginning, &value, width));
-        }
-    };
-    add("summary", &question.summary);
+    sheet.text = columns::broken(&text, 0, 3, width, sheet.long_words());
+    sheet.add("summary", &question.summary);
     if let Some(shown) = &question.shown {
-        add("approach", &shown.approach);
+        sheet.add("approach", &shown.approach);
         for change in &shown.key_changes {
-            add("change", change);
+            sheet.add("change", change);
         }
         if let Some(risk) = shown.risk {
-            add("risk", &format!("{risk:?}").to_lowercase());
+            sheet.add("risk", &format!("{risk:?}").to_lowercase());
         }
     }
     if let Some(listed) = &question.listed {
-        add("items", &format!("{} {}", listed.count, listed.list));
-        for item in &listed.items {
-            add("", &format!("{}  {}", item.id, item.title));
-        }
-        let more =
-            usize::try_from(listed.count).unwrap_or_default().saturating_sub(listed.items.len());
-        if more > 0 {
-            add("", &format!("and {more} more"));
-        }
+        sheet.items(listed);
     }
     for verdict in &question.verdicts {
         let counts =
@@ -101,70 +96,198 @@ pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: u
         let counts = counts.iter().filter(|(n, _)| *n > 0);
         let counts: Vec<String> = counts.map(|(n, word)| format!("{n} {word}")).collect();
         let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
-        add("verdict", &format!("{} ({}: {counts})", verdict.verdict.word(), verdict.gate));
+        sheet.add("verdict", &format!("{} ({}: {counts})", verdict.verdict.word(), verdict.gate));
     }
     for finding in &question.findings {
         let severity = finding.severity.word();
-        add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
-        add("", &finding.why);
+        sheet.add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
+        sheet.add("", &finding.why);
         match &finding.proof {
-            Some(Proof::Command { output, .. }) => {
-                let lines: Vec<&str> = output.lines().collect();
-                let last = &lines[lines.len().saturating_sub(PROOF_LINES)..];
-                for line in last {
-                    add("", &quoted(line));
-                }
-            }
-            Some(Proof::Quote { quote }) => {
-                quote.lines().take(QUOTE_LINES).for_each(|line| add("", &quoted(line)));
-            }
+            Some(Proof::Command { output, .. }) => sheet.output(output),
+            Some(Proof::Quote { quote }) => sheet.quote(quote),
             None => {}
         }
     }
     for name in &question.artifacts {
-        add("wrote", &shown_at(&question.unit, name));
+        sheet.add("wrote", &format!("artifacts/{}", named(&question.unit, name)));
     }
-    if !question.changed.is_empty() {
-        let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
-        let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
-        add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
-        let unit = &question.unit;
-        let _ = write!(text, "\n   forge show {run} --diff {unit}");
-        let _ =
-            write!(text, "\n   to mend it by hand: forge edit {run} --code {unit} (says where)");
-    }
+    sheet.what_changed(question);
     match ways {
-        Ways::Commands => add_commands(&mut text, run, question, width),
+        Ways::Commands => sheet.answers(question),
         // What each key does stands beside the keys.
-        Ways::Keys { folder } => {
-            let _ = write!(text, "\n   {:<9} {}", "folder", folder.display());
+        Ways::Keys { folder } | Ways::Read { folder } => {
+            sheet.add("folder", &folder.display().to_string());
         }
     }
-    text
+    sheet.text
 }
 
-/// Where an artifact of a unit lies, below the folder of its run.
-fn shown_at(unit: &str, name: &str) -> String {
+/// An artifact of a unit, as `forge show` knows it.
+fn named(unit: &str, name: &str) -> String {
     match unit.rsplit_once('/') {
-        Some((scope, _)) => format!("artifacts/{scope}/{name}"),
-        None => format!("artifacts/{name}"),
+        Some((scope, _)) => format!("{scope}/{name}"),
+        None => name.to_owned(),
     }
 }
 
-/// The exact commands, and what each does.
-fn add_commands(text: &mut String, run: &str, question: &QuestionView, width: usize) {
-    for option in &question.options {
-        let words = match option.answer.split(' ').next() {
-            Some("revise") => " \"WORDS\"",
-            Some("waive") => " \"WHY\"",
-            Some(_) | None => "",
+/// A question while it is written.
+struct Sheet<'a> {
+    text: String,
+    run: &'a str,
+    ways: Ways<'a>,
+    width: usize,
+}
+
+impl Sheet<'_> {
+    /// On a screen nothing may stick out; what is printed may be copied.
+    const fn long_words(&self) -> LongWords {
+        match self.ways {
+            Ways::Commands => LongWords::Whole,
+            Ways::Keys { .. } | Ways::Read { .. } => LongWords::Broken,
+        }
+    }
+
+    /// Where all of what is cut here is found.
+    fn elsewhere(&self) -> String {
+        match self.ways {
+            Ways::Commands => format!("forge status {} --json", self.run),
+            Ways::Keys { .. } | Ways::Read { .. } => format!("key {ALL_KEY}"),
+        }
+    }
+
+    fn add(&mut self, name: &str, value: &str) {
+        if value.is_empty() {
+            return;
+        }
+        let text = match self.ways {
+            Ways::Commands | Ways::Keys { .. } => screen::cut(value, TEXT_COLUMNS_MAX),
+            Ways::Read { .. } => value.to_owned(),
         };
-        let _ = write!(
-            text,
-            "\n   forge answer {run} {} {}{words}\n{}",
-            question.question,
-            option.answer,
-            screen::block("      ", &option.does, width)
-        );
+        let is_cut = text.ends_with('…') && !value.trim_end().ends_with('…');
+        let more =
+            if is_cut { format!(" (all of it: {})", self.elsewhere()) } else { String::new() };
+        let beginning = format!("   {name:<9} ");
+        let from = columns::width(&beginning);
+        let long = self.long_words();
+        let text = columns::broken(&format!("{text}{more}"), from, VALUES, self.width, long);
+        let _ = write!(self.text, "\n{beginning}{text}");
+    }
+
+    /// A line for itself, such as a command. Where it has to be broken, it goes on further in.
+    fn line(&mut self, line: &str) {
+        let line = match self.ways {
+            Ways::Commands => line.to_owned(),
+            Ways::Keys { .. } | Ways::Read { .. } => {
+                columns::broken(line, 3, 6, self.width, LongWords::Broken)
+            }
+        };
+        let _ = write!(self.text, "\n   {line}");
+    }
+
+    /// Lines that stay as they were printed or written; those that are too long are cut where there is little room.
+    fn as_it_is(&mut self, lines: &[&str]) {
+        for line in lines {
+            let line = match self.ways {
+                Ways::Commands | Ways::Keys { .. } => {
+                    screen::cut_end(line, self.width.saturating_sub(VALUES))
+                }
+                Ways::Read { .. } => (*line).to_owned(),
+            };
+            let _ = write!(self.text, "\n{:VALUES$}{line}", "");
+        }
+    }
+
+    /// What a command printed. Its end says most.
+    fn output(&mut self, output: &str) {
+        let lines: Vec<&str> = output.lines().collect();
+        let before = match self.ways {
+            Ways::Commands | Ways::Keys { .. } => lines.len().saturating_sub(PROOF_LINES),
+            Ways::Read { .. } => 0,
+        };
+        self.left_out(before, "before this");
+        self.as_it_is(&lines[before..]);
+    }
+
+    fn quote(&mut self, quote: &str) {
+        let lines: Vec<&str> = quote.lines().collect();
+        let shown = match self.ways {
+            Ways::Commands | Ways::Keys { .. } => lines.len().min(QUOTE_LINES),
+            Ways::Read { .. } => lines.len(),
+        };
+        self.as_it_is(&lines[..shown]);
+        self.left_out(lines.len() - shown, "more");
+    }
+
+    fn left_out(&mut self, n: usize, which: &str) {
+        if n > 0 {
+            let n = screen::count(u32::try_from(n).unwrap_or(u32::MAX), "line");
+            let text = format!("… {n} {which}: {}", self.elsewhere());
+            self.add("", &text);
+        }
+    }
+
+    fn items(&mut self, listed: &ListView) {
+        self.add("items", &format!("{} {}", listed.count, listed.list));
+        for item in &listed.items {
+            self.add("", &format!("{}  {}", item.id, item.title));
+        }
+        let count = usize::try_from(listed.count).unwrap_or_default();
+        let more = count.saturating_sub(listed.items.len());
+        if more > 0 {
+            self.add("", &format!("and {more} more"));
+        }
+    }
+
+    /// What can be looked at, and how.
+    fn what_changed(&mut self, question: &QuestionView) {
+        let (run, unit) = (self.run, &question.unit);
+        if !question.changed.is_empty() {
+            let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
+            let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
+            self.add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
+        }
+        match self.ways {
+            Ways::Commands => {
+                for name in &question.artifacts {
+                    self.line(&format!("forge show {run} {}", named(unit, name)));
+                }
+                match question.change {
+                    Change::Code => self.line(&format!("forge show {run} --diff {unit}")),
+                    Change::ChangedTexts => {
+                        let what = "(what changed since the version before)";
+                        self.line(&format!("forge show {run} --diff {unit} {what}"));
+                    }
+                    Change::Nothing | Change::NewTexts => {}
+                }
+            }
+            // A key shows it.
+            Ways::Keys { .. } | Ways::Read { .. } => {}
+        }
+        if !question.changed.is_empty() {
+            self.line(&format!("to mend it by hand: forge edit {run} --code {unit} (says where)"));
+        }
+        // Only who worked to no end can be told to try again.
+        if question.options.iter().any(|option| option.answer == "retry") {
+            self.line(&format!("what was done: forge watch {run} {unit}"));
+        }
+    }
+
+    /// The exact commands, and what each does.
+    fn answers(&mut self, question: &QuestionView) {
+        for option in &question.options {
+            let words = match option.answer.split(' ').next() {
+                Some("revise") => " \"WORDS\"",
+                Some("waive") => " \"WHY\"",
+                Some(_) | None => "",
+            };
+            let _ = write!(
+                self.text,
+                "\n   forge answer {} {} {}{words}\n{}",
+                self.run,
+                question.question,
+                option.answer,
+                screen::block("      ", &option.does, self.width)
+            );
+        }
     }
 }

@@ -8,12 +8,15 @@ use forge_core::{
     id::UnitId,
     view::{ProofState, ResultView, Standing, short_commit},
 };
-use forge_runtime::Trouble;
+use forge_runtime::{
+    Trouble,
+    show::{Change, Text},
+};
 
 use super::{doors, named_or_latest, say_json};
 use crate::{
     pager::{Paging, page},
-    screen::{self, Form},
+    screen::{self, Form, Piece},
 };
 
 /// Stands for the run as a whole, which is no unit's name.
@@ -26,7 +29,7 @@ pub(crate) struct Show {
     run: Option<String>,
     /// Print this artifact
     artifact: Option<String>,
-    /// Print the change of the run, or of one unit
+    /// Print the change of the run, or of one unit: its code, or its texts
     #[arg(
         long,
         value_name = "UNIT",
@@ -49,14 +52,14 @@ impl Show {
         let run = named_or_latest(&doors, self.run.as_deref())?;
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.artifact {
-            let form = match Path::new(name).extension() {
-                Some(end) if end.eq_ignore_ascii_case("md") => Form::Markdown,
-                Some(_) | None => Form::Text,
-            };
-            screen::show(&doors.artifact(&run, name)?, form, paging);
+            screen::show(&[written(name, doors.artifact(&run, name)?)], paging);
         } else if let Some(unit) = &self.diff {
-            let unit = if unit == WHOLE { None } else { Some(unit_id(unit)?) };
-            screen::show(&doors.diff(&run, unit.as_ref())?, Form::Diff, paging);
+            let pieces = if unit == WHOLE {
+                vec![Piece { bytes: doors.diff(&run)?, form: Form::Diff }]
+            } else {
+                changed(doors.change(&run, &unit_id(unit)?)?)
+            };
+            screen::show(&pieces, paging);
         } else {
             let view = doors.result(&run)?;
             if self.json {
@@ -72,6 +75,47 @@ impl Show {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What a unit changed: code as a diff, texts that replaced others as the lines that differ, and new ones whole.
+fn changed(change: Change) -> Vec<Piece> {
+    match change {
+        Change::Code(bytes) => vec![Piece { bytes, form: Form::Diff }],
+        Change::Texts { since: Some(since), texts } => vec![lines_that_differ(&since, &texts)],
+        Change::Texts { since: None, texts } => {
+            texts.into_iter().map(|text| written(&text.name, text.content)).collect()
+        }
+    }
+}
+
+/// The same for somebody who has to decide on it: texts are there whole, too.
+pub(crate) fn to_decide_on(change: Change) -> Vec<Piece> {
+    let Change::Texts { since: Some(since), texts } = change else { return changed(change) };
+    let mut pieces = vec![lines_that_differ(&since, &texts)];
+    for text in texts {
+        let head = format!("──── all of {} ────", text.name);
+        pieces.push(Piece { bytes: head.into_bytes(), form: Form::Text });
+        pieces.push(written(&text.name, text.content));
+    }
+    pieces
+}
+
+fn lines_that_differ(since: &str, texts: &[Text]) -> Piece {
+    if since.is_empty() {
+        let names: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
+        let same = format!("nothing changed since the version before: {}\n", names.join(", "));
+        return Piece { bytes: same.into_bytes(), form: Form::Text };
+    }
+    Piece { bytes: since.as_bytes().to_vec(), form: Form::Diff }
+}
+
+/// A text that a run wrote.
+fn written(name: &str, bytes: Vec<u8>) -> Piece {
+    let form = match Path::new(name).extension() {
+        Some(end) if end.eq_ignore_ascii_case("md") => Form::Markdown,
+        Some(_) | None => Form::Text,
+    };
+    Piece { bytes, form }
 }
 
 /// The unit that a person named.

@@ -10,7 +10,7 @@ use forge_runtime::{
 };
 
 use super::{doors, say_json};
-use crate::screen;
+use crate::{columns, screen};
 
 /// Show what was spent: by day and model, or as you say
 #[derive(Args)]
@@ -159,7 +159,7 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
         }
     };
     let names: Vec<String> = rows.iter().map(|row| screen::harmless(&row.key)).collect();
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let longest = names.iter().map(|name| columns::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
     let title = axis_word(table.by).to_uppercase();
@@ -171,8 +171,8 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
         let short = screen::short_number;
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
         let line = format!(
-            "{:<key$} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
-            screen::cut_middle(&name, key),
+            "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
+            columns::fill(&screen::cut_middle(&name, key), key),
             row.calls,
             short(row.tokens.input),
             short(row.tokens.output),

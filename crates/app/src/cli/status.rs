@@ -15,7 +15,7 @@ use super::{
     question::{Ways, asked},
     say_json,
 };
-use crate::screen;
+use crate::{columns, screen};
 
 /// Show all runs, or one: what it is doing, why, and what it cost
 #[derive(Args)]
@@ -178,7 +178,8 @@ fn line(unit: &UnitView, now: Time, width: usize) -> String {
     let state = format!("{}{gate}", word(unit.state));
     // However long its name is, the state of a unit is seen.
     let head = screen::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
-    screen::cut_end(&format!("{head:<26} {state:<20} {}", facts.join("  ")), width)
+    let head = columns::fill(&head, 26);
+    screen::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
 }
 
 /// The last item and stage of a unit, which lies below its `each` anyway.

@@ -14,7 +14,7 @@ use forge_runtime::{
 };
 
 use super::doors;
-use crate::screen;
+use crate::{columns, screen};
 
 /// Follow one agent: what it says, which tools it uses, how it ends
 #[derive(Args)]
@@ -81,7 +81,7 @@ fn paragraph(head: &str, text: &str, width: usize) -> String {
     let room = width.saturating_sub(INDENT).max(20);
     let mut lines = Vec::new();
     for line in text.trim_end().lines() {
-        if line.chars().count() <= room {
+        if columns::width(line) <= room {
             lines.push(line.to_owned());
         } else {
             lines.extend(screen::wrap(line, 0, room).lines().map(str::to_owned));

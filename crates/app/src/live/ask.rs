@@ -7,7 +7,10 @@
 
 use std::path::Path;
 
-use forge_core::{event::Answer, view::QuestionView};
+use forge_core::{
+    event::Answer,
+    view::{Change, QuestionView},
+};
 use forge_runtime::follow::Picture;
 
 use super::{
@@ -15,8 +18,9 @@ use super::{
     keys::Key,
     line::{Ink, Line, width, wrap},
     paint::Cursor,
+    said::Said,
 };
-use crate::cli::question::{Way, Ways, asked, ways};
+use crate::cli::question::{ALL_KEY, Way, Ways, asked, ways};
 
 /// The most lines of one's own words that are seen while one writes.
 const WORDS_LINES: usize = 8;
@@ -31,7 +35,7 @@ pub(crate) struct Ask {
     /// Lines that were scrolled past.
     scroll: usize,
     step: Step,
-    said: Option<String>,
+    said: Option<Said>,
 }
 
 /// How far a person is with the answer.
@@ -52,8 +56,10 @@ pub(crate) enum Asked {
     Answered { answer: Answer, words: String },
     /// It is left open.
     Later,
-    /// The person wants to see the change.
-    Diff,
+    /// The person wants to see what it is about.
+    See,
+    /// The person wants to read all of the question.
+    Read,
     /// The person wants to write in an editor; this is there so far.
     Edit { so_far: String },
 }
@@ -64,9 +70,9 @@ impl Ask {
         Self { question, scroll: 0, step: Step::Choosing, said: None }
     }
 
-    /// Says something above the keys until the next one.
-    pub(crate) fn say(&mut self, text: String) {
-        self.said = Some(text);
+    /// Says something above the keys.
+    pub(crate) fn say(&mut self, said: Said) {
+        self.said = Some(said);
     }
 
     /// What was written in an editor.
@@ -129,7 +135,7 @@ impl Ask {
                 Key::Enter => {
                     let text = format!("`{name}` is not the name of the gate: it is {gate}");
                     name.clear();
-                    self.said = Some(text);
+                    self.said = Some(Said::until_key(text));
                 }
                 Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
             },
@@ -148,7 +154,7 @@ impl Ask {
                 Key::Enter if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
                 Key::Enter | Key::Ctrl('d') => {
                     if text.trim().is_empty() {
-                        self.said = Some("there are no words yet".to_owned());
+                        self.said = Some(Said::until_key("there are no words yet"));
                         return Asked::Goes;
                     }
                     let words = text.trim_end().to_owned();
@@ -163,7 +169,8 @@ impl Ask {
     fn choose(&mut self, key: &Key, question: &QuestionView) -> Asked {
         let letter = match key {
             Key::Escape => return Asked::Later,
-            Key::Char('v') => return Asked::Diff,
+            Key::Char('v') if !question.change.is_nothing() => return Asked::See,
+            Key::Char(key) if *key == ALL_KEY => return Asked::Read,
             Key::Char(letter) => letter,
             Key::Enter
             | Key::Up
@@ -197,24 +204,29 @@ impl Ask {
         size: Size,
     ) -> (Vec<Line>, Cursor) {
         let Size { width: columns, height } = size;
-        let (bottom, cursor) = self.bottom(question, columns);
-        let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
-        let room = height.saturating_sub(lines.len() + bottom.len() + 1);
         let ways = Ways::Keys { folder };
         let run = &picture.view.row.run;
         let text = wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns);
+        let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
+        // One more line is between the text and what is below it.
+        let room = |bottom: &[Line]| height.saturating_sub(1 + 1 + bottom.len());
+        let (mut bottom, mut cursor) = self.bottom(picture, question, Fits::Yes, columns);
+        if text.len() > room(&bottom) {
+            (bottom, cursor) = self.bottom(picture, question, Fits::No, columns);
+        }
+        let room = room(&bottom);
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, line) in text.iter().enumerate().skip(first).take(room) {
             let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
             lines.push(Line::of(ink, line));
         }
-        while lines.len() + bottom.len() + 1 < height {
-            lines.push(Line::default());
-        }
         let below = text.len().saturating_sub(first + room);
+        let scrolls = format!("↑↓ scroll, {ALL_KEY} shows all");
         let more = match (first, below) {
             (0, 0) => String::new(),
-            (above, below) => format!(" ↑ {above} lines  ↓ {below} lines"),
+            (0, below) => format!(" ↓ {below} lines more: {scrolls}"),
+            (above, 0) => format!(" ↑ {above} lines: {scrolls}"),
+            (above, below) => format!(" ↑ {above} lines  ↓ {below} lines more: {scrolls}"),
         };
         lines.push(Line::of(Ink::Grey, &more));
         let top = lines.len();
@@ -225,10 +237,16 @@ impl Ask {
     }
 
     /// What can be answered, and what was typed so far.
-    fn bottom(&self, question: &QuestionView, columns: usize) -> (Vec<Line>, Cursor) {
+    fn bottom(
+        &self,
+        picture: &Picture,
+        question: &QuestionView,
+        fits: Fits,
+        columns: usize,
+    ) -> (Vec<Line>, Cursor) {
         let mut lines = Vec::new();
         let mut cursor = None;
-        if let Some(said) = &self.said {
+        if let Some(said) = self.said.as_ref().and_then(|said| said.in_picture(picture)) {
             lines.push(Line::of(Ink::Yellow, &format!(" {said}")));
         }
         match &self.step {
@@ -236,12 +254,7 @@ impl Ask {
                 for way in ways(question) {
                     lines.extend(way_lines(&way, columns));
                 }
-                lines.push(keys(&[
-                    ("v", "see the change"),
-                    ("e", "revise in your editor"),
-                    ("↑↓", "scroll"),
-                    ("Esc", "later"),
-                ]));
+                lines.push(keys(&choosing(question, fits)));
             }
             Step::Sure { way } => {
                 lines.extend(way_lines(way, columns));
@@ -282,6 +295,34 @@ impl Ask {
         }
         (lines, cursor)
     }
+}
+
+/// Whether all of a question is seen at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fits {
+    Yes,
+    No,
+}
+
+/// The keys beside the answers: only those that do something here.
+fn choosing(question: &QuestionView, fits: Fits) -> Vec<(&'static str, &'static str)> {
+    let mut keys = Vec::new();
+    match question.change {
+        Change::Code => keys.push(("v", "see the change")),
+        Change::NewTexts => keys.push(("v", "read it")),
+        Change::ChangedTexts => keys.push(("v", "what changed")),
+        Change::Nothing => {}
+    }
+    keys.push(("f", "full text"));
+    if ways(question).iter().any(|way| way.answer == Answer::Revise) {
+        keys.push(("e", "revise in editor"));
+    }
+    match fits {
+        Fits::No => keys.push(("↑↓", "scroll")),
+        Fits::Yes => {}
+    }
+    keys.push(("Esc", "later"));
+    keys
 }
 
 /// A way to answer with what it does.

@@ -16,7 +16,6 @@ use forge_runtime::Trouble;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{Heard, Signals};
-use crate::screen;
 
 /// How often it is asked whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
@@ -28,8 +27,8 @@ pub(crate) fn suspend() {
     let _cannot = kill_process(getpid(), Signal::STOP);
 }
 
-/// Shows a text in the pager.
-pub(crate) fn page(text: &[u8], signals: &mut Signals) -> Result<(), Trouble> {
+/// Shows a text in the pager. It is harmless already, and may have our own colours.
+pub(crate) fn page(text: String, signals: &mut Signals) -> Result<(), Trouble> {
     let named = ["FORGE_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
     let pager = named.filter(|pager| !["", "cat"].contains(&pager.trim()));
     let pager = pager.unwrap_or_else(|| PAGER.to_owned());
@@ -39,11 +38,10 @@ pub(crate) fn page(text: &[u8], signals: &mut Signals) -> Result<(), Trouble> {
         .spawn()
         .map_err(|error| Trouble::file(Path::new("/bin/sh"), &error))?;
     let stdin = child.stdin.take();
-    let text = screen::harmless(&String::from_utf8_lossy(text));
     // A long text is written while the pager shows its beginning.
     let writer = thread::spawn(move || {
         // Who ends early has seen enough.
-        let _seen_enough = stdin.map(|mut stdin| stdin.write_all(text.as_bytes()));
+        let _seen_enough = stdin.map(|mut stdin| writeln!(stdin, "{text}"));
     });
     let status = wait(&mut child, signals);
     let _written = writer.join();

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, num::NonZeroU16, path::Path};
 use forge_core::{
     Time,
     money::{Cost, Money, Spent, Tokens},
-    view::{RunView, Standing, UnitState, UnitView},
+    view::{Change, RunView, Standing, UnitState, UnitView},
 };
 use forge_runtime::follow::{Picture, Working};
 
@@ -17,7 +17,9 @@ use super::{
     keys::Key,
     line::{Colours, Line},
     paint::{ENTER, LEAVE, Painter},
+    said::Said,
 };
+use crate::cli::question::{Ways, asked};
 
 const NOW: Time = 1_794_751_530_000;
 const SMALL: Size = Size { width: 80, height: 24 };
@@ -164,6 +166,7 @@ fn asking() -> Picture {
             "summary": "a token bucket for each key, kept in memory",
             "shown": { "approach": "token bucket", "key_changes": ["src/limit.rs", "src/main.rs"], "risk": "medium" },
             "artifacts": ["design.md"],
+            "change": "new-texts",
         }))
         .expect("it is a question"),
     ];
@@ -391,7 +394,121 @@ fn a_question_shows_everything_and_no_single_key_answers_it() {
     let mut ask = Ask::of(&picture.view.asked[0]);
     assert_eq!(press(&mut ask, &picture, &typed("ax")), Asked::Goes, "another key goes back");
     assert_eq!(press(&mut ask, &picture, &[Key::Escape]), Asked::Later);
-    assert_eq!(press(&mut ask, &picture, &[Key::Char('v')]), Asked::Diff);
+    assert_eq!(press(&mut ask, &picture, &[Key::Char('v')]), Asked::See);
+}
+
+/// A question with more to say than a small screen has room for, in words of every length.
+fn asking_much() -> Picture {
+    let mut picture = asking();
+    let asked = &mut picture.view.asked[0];
+    asked.unit = "build.T1-a-task-with-a-rather-long-name/implement".to_owned();
+    asked.summary = "每个密钥一个令牌桶，保存在内存中，".repeat(12);
+    let shown = asked.shown.as_mut().expect("it shows something");
+    shown.approach = "It puts a bucket before each handler and lets it drip. ".repeat(14);
+    shown.key_changes = vec![format!("src/{}/limit.rs is new", "deep".repeat(40))];
+    asked.findings = vec![
+        serde_json::from_value(serde_json::json!({
+            "id": "F1", "severity": "major", "path": "design.md", "line": 3,
+            "what": "it does not say what happens after a restart: 重启后令牌桶是空的还是满的？",
+            "why": "whoever restarts it could spend twice",
+            "proof": { "command": "cargo test", "output": (1..=40).map(|n| format!("line {n}\n")).collect::<String>() },
+        }))
+        .expect("it is a finding"),
+    ];
+    asked.changed = vec!["src/limit.rs".to_owned()];
+    asked.change = Change::Code;
+    picture
+}
+
+#[test]
+fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_fit_is_counted() {
+    let picture = asking_much();
+    let question = &picture.view.asked[0];
+    for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
+        let (lines, _) =
+            Ask::of(question).frame(&picture, question, Seat::Driving, Path::new("/run"), size);
+        assert!(lines.iter().all(|line| line.width() <= size.width), "{word}");
+        let shown = text(&lines, Colours::No);
+        insta::assert_snapshot!(format!("asked-much-{word}"), shown);
+        // Only the heads of questions begin at the left.
+        let at_the_left = |line: &&str| !line.starts_with(' ') && !line.is_empty();
+        assert_eq!(shown.lines().filter(at_the_left).count(), 1, "{shown}");
+    }
+    // All of it can be reached on the small one.
+    let mut ask = Ask::of(question);
+    let mut seen = String::new();
+    for _ in 0..60 {
+        let (lines, _) = ask.frame(&picture, question, Seat::Driving, Path::new("/the/run"), SMALL);
+        seen.push_str(&text(&lines, Colours::No));
+        press(&mut ask, &picture, &[Key::Down]);
+    }
+    for last in ["line 40", "… 34 lines before this: key f", "spend twice", "/the/run", "(says"] {
+        assert!(seen.contains(last), "{last}");
+    }
+    assert_eq!(press(&mut ask, &picture, &[Key::Char('f')]), Asked::Read);
+    let ways = Ways::Read { folder: Path::new("/the/run") };
+    let all = asked("r", question, ways, 80);
+    assert!(all.contains("line 1\n") && !all.contains('…'), "{all}");
+}
+
+#[test]
+fn keys_are_offered_only_where_they_do_something() {
+    let keys = |picture: &Picture| {
+        let question = &picture.view.asked[0];
+        let (lines, _) =
+            Ask::of(question).frame(picture, question, Seat::Driving, Path::new("/run"), SMALL);
+        let last = lines.last().expect("there are keys").render(Colours::No);
+        (last, text(&lines, Colours::No))
+    };
+    let mut picture = asking();
+    for (change, words) in [
+        (Change::Code, "v see the change"),
+        (Change::NewTexts, "v read it"),
+        (Change::ChangedTexts, "v what changed"),
+    ] {
+        picture.view.asked[0].change = change;
+        let (last, _) = keys(&picture);
+        assert!(last.contains(words) && last.contains("e revise"), "{last}");
+        assert!(!last.contains("scroll"), "all is seen: {last}");
+    }
+    assert!(keys(&asking_much()).0.contains("↑↓ scroll"));
+    // Somebody left nothing: there is nothing to see and nothing to revise, but what was done can be watched.
+    let asked = &mut picture.view.asked[0];
+    asked.change = Change::Nothing;
+    asked.options[0].answer = "retry".to_owned();
+    asked.options.remove(1);
+    let (last, all) = keys(&picture);
+    assert!(!last.contains(" v ") && !last.contains(" e "), "{last}");
+    let all: Vec<&str> = all.split_whitespace().collect();
+    let watch = "forge watch 20261115-add-rate-limits-to-the-public-api-k3f9 design";
+    assert!(all.join(" ").contains(watch), "{all:?}");
+    let mut ask = Ask::of(&picture.view.asked[0]);
+    assert_eq!(press(&mut ask, &picture, &typed("ve")), Asked::Goes);
+}
+
+#[test]
+fn what_was_answered_elsewhere_is_said_until_the_next_fact_and_for_a_few_seconds_at_most() {
+    let picture = asking();
+    let question = &picture.view.asked[0];
+    let mut ask = Ask::of(question);
+    ask.say(Said::briefly("Q0 was answered elsewhere", &picture));
+    let says = |ask: &Ask, picture: &Picture| {
+        let (lines, _) = ask.frame(picture, question, Seat::Driving, Path::new("/run"), SMALL);
+        text(&lines, Colours::No).contains("Q0 was answered elsewhere")
+    };
+    let later = |ms, n_facts| {
+        let mut picture = picture.clone();
+        picture.now += ms;
+        picture.seq += n_facts;
+        picture
+    };
+    assert!(says(&ask, &later(0, 0)) && says(&ask, &later(4_900, 0)));
+    assert!(!says(&ask, &later(100, 1)), "there is something newer");
+    assert!(!says(&ask, &later(5_000, 0)), "everybody has read it");
+    ask.say(Said::until_key("Q0 was answered elsewhere"));
+    assert!(says(&ask, &later(60_000, 9)));
+    press(&mut ask, &picture, &[Key::Down]);
+    assert!(!says(&ask, &picture));
 }
 
 #[test]
@@ -404,7 +521,7 @@ fn words_are_taken_as_they_are_typed_and_pasted() {
     let (lines, cursor) =
         ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
     insta::assert_snapshot!("asked-words-80x24", text(&lines, Colours::No));
-    assert_eq!(cursor, Some((7, 22)));
+    assert_eq!(cursor, Some((7, 12)));
     let pasted = Key::Pasted(" this\n\nand that\u{7}".to_owned());
     assert_eq!(press(&mut ask, &picture, &[pasted]), Asked::Goes, "an empty line ends nothing");
     assert_eq!(

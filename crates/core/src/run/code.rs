@@ -43,7 +43,7 @@ impl Run {
         unit.waived.clear();
         unit.files = Files::Committed;
         if let Edit::Artifact { name, content } = edit {
-            unit.artifacts.insert(name.clone(), content.clone());
+            unit.take_in(&[(name.clone(), content.clone())].into());
         }
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {

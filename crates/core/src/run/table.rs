@@ -136,6 +136,8 @@ pub struct Unit {
     pub receipt: Option<Arc<Receipt>>,
     /// What it wrote, by name.
     pub artifacts: BTreeMap<String, Blob>,
+    /// What those were before the latest attempt that left some.
+    pub replaced: BTreeMap<String, Blob>,
     /// What its calls cost, or may have cost.
     pub spent: Money,
     /// The part of it that is estimated.
@@ -373,6 +375,7 @@ impl Unit {
             landed: old.landed,
             files: old.files,
             artifacts: old.artifacts,
+            replaced: old.replaced,
             spent: old.spent,
             estimated: old.estimated,
             unknown_at_most: old.unknown_at_most,
@@ -382,6 +385,16 @@ impl Unit {
             inner: old.inner,
             ..Self::default()
         };
+    }
+
+    /// Takes in what an attempt wrote; what that replaces is remembered.
+    pub(super) fn take_in(&mut self, written: &BTreeMap<String, Blob>) {
+        if !written.is_empty() {
+            let names = written.keys();
+            let old = names.filter_map(|name| self.artifacts.get_key_value(name));
+            self.replaced = old.map(|(name, blob)| (name.clone(), blob.clone())).collect();
+            self.artifacts.extend(written.clone());
+        }
     }
 
     /// Whether a reset would undo work that has landed. Items that are good are not reset.
@@ -553,6 +566,7 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
     inside.code = None;
     for (unit, stage) in inside.units.iter_mut().zip(stages) {
         unit.artifacts.clear();
+        unit.replaced.clear();
         unit.files = Files::default();
         unit.serious.clear();
         // Another item may have other tags, so that other gates apply.

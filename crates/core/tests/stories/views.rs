@@ -3,7 +3,7 @@
 use forge_core::{
     Run,
     event::{Answer, Outcome},
-    view::{QuestionView, RunRow, RunView, Standing, UnitState, call_in_words},
+    view::{Change, QuestionView, RunRow, RunView, Standing, UnitState, call_in_words, versions},
 };
 
 use crate::world::{World, block, fault, revise, revises};
@@ -94,6 +94,42 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(view.options[1].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
     assert_eq!(view.options[1].does, "`verify` is waived in your name, and `write` is done");
+}
+
+#[test]
+fn a_question_about_texts_knows_which_versions_they_replaced() {
+    let flow = r#"
+[[stage]]
+name = "design"
+agent = "architect"
+writes = ["design.md"]
+gates = [{ review = "critic", writes = ["review.md"] }, { human = "Good?" }]
+"#;
+    let mut world = World::small(flow).begin();
+    let change = |world: &World| {
+        QuestionView::of(&world.run, world.run.questions().next().expect("it is asked")).change
+    };
+    let before = |world: &World| -> Vec<(String, Option<String>, String)> {
+        let texts = versions(&world.run, &"design".parse().unwrap()).into_iter();
+        texts.map(|text| (text.name, text.before.map(|blob| blob.0), text.now.0)).collect()
+    };
+    world.end("design#1");
+    let first = before(&world)[0].2.clone();
+    world.end("design#1/critic#1");
+    assert_eq!(change(&world), Change::NewTexts);
+    assert_eq!(before(&world), [("design.md".to_owned(), None, first.clone())]);
+    world.say(1, Answer::Revise, "shorter");
+    world.end("design#2");
+    let second = before(&world)[0].2.clone();
+    world.end("design#2/critic#1");
+    assert_eq!(change(&world), Change::ChangedTexts);
+    assert_eq!(before(&world), [("design.md".to_owned(), Some(first), second.clone())]);
+    // What a person wrote replaces what was there, too.
+    world.edit("design", "design.md");
+    world.end("design#3/critic#1");
+    assert_eq!(change(&world), Change::ChangedTexts);
+    let by_hand = "by hand".to_owned();
+    assert_eq!(before(&world), [("design.md".to_owned(), Some(second), by_hand)]);
 }
 
 #[test]

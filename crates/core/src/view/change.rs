@@ -1,0 +1,76 @@
+//! What there is to see of the work of a unit: code, or texts with the versions that they replaced.
+//!
+//! Only names and hashes: what a difference looks like is made where the contents are.
+//!
+//! Invariant: whatever is not `Nothing` can be shown by `forge show RUN --diff UNIT`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{event::Blob, id::UnitId, reading::artifact_name, run::Run};
+
+/// What a person can look at before they answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// A change of the project's files.
+    Code,
+    /// Texts that nobody has seen another version of: they are the change.
+    NewTexts,
+    /// Texts that replaced earlier versions of themselves.
+    ChangedTexts,
+}
+
+/// A text that a unit wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Its name.
+    pub name: String,
+    /// What it replaced.
+    pub before: Option<Blob>,
+    /// What it is now.
+    pub now: Blob,
+}
+
+impl Change {
+    /// What there is to see of a unit.
+    pub fn of(run: &Run, id: &UnitId) -> Self {
+        let unit = run.unit(id);
+        let has_code = run.law().start.base.is_some()
+            && (unit.landed.is_some() || run.code(&id.scope).is_some());
+        // In the flow's own table the code is that of all rows: a row that only wrote has none of it.
+        let only_wrote = id.scope.is_root() && unit.changed.is_empty() && unit.landed.is_none();
+        let texts = versions(run, id);
+        if texts.is_empty() || (has_code && !only_wrote) {
+            return if has_code { Self::Code } else { Self::Nothing };
+        }
+        if texts.iter().any(|text| text.before.is_some()) {
+            Self::ChangedTexts
+        } else {
+            Self::NewTexts
+        }
+    }
+
+    /// Whether there is nothing to see.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub const fn is_nothing(&self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Code | Self::NewTexts | Self::ChangedTexts => false,
+        }
+    }
+}
+
+/// The texts that the worker of a unit left, without those of who judged it.
+pub fn versions(run: &Run, id: &UnitId) -> Vec<Version> {
+    let unit = run.unit(id);
+    let version = |name: &String| {
+        let name = artifact_name(name, &id.scope);
+        let now = unit.artifacts.get(&name)?.clone();
+        Some(Version { before: unit.replaced.get(&name).cloned(), name, now })
+    };
+    run.stage(id).writes.iter().filter_map(version).collect()
+}
