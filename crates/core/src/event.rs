@@ -452,6 +452,9 @@ pub enum Ruling {
     Unverified {
         /// Why.
         what: String,
+        /// Commands that the run itself added and that could prove it, if a person allows them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<String>,
     },
     /// The judge cannot go on, and another look would not help.
     Blocked {
@@ -662,6 +665,9 @@ pub enum Why {
     Unverified {
         /// Why.
         what: String,
+        /// Commands that the run itself added. Approving is allowing them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<String>,
     },
     /// It changes files that guard the project, and a person has to agree.
     Guarded,
@@ -707,6 +713,16 @@ pub enum Answer {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+impl Question {
+    /// The commands that this answer allows Forge to run. They were not there when the run began.
+    pub fn allows(&self, answer: &Answer) -> &[String] {
+        match (&self.why, answer) {
+            (Why::Unverified { found, .. }, Answer::Approve) => found,
+            (_, _) => &[],
+        }
+    }
 }
 
 impl Answer {

@@ -430,30 +430,29 @@ impl Run {
         // Whoever answers has looked: what failed there before is counted anew.
         let place = question.unit.place();
         Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
-        match answer {
-            Answer::Retry => {
-                let arrived = self.n_facts;
-                let (stage, unit) = self.unit_mut(&question.unit);
-                unit.misses = 0;
-                unit.setbacks = 0;
-                unit.granted = unit.spent;
-                // With words to deal with, it is other work than before.
-                let session = unit.session.take().filter(|_| words.is_empty());
-                if !words.is_empty() {
-                    unit.words.push(words.to_owned());
-                }
-                match question.gate.as_deref().and_then(|gate| stage.gate(gate)) {
-                    Some(gate) => {
-                        let looks = unit.looks;
-                        unit.come_to_gate(stage, gate, arrived);
-                        unit.looks = looks;
-                    }
-                    None => unit.state = State::Waiting,
-                }
-                unit.session = session;
-            }
-            Answer::Approve | Answer::Revise | Answer::Waive { .. } | Answer::GiveUp => {}
+        // What was allowed is tried as well.
+        if *answer != Answer::Retry && question.allows(answer).is_empty() {
+            return;
         }
+        let arrived = self.n_facts;
+        let (stage, unit) = self.unit_mut(&question.unit);
+        unit.misses = 0;
+        unit.setbacks = 0;
+        unit.granted = unit.spent;
+        // With words to deal with, it is other work than before.
+        let session = unit.session.take().filter(|_| words.is_empty());
+        if !words.is_empty() {
+            unit.words.push(words.to_owned());
+        }
+        match question.gate.as_deref().and_then(|gate| stage.gate(gate)) {
+            Some(gate) => {
+                let looks = unit.looks;
+                unit.come_to_gate(stage, gate, arrived);
+                unit.looks = looks;
+            }
+            None => unit.state = State::Waiting,
+        }
+        unit.session = session;
     }
 
     fn pass_gate(&mut self, id: &UnitId, gate: &str) {

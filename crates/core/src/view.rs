@@ -653,6 +653,9 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     match choice {
         Choice::Approve => match question.why {
             Why::Checkpoint { .. } | Why::Guarded => format!("it passes, and {then}"),
+            Why::Unverified { .. } => {
+                format!("Forge may run these commands in this run, and `{gate}` looks again")
+            }
             Why::RoundsUsedUp
             | Why::NotShrinking
             | Why::NoResult { .. }
@@ -662,7 +665,6 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             | Why::Blocked { .. }
             | Why::DoesNotLand
             | Why::LandedAlready
-            | Why::Unverified { .. }
             | Why::NothingToRedo => {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
@@ -672,8 +674,9 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
             if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
-            } else if is_verify && matches!(question.why, Why::Unverified { .. }) {
-                format!("`{gate}` is waived in your name for all of this run, and {then}")
+            } else if let (true, Why::Unverified { found, .. }) = (is_verify, &question.why) {
+                let how_long = if found.is_empty() { "" } else { ", while its checks are these" };
+                format!("`{gate}` is waived in your name for all of this run{how_long}, and {then}")
             } else {
                 format!("`{gate}` is waived in your name, and {then}")
             }

@@ -470,7 +470,12 @@ impl Game {
                 self.count("a judge that cannot go on");
                 Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".to_owned() }
             }
-            _ => Ruling::Unverified { what: "no checks".to_owned() },
+            _ if self.chance.one_in(3) => {
+                self.count("checks that the run added");
+                let (what, found) = ("new checks".to_owned(), vec!["make check".to_owned()]);
+                Ruling::Unverified { what, found }
+            }
+            _ => Ruling::Unverified { what: "no checks".to_owned(), found: Vec::new() },
         }
     }
 
@@ -493,9 +498,10 @@ impl Game {
             let order =
                 [Choice::Approve, Choice::Retry, Choice::Waive, Choice::Revise, Choice::GiveUp];
             // Nothing proves more when it is looked at again.
-            let is_unproved = matches!(asked.why, Why::Unverified { .. }) && asked.gate.is_none();
+            let is_unproved = matches!(asked.why, Why::Unverified { .. });
+            let again = [Choice::Retry, Choice::Approve];
             let fits = |choice: &&Choice| {
-                asked.options.contains(choice) && !(is_unproved && **choice == Choice::Retry)
+                asked.options.contains(choice) && !(is_unproved && again.contains(choice))
             };
             let choice = *order.iter().find(fits).unwrap();
             return Some(Command::Answer { question, answer: of(choice), words: "go".into(), by });

@@ -4,6 +4,7 @@
 //! - `land`: the change becomes part of the run's result.
 //! - `changes`: what was changed is what was declared, and the commit hooks take it.
 //! - `guarded`: whether files that guard the project were changed.
+//! - `checks`: which commands prove a commit.
 //! - `new_tests`: new tests fail without the change and pass with it.
 //!
 //! Not here: artifacts, commands and reviews (`intake.rs`), and what follows from a verdict (`core`).
@@ -11,6 +12,7 @@
 //! Invariant: what cannot be read, run or proved is never a pass.
 
 pub(crate) mod changes;
+pub(crate) mod checks;
 pub(crate) mod guarded;
 pub(crate) mod land;
 pub(crate) mod new_tests;

@@ -29,7 +29,7 @@ use crate::{
     brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
     catalog::Role,
     files::replace,
-    gates::{so_far, span},
+    gates::{checks::checks_at, so_far, span},
     home::Home,
     intake::must,
     journal::Store,
@@ -387,11 +387,15 @@ impl Shop<'_> {
                     Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
                     None => None,
                 };
+                let checks = match run.head() {
+                    Some(head) => checks_at(self.frozen, run, &self.home.repository, head)?.known(),
+                    None => Vec::new(),
+                };
                 let code = CodeBrief {
                     instructions: instructions.as_deref(),
                     hand: self.hand(run, call)?,
                     has_checkout: run.law().start.base.is_some(),
-                    checks: &self.frozen.verify.commands,
+                    checks: &checks,
                     conflicts,
                     change,
                 };

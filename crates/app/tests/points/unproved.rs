@@ -51,3 +51,70 @@ fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_wha
     has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not proved", "it is only text"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["unverified", "it is only text"]);
 }
+
+/// The first of two tasks, one after the other, writes a check that is red.
+const ADDS_CHECKS: &str = r#"
+[[play]]
+role = "task-decomposer"
+artifacts = { "tasks.md" = "T1, T2" }
+result = { summary = "two tasks", shown = { approach = "checks first", risk = "low" }, lists = { tasks = [{ id = "T1", title = "Checks", writes = ["Makefile"] }, { id = "T2", title = "Part", writes = ["src/part"], after = ["T1"] }] } }
+[[play]]
+role = "implementer"
+unit = "build.T1/implement"
+files = { Makefile = "check:\n\t@echo ran >> \"$$HOME/ran\"\n\ttest ! -e \"$$HOME/red\"\n" }
+artifacts = { "impl-T1.md" = "checks" }
+result = { summary = "checks", commit = "Add checks" }
+"#;
+
+/// The project has no check when the run begins, and nobody says so.
+fn without_checks() -> Project {
+    let project = Project::with(ADDS_CHECKS, "");
+    project.world.git(&["rm", "--quiet", "check.sh"]);
+    project.world.git(&["commit", "--quiet", "-m", "no checks"]);
+    project
+}
+
+#[test]
+fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_them() {
+    let project = without_checks();
+    let left = project.asks("S", &["--auto"]);
+    left.shows(&[
+        "this run itself added checks, which nobody has allowed yet: `make check` (from Makefile)",
+    ]);
+    left.offers(
+        1,
+        &[
+            ("approve", "Forge may run these commands in this run, and `verify` looks again"),
+            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            (
+                "waive verify \"WHY\"",
+                "`verify` is waived in your name for all of this run, while its checks are these, \
+                 and `guarded` looks next",
+            ),
+            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+        ],
+    );
+    let ran = project.world.beside("ran");
+    assert!(!ran.exists(), "nobody allowed it");
+    let left = left.answer(&["Q1", "approve"]);
+    assert!(ran.exists());
+    // The file is one that guards the project, which is another question.
+    left.waits_for(2);
+    std::fs::write(project.world.beside("red"), "").unwrap();
+    let left = left.answer(&["Q2", "approve"]);
+    left.shows(&["`make check` failed with exit code"]);
+    assert_eq!(left.count("effect_done"), 0, "red is not delivered");
+}
+
+#[test]
+fn who_waives_the_checks_that_were_added_is_not_asked_again_while_they_are_the_same() {
+    let project = without_checks();
+    let left = project.asks("S", &["--auto"]);
+    let left = left.answer(&["Q1", "waive", "verify", "a", "sketch"]);
+    left.waits_for(2);
+    let left = left.answer(&["Q2", "approve"]);
+    left.ends(DONE);
+    assert!(!project.world.beside("ran").exists(), "nobody allowed it");
+    left.hides(&["nor found in its files"]);
+    has(&project.world.ok(&["show", &left.run, "pull-request.md"]), &["Not proved", "a sketch"]);
+}

@@ -40,6 +40,10 @@ impl Draft {
             }
             // A delivery of what nothing proved: only a gate's proof can be waived.
             Why::Unverified { .. } if gate.is_none() => vec![Choice::Retry, Choice::GiveUp],
+            // Approving is to allow the commands, and the gate looks again: it lets nothing through.
+            Why::Unverified { found, .. } if !found.is_empty() => {
+                vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
             Why::DoesNotLand | Why::Unverified { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
@@ -115,6 +119,7 @@ impl Draft {
         match answer {
             // Trying again is what the answer itself says.
             Answer::Retry => {}
+            Answer::Approve if !question.allows(answer).is_empty() => {}
             Answer::GiveUp => {
                 let reason = match words {
                     "" => format!("given up by {}", by.who),

@@ -109,15 +109,15 @@ impl Draft {
                     self.ask(&unit, Some(&gate.name), Why::NoVerdict { what });
                 }
             }
-            Ruling::Unverified { what } => {
+            Ruling::Unverified { what, found } => {
                 if gate.weight == Weight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
-                } else if let Some(question) = self.waived_before(&gate, &what) {
+                } else if let Some(question) = self.waived_before(&gate, &what, &found) {
                     let (gate, why) = (gate.name, Waiver::Person { question });
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
-                    self.ask(&unit, Some(&gate.name), Why::Unverified { what });
+                    self.ask(&unit, Some(&gate.name), Why::Unverified { what, found });
                 }
             }
             Ruling::Blocked { class, what } => {
@@ -135,14 +135,15 @@ impl Draft {
     }
 
     /// The answer by which a person waived the very same lack of proof in this run. A project has checks or
-    /// has none: whoever said by name that it is to go on without them is not asked once for each task.
-    fn waived_before(&self, gate: &Gate, what: &str) -> Option<QuestionId> {
+    /// has none: whoever said by name that it is to go on without them is not asked once for each task. Once
+    /// the run has added checks of its own, that is no longer the same lack, and each set of them is another.
+    fn waived_before(&self, gate: &Gate, what: &str, found: &[String]) -> Option<QuestionId> {
         if gate.check != Check::Verify {
             return None;
         }
         let waive = Answer::Waive { gate: gate.name.clone() };
         let same = |asked: &&Asked| {
-            matches!(&asked.question.why, Why::Unverified { what: before } if before == what)
+            matches!(&asked.question.why, Why::Unverified { what: before, found: those } if before == what && those == found)
                 && asked.answer.as_ref().is_some_and(|said| said.answer == waive)
         };
         self.run.story().asked.iter().find(same).map(|asked| asked.question.id)

@@ -142,7 +142,7 @@ impl Draft {
         if stage.work == (Work::Deliver { what: Delivery::PullRequest })
             && let Some(what) = self.run.doubt()
         {
-            return self.ask(unit, None, Why::Unverified { what });
+            return self.ask(unit, None, Why::Unverified { what, found: Vec::new() });
         }
         let attempt = unit.attempt(now.attempt + 1);
         let gates_only = stage.order == Order::GatesFirst && now.due == Due::Fresh;

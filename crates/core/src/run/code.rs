@@ -192,6 +192,14 @@ impl Run {
         gate.is_some_and(|gate| gate.check == Check::Verify)
     }
 
+    /// Whether a person allowed a command that was not there when the run began.
+    pub fn allows(&self, command: &str) -> bool {
+        self.story.asked.iter().any(|asked| {
+            let said = asked.answer.as_ref().map(|said| asked.question.allows(&said.answer));
+            said.is_some_and(|allowed| allowed.iter().any(|one| one == command))
+        })
+    }
+
     /// What came of a command that Forge ran on a code tree.
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
         self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()

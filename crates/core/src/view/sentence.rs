@@ -89,7 +89,7 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Fault { class, what } => {
                     format!("{judgement} ended without a verdict{cost}: {}", fault(*class, what))
                 }
-                Ruling::Unverified { what } => {
+                Ruling::Unverified { what, .. } => {
                     format!("{judgement} cannot prove it{cost}: {}", line(what))
                 }
                 Ruling::Blocked { what, .. } => {
@@ -244,7 +244,7 @@ pub(super) fn why(question: &Question) -> String {
         Why::NothingToRedo => {
             format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
         }
-        Why::Unverified { what } => {
+        Why::Unverified { what, .. } => {
             format!("Nothing proves that it works: {}. What now?", line(what).trim_end_matches('.'))
         }
         Why::Guarded => {

@@ -67,6 +67,7 @@ pub(super) const SOMETIMES: &[&str] = &[
     "two models in a call",
     "a call that goes on in its session",
     "a judge that cannot go on",
+    "checks that the run added",
     "refused: already going",
     "refused: already held",
     "refused: over",

@@ -122,7 +122,10 @@ fn a_proof_that_was_waived_by_name_lets_it_leave() {
     let mut world = offered("yes").begin();
     world.end("make#1");
     world.end("make#1/critic#1");
-    world.rules("make#1/verify#1", Ruling::Unverified { what: "no checks".to_owned() });
+    world.rules(
+        "make#1/verify#1",
+        Ruling::Unverified { what: "no checks".to_owned(), found: Vec::new() },
+    );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.end("make#1/land#1");

@@ -202,9 +202,15 @@ writes = ["summary.md"]
     world.end("make#4/changes#1");
     world.rules("make#4/guarded#1", revises(1));
     world.say(3, Answer::Approve, "the test was wrong");
-    world.rules("make#4/new-tests#1", Ruling::Unverified { what: "no new tests".into() });
+    world.rules(
+        "make#4/new-tests#1",
+        Ruling::Unverified { what: "no new tests".into(), found: Vec::new() },
+    );
     world.say(4, Answer::Waive { gate: "new-tests".into() }, "nothing to test");
-    world.rules("make#4/verify#1", Ruling::Unverified { what: "no checks".into() });
+    world.rules(
+        "make#4/verify#1",
+        Ruling::Unverified { what: "no checks".into(), found: Vec::new() },
+    );
     world.say(5, Answer::Waive { gate: "verify".into() }, "by hand");
     world.end("make#4/land#1");
     world.end("tell#1");
@@ -459,7 +465,7 @@ fn every_fact_can_be_written_and_read_back() {
         judged(Ruling::Verdict(Verdict::Pass { findings: vec![finding(severity, "x")] })),
         judged(Ruling::Verdict(revise(2))),
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
-        judged(Ruling::Unverified { what: "x".into() }),
+        judged(Ruling::Unverified { what: "x".into(), found: Vec::new() }),
         judged(Ruling::Limited { until: 7, what: "x".into() }),
         judged(Ruling::Blocked { class: BlockerClass::NoAccess, what: "x".into() }),
         judged(Ruling::Lost),
@@ -488,7 +494,7 @@ fn every_fact_can_be_written_and_read_back() {
         asked(Why::DoesNotLand),
         asked(Why::LandedAlready),
         asked(Why::NothingToRedo),
-        asked(Why::Unverified { what: "x".into() }),
+        asked(Why::Unverified { what: "x".into(), found: Vec::new() }),
         asked(Why::Guarded),
     ]);
     let reopened =

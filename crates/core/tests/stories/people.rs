@@ -391,7 +391,7 @@ gates = [{ review = "late", redo = "make" }]
 "#;
     let no_person = flow.replace(", { human = \"Good?\", redo = \"make\" }", "");
     let guarded = flow.replace("{ review = \"critic\" }", "{ check = \"guarded\" }");
-    let unverified = Ruling::Unverified { what: "no checks".into() };
+    let unverified = Ruling::Unverified { what: "no checks".into(), found: Vec::new() };
     let asked = || World::small(flow);
     let alone = || World::small(&no_person);
     let blocked = Outcome::Blocked { class: BlockerClass::ToolingFailure, what: "x".into() };

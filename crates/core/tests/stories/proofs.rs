@@ -17,7 +17,7 @@ gates = [{ verify = true }, { human = "Good?", auto = true }]
 "#;
 
 fn unverified() -> Ruling {
-    Ruling::Unverified { what: "no checks are configured.".into() }
+    Ruling::Unverified { what: "no checks are configured.".into(), found: Vec::new() }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use forge_core::{
     view::{QuestionView, RunView, Standing},
 };
 
-use crate::world::{World, block, finding, revise, start_of, unread, writes};
+use crate::world::{World, after, block, finding, revise, revises, start_of, unread, writes};
 
 fn asked(world: &World) -> Vec<String> {
     world.about(" is asked about ")
@@ -191,7 +191,8 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
 
 #[test]
 fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name() {
-    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let unverified =
+        || Ruling::Unverified { what: "no checks are set".to_owned(), found: Vec::new() };
     let mut world = World::feature("S")
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", unverified())
@@ -216,7 +217,8 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
 
 #[test]
 fn a_question_that_is_open_already_is_answered_by_nobody_elses_waiver() {
-    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let unverified =
+        || Ruling::Unverified { what: "no checks are set".to_owned(), found: Vec::new() };
     let mut world = World::feature("S")
         .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
         .ruling("build.T1/implement#1/verify#1", unverified())
@@ -255,7 +257,7 @@ fn a_feature_without_a_task_is_none() {
 
 #[test]
 fn what_was_waived_for_one_reason_is_asked_again_for_another() {
-    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned() };
+    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned(), found: Vec::new() };
     let mut world = World::feature("S")
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))
@@ -269,9 +271,71 @@ fn what_was_waived_for_one_reason_is_asked_again_for_another() {
     world.never_says("deliver#1 started");
 }
 
+/// A lack of proof in which the run itself added these commands.
+fn added(commands: &[&str]) -> Ruling {
+    let found: Vec<String> = commands.iter().map(|&command| command.to_owned()).collect();
+    Ruling::Unverified { what: format!("the run added {}", found.join(", ")), found }
+}
+
+#[test]
+fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
+    let none = || Ruling::Unverified { what: "no checks".to_owned(), found: Vec::new() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a"), after(writes("T2", "src/b"), "T1")])
+        .ruling("build.T1/implement#1/verify#1", none())
+        .ruling("build.T2/implement#1/verify#1", added(&["make check"]))
+        .ruling("verify#1/verify#1", added(&["make check"]))
+        .told();
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    world.says("Q3 is asked about build.T2/implement: Nothing proves that it works: the run added make check. What now?");
+    let options = [Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp];
+    assert_eq!(world.options(3), options);
+    let view = RunView::of("r", &world.run);
+    let does: Vec<&str> = view.asked[0].options.iter().map(|option| &*option.does).collect();
+    assert_eq!(does[0], "Forge may run these commands in this run, and `verify` looks again");
+    assert_eq!(
+        does[2],
+        "`verify` is waived in your name for all of this run, while its checks are these, and `guarded` looks next"
+    );
+    // Whoever waives these is not asked about the same ones once more.
+    world.say(3, Answer::Waive { gate: "verify".to_owned() }, "they are a sketch");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    world.says("verify: verify waived by the answer to Q3");
+    assert!(!world.run.allows("make check"));
+}
+
+#[test]
+fn a_waiver_of_some_added_checks_is_none_of_others() {
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/verify#1", added(&["make check"]))
+        .ruling("verify#1/verify#1", added(&["make check", "npm test"]))
+        .told();
+    world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    world.says("Q3 is asked about verify: Nothing proves that it works: the run added make check, npm test. What now?");
+}
+
+#[test]
+fn checks_that_the_run_added_are_allowed_by_a_person_and_prove_only_when_they_were_run() {
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/verify#1", added(&["make check"]))
+        .ruling("build.T1/implement#1/verify#2", revises(1))
+        .told();
+    world.say(2, Answer::Approve, "");
+    assert!(world.run.allows("make check") && !world.run.allows("make"));
+    world.go_on();
+    world.before("bob answered Q2 with approve", "build.T1/implement#1/verify#2 started");
+    world.never_says("build.T1/implement: verify waived");
+    world.says("build.T1/implement#2 started");
+}
+
 #[test]
 fn a_waiver_answers_no_open_question_about_another_lack_of_proof() {
-    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned() };
+    let unverified = |what: &str| Ruling::Unverified { what: what.to_owned(), found: Vec::new() };
     let mut world = World::feature("S")
         .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
         .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))

@@ -125,7 +125,8 @@ fn a_run_in_which_nothing_went_wrong_has_nothing_to_improve() {
 
 #[test]
 fn what_was_waived_is_told_with_who_and_why() {
-    let unverified = || Ruling::Unverified { what: "no checks are set".to_owned() };
+    let unverified =
+        || Ruling::Unverified { what: "no checks are set".to_owned(), found: Vec::new() };
     let world = World::feature("S")
         .list("split", vec![item("T1")])
         .ruling("build.T1/implement#1/verify#1", unverified())

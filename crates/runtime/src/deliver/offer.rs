@@ -29,6 +29,7 @@ use crate::{
     Trouble,
     drive::facts,
     files::replace,
+    gates::checks::checks_at,
     home::Home,
     steps::{Halt, Plan},
     text::read_text,
@@ -138,7 +139,8 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
                 .iter()
                 .any(|one| one.name == gate && one.check == Check::Verify)
     };
-    match proof::of(&told, verifies, &offer.tree, &shop.frozen.verify.commands) {
+    let commands = checks_at(shop.frozen, run, &shop.home.repository, &offer.commit)?.known();
+    match proof::of(&told, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
             let what = format!("it is not delivered, because it is not proved: {why}");

@@ -13,7 +13,10 @@ use forge_core::{
 };
 use forge_workspace::{Conflict, Made, Merge, Merged, Order};
 
-use super::{judged, judged_commit, receipt_at, ruling, verify};
+use super::{
+    checks::{Checks, checks_at},
+    judged, judged_commit, receipt_at, ruling, verify,
+};
 use crate::{
     Trouble,
     place::Caches,
@@ -62,16 +65,21 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let is_waived = verifies.any(|gate| run.unit(unit).waived.contains(&gate.name));
     if is_waived {
         receipt.notes.push("it lands without proof: `verify` was waived".to_owned());
-    } else if shop.frozen.verify.commands.is_empty() {
-        let what = "the project has no checks, and nobody waived them for this change";
-        return Ok(judged(plan, Ruling::Unverified { what: what.to_owned() }, receipt));
-    } else if landed != head {
-        let proved = verify::prove(plan, "merged-", &landed, Caches::Kept)?;
-        receipt.evidence = proved.evidence;
-        receipt.took_ms = proved.took_ms;
-        let verdict = ruling(proved.findings);
-        if !matches!(verdict, Ruling::Verdict(Verdict::Pass { .. })) {
-            return Ok(judged(plan, verdict, receipt));
+    } else {
+        match checks_at(shop.frozen, run, repository, &landed)? {
+            lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
+                return Ok(judged(plan, lack.unverified(), receipt));
+            }
+            Checks::Known(commands) if landed != head => {
+                let proved = verify::prove(plan, "merged-", &landed, &commands, Caches::Kept)?;
+                receipt.evidence = proved.evidence;
+                receipt.took_ms = proved.took_ms;
+                let verdict = ruling(proved.findings);
+                if !matches!(verdict, Ruling::Verdict(Verdict::Pass { .. })) {
+                    return Ok(judged(plan, verdict, receipt));
+                }
+            }
+            Checks::Known(_) => {}
         }
     }
     receipt.commit = Some(commit);

@@ -54,7 +54,7 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     if shop.frozen.verify.commands.is_empty() {
         let what = "the project has no checks that could run its tests".to_owned();
-        return Ok(judged(plan, Ruling::Unverified { what }, receipt));
+        return Ok(judged(plan, Ruling::Unverified { what, found: Vec::new() }, receipt));
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;

@@ -12,12 +12,15 @@ use std::collections::BTreeSet;
 use forge_agents::{AttemptFolder, Limits};
 use forge_core::{
     Report,
-    event::{Colour, Evidence, Ruling},
+    event::{Colour, Evidence},
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
 use forge_workspace::{Access, Made, Order, Restore};
 
-use super::{finding, judged, judged_commit, receipt_at, ruling};
+use super::{
+    checks::{Checks, checks_at},
+    finding, judged, judged_commit, receipt_at, ruling,
+};
 use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
@@ -49,18 +52,19 @@ pub(super) struct Proved {
 pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     let Plan { shop, run, call, .. } = *plan;
     let scope = &call.unit().scope;
-    if shop.frozen.verify.commands.is_empty() {
-        let what = "the project has no checks, neither in its settings nor found in its files";
-        let ruling = Ruling::Unverified { what: what.to_owned() };
-        return Ok(judged(plan, ruling, receipt_at(plan, 0)));
-    }
     let commit = judged_commit(run, call.unit());
+    let commands = match checks_at(shop.frozen, run, &shop.home.repository, &commit)? {
+        Checks::Known(commands) => commands,
+        lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
+            return Ok(judged(plan, lack.unverified(), receipt_at(plan, 0)));
+        }
+    };
     // What is looked at in the flow's own table is the result as a whole.
     let caches = match shop.frozen.verify.r#final {
         FinalCheckout::Pristine if scope.is_root() => Caches::Cleared,
         FinalCheckout::Pristine | FinalCheckout::Cached => Caches::Kept,
     };
-    let proved = prove(plan, "", &commit, caches)?;
+    let proved = prove(plan, "", &commit, &commands, caches)?;
     let mut receipt = receipt_at(plan, proved.took_ms);
     receipt.evidence = proved.evidence;
     Ok(judged(plan, ruling(proved.findings), receipt))
@@ -71,6 +75,7 @@ pub(super) fn prove(
     plan: &Plan<'_>,
     prefix: &str,
     commit: &str,
+    commands: &[String],
     caches: Caches,
 ) -> Result<Proved, Halt> {
     let Plan { shop, run, .. } = *plan;
@@ -80,7 +85,6 @@ pub(super) fn prove(
     let known = |command: &String| {
         caches == Caches::Kept && run.evidence(&tree, command) == Some(Colour::Green)
     };
-    let commands = &shop.frozen.verify.commands;
     if !commands.iter().all(known) {
         let opened = open(plan, prefix, commit, caches)?;
         for (number, command) in (1..).zip(commands) {
@@ -109,7 +113,10 @@ pub(super) fn prove(
             proved.evidence.clear();
             proved.findings.push(touched);
         }
-        at_the_base(plan, prefix, &tree, &mut proved)?;
+        // What the run added was not there when it began.
+        if !shop.frozen.verify.commands.is_empty() {
+            at_the_base(plan, prefix, &tree, &mut proved)?;
+        }
     }
     for command in commands.iter().filter(|command| known(command)) {
         let (command, tree) = (command.clone(), tree.clone());

@@ -155,7 +155,7 @@ fn commonest(found: &[&[Finding]]) -> String {
 fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     let mut seen: Vec<&str> = Vec::new();
     let unverified = run.story().calls.iter().filter_map(|call| match &call.ending {
-        Ending::Look(Ruling::Unverified { what }) => Some(what.as_str()),
+        Ending::Look(Ruling::Unverified { what, .. }) => Some(what.as_str()),
         Ending::Look(_) | Ending::Work(_) | Ending::Overtaken => None,
     });
     for what in unverified {
