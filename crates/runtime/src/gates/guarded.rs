@@ -2,10 +2,15 @@
 //! defines the checks) are as they were, or a person agrees to how they changed.
 //!
 //! New tests are welcome: a test file that is new, or that only grew and was not weakened, is
-//! noted and needs nobody.
+//! noted and needs nobody. What a person agreed to in this run is not asked about again, as long as the file is the same.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Report,
+    event::{Approval, Event, Ruling},
+    flow::{BuiltIn, Check},
+    id::UnitId,
     verdict::{Finding, Severity},
 };
 use forge_workspace::{Change, ChangeKind, GitError, Repository};
@@ -13,6 +18,7 @@ use forge_workspace::{Change, ChangeKind, GitError, Repository};
 use super::{Span, finding, judged, receipt_at, ruling, span};
 use crate::{
     Trouble,
+    drive::facts,
     project::{
         guard::{Guard, guarded},
         tests_said::skipped_or_weakened,
@@ -44,11 +50,74 @@ pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         }
         findings.push(look(repository, &span, change, guard)?);
     }
+    let is_asked = |finding: &Finding| finding.severity != Severity::Minor;
+    if findings.iter().any(is_asked) {
+        let agreed = agreed(plan, &span.to)?;
+        let is_agreed =
+            |finding: &Finding| finding.path.as_ref().is_some_and(|path| agreed.contains(path));
+        findings.retain(|finding| !is_asked(finding) || !is_agreed(finding));
+    }
     // New tests, and tests that only grew, are worth a word only beside something that is asked about.
     if findings.iter().all(|finding| finding.severity == Severity::Minor) {
         findings.clear();
     }
     Ok(judged(plan, ruling(findings), receipt_at(plan, 0)))
+}
+
+/// The files to which a person agreed in this run as they are at this commit: nobody is asked twice.
+fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Trouble> {
+    let Plan { shop, run, .. } = *plan;
+    let mut asked = Asked::default();
+    for record in shop.store.read(shop.id, 1)? {
+        for fact in facts(&record)? {
+            asked.hear(fact, |unit, gate| {
+                let stage = run.has(unit).then(|| run.stage(unit));
+                let gate = stage.and_then(|stage| Some(&stage.gates[stage.gate(gate)?]));
+                gate.is_some_and(|gate| gate.check == Check::BuiltIn { check: BuiltIn::Guarded })
+            });
+        }
+    }
+    let mut agreed = BTreeSet::new();
+    for (commit, paths) in asked.agreed {
+        let later = shop.home.repository.changes(&commit, to)?;
+        let is_other = |path: &String| {
+            later.iter().any(|change| match &change.kind {
+                ChangeKind::Renamed { from } => from == path || change.path == *path,
+                ChangeKind::Added
+                | ChangeKind::Modified
+                | ChangeKind::Deleted
+                | ChangeKind::TypeChanged
+                | ChangeKind::ModeChanged => change.path == *path,
+            })
+        };
+        agreed.extend(paths.into_iter().filter(|path| !is_other(path)));
+    }
+    Ok(agreed)
+}
+
+/// What persons were asked about and agreed to, from the facts alone.
+#[derive(Default)]
+struct Asked {
+    /// What the latest look at a unit found, and at which commit.
+    found: BTreeMap<UnitId, (String, Vec<String>)>,
+    /// Commits with the paths that a person agreed to.
+    agreed: Vec<(String, Vec<String>)>,
+}
+
+impl Asked {
+    fn hear(&mut self, fact: Event, guards: impl Fn(&UnitId, &str) -> bool) {
+        if let Event::Judged { judgement, ruling: Ruling::Verdict(verdict), receipt } = fact {
+            let unit = judgement.attempt.unit;
+            if let (true, Some(commit)) = (guards(&unit, &judgement.gate), receipt.commit) {
+                let paths = verdict.findings().iter().filter_map(|finding| finding.path.clone());
+                self.found.insert(unit, (commit, paths.collect()));
+            }
+        } else if let Event::GatePassed { unit, gate, by: Approval::Person { .. }, .. } = fact
+            && guards(&unit, &gate)
+        {
+            self.agreed.extend(self.found.remove(&unit));
+        }
+    }
 }
 
 /// What a file guards: by what it is, or because a check or the set-up of the run names it.
@@ -140,4 +209,60 @@ fn look(
 fn only_grew(before: &str, after: &str) -> bool {
     let mut after = after.lines();
     before.lines().all(|line| after.any(|other| other == line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forge_core::{event::Receipt, id::QuestionId, money::Spent, verdict::Verdict};
+
+    fn heard(facts: Vec<Event>) -> Vec<(String, Vec<String>)> {
+        let mut asked = Asked::default();
+        for fact in facts {
+            asked.hear(fact, |_, gate| gate == "guarded");
+        }
+        asked.agreed
+    }
+
+    fn found(gate: &str, path: &str, commit: Option<&str>) -> Event {
+        let unit: UnitId = "build".parse().expect("it is the name of a unit");
+        let judgement = unit.attempt(1).judgement(gate, 1);
+        let findings = vec![finding(Severity::Major, Some(path), "new".to_owned(), None)];
+        let ruling = Ruling::Verdict(Verdict::Revise { findings });
+        let commit = commit.map(str::to_owned);
+        Event::Judged {
+            judgement,
+            ruling,
+            receipt: Receipt { commit, ..Receipt::of(Spent::NOTHING) },
+        }
+    }
+
+    fn passed(gate: &str, by: Approval) -> Event {
+        let unit = "build".parse().expect("it is the name of a unit");
+        Event::GatePassed { unit, gate: gate.to_owned(), by, verdict: None }
+    }
+
+    #[test]
+    fn only_what_a_person_said_yes_to_at_this_gate_is_agreed_to() {
+        let person = Approval::Person { question: QuestionId(1) };
+        let yes = || passed("guarded", person);
+        let agreed = vec![("c1".to_owned(), vec!["Makefile".to_owned()])];
+        assert_eq!(heard(vec![found("guarded", "Makefile", Some("c1")), yes()]), agreed);
+        // The latest look is what was answered.
+        let again = vec![
+            found("guarded", "ci", Some("c0")),
+            found("guarded", "Makefile", Some("c1")),
+            yes(),
+        ];
+        assert_eq!(heard(again), agreed);
+        for facts in [
+            vec![found("guarded", "Makefile", Some("c1"))],
+            vec![found("guarded", "Makefile", None), yes()],
+            vec![found("review", "Makefile", Some("c1")), yes()],
+            vec![found("guarded", "Makefile", Some("c1")), passed("checkpoint", person)],
+            vec![found("guarded", "Makefile", Some("c1")), passed("guarded", Approval::Automatic)],
+        ] {
+            assert_eq!(heard(facts), []);
+        }
+    }
 }

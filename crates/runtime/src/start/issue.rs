@@ -58,7 +58,7 @@ impl Issue {
         };
         let text = read_text(path, ISSUE_BYTES_MAX)?
             .ok_or_else(|| wrong("there is no such file".to_owned()))?;
-        let value: Value = serde_json::from_str(&text)
+        let value: Value = serde_json::from_str(&within_range(&text))
             .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
         Self::parse(&value, points).map_err(wrong)
     }
@@ -101,6 +101,38 @@ impl Issue {
         Err("it is no issue of GitHub (`number`, `title`, `body`) or of Jira (`key`, `fields`)"
             .to_owned())
     }
+}
+
+/// The same JSON, in which a number that is too large to be one says nothing.
+fn within_range(text: &str) -> String {
+    let mut same = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let n_bytes = match first {
+            '"' => string_bytes(rest),
+            '-' | '0'..='9' => {
+                let is_part = |c: char| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
+                rest.find(|c| !is_part(c)).unwrap_or(rest.len())
+            }
+            other => other.len_utf8(),
+        };
+        let (token, after) = rest.split_at(n_bytes);
+        let is_endless = token.parse().is_ok_and(f64::is_infinite);
+        same.push_str(if is_endless { "null" } else { token });
+        rest = after;
+    }
+    same
+}
+
+/// How long the string is that a text begins with, with its quotes.
+fn string_bytes(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().enumerate().skip(1).find(|(_, byte)| {
+        let is_end = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        is_end
+    });
+    end.map_or(text.len(), |(position, _)| position + 1)
 }
 
 /// Where a person finds the issue: beside the interface that gave it.
@@ -188,6 +220,18 @@ mod tests {
         assert_eq!(issue.points, None);
         let bare = Issue::parse(&json!({"number": 7, "title": "Sums", "body": null}), POINTS);
         assert_eq!(bare.unwrap().text, "# Sums\n");
+    }
+
+    #[test]
+    fn points_that_are_too_large_or_too_small_for_a_number_say_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("issue.json");
+        for points in ["1e400", "-1e400", "1E+999", "1e-400", "[1e400]"] {
+            let fields = format!(r#"{{"summary": "a \"1e400\" \\", "{POINTS}": {points}}}"#);
+            std::fs::write(&path, format!(r#"{{"key": "A-1", "fields": {fields}}}"#)).unwrap();
+            let issue = Issue::read(&path, POINTS).unwrap();
+            assert_eq!((issue.points, &*issue.text), (None, "# a \"1e400\" \\\n"), "{points}");
+        }
     }
 
     #[test]
