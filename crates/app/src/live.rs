@@ -16,6 +16,8 @@ mod frame;
 mod keys;
 mod line;
 mod paint;
+#[cfg(test)]
+mod replay;
 mod rows;
 mod said;
 mod signals;

@@ -66,9 +66,10 @@ pub(crate) fn frame(picture: &Picture, look: &Look) -> Frame {
     let Size { width, height } = look.size;
     let mut lines = head(picture, look.seat, width, height);
     let foot = foot(picture, look);
+    // The names of the columns, and an empty line above the keys.
     let gaps = if height < LOW { 0 } else { 2 };
     let room = height.saturating_sub(lines.len() + foot.len() + gaps);
-    let rows = fold(rows(picture, width), room.saturating_sub(usize::from(gaps > 0)));
+    let rows = fold(rows(picture, width), room);
     if gaps > 0 {
         lines.push(headings(width));
     }

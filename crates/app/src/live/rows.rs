@@ -39,7 +39,7 @@ enum Weight {
 }
 
 /// What a line stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// A stage of the flow itself.
     Stage,
@@ -54,8 +54,10 @@ enum Body {
     Unit(usize),
     /// What stands below a unit: the number of the unit, and which line of several.
     Below(usize, usize),
-    /// What was made already.
-    Text(Line),
+    /// Several units, by their names and states, in counts.
+    Counts(Vec<(String, UnitState)>),
+    /// How many there are besides, in words.
+    More(String),
 }
 
 /// One line about units.
@@ -94,7 +96,8 @@ impl Row {
                 let indent = "  ".repeat(depth(unit) + 2);
                 Line::of(Ink::Grey, &format!("{indent}└ {text}"))
             }
-            Body::Text(line) => line.clone(),
+            Body::Counts(told) => counts(told, self.place),
+            Body::More(more) => Line::of(Ink::Grey, more),
         })
     }
 }
@@ -316,9 +319,10 @@ fn short(unit: &str) -> &str {
 /// As many lines as there is room for, and what did not fit in counts.
 pub(crate) fn fold(rows: Vec<Row>, room: usize) -> Vec<Row> {
     let mut rows = rows;
-    for place in [Place::Inside, Place::Stage] {
-        rows = folded(rows, &|row| row.weight == Weight::Quiet && row.place == place, room);
-    }
+    let quiet = |row: &Row, place: Place| row.weight == Weight::Quiet && row.place == place;
+    rows = folded(rows, &|row| quiet(row, Place::Inside), room);
+    rows = gathered(rows, room);
+    rows = folded(rows, &|row| quiet(row, Place::Stage), room);
     // The latest lines go from the bottom up, as many as have to.
     let mut over = rows.len().saturating_sub(room);
     let mut position = rows.len();
@@ -358,19 +362,68 @@ fn close(all: &mut Vec<Row>, run: &mut Vec<Row>, over: &mut usize) {
         return;
     }
     *over = over.saturating_sub(run.len() - 1);
-    let place = run[0].place.clone();
-    let indent = match place {
-        Place::Stage => " ",
-        Place::Inside => "   ",
+    all.push(in_counts(std::mem::take(run)));
+}
+
+/// Where quiet items lie between others and there is still no room, all of one stage become one line, where the
+/// first of them was.
+fn gathered(rows: Vec<Row>, room: usize) -> Vec<Row> {
+    if rows.len() <= room {
+        return rows;
+    }
+    let mut all: Vec<Row> = Vec::new();
+    let mut quiet: Vec<Row> = Vec::new();
+    let mut first = None;
+    let settle = |all: &mut Vec<Row>, quiet: &mut Vec<Row>, first: &mut Option<usize>| {
+        if let Some(at) = first.take() {
+            let row = match quiet.len() {
+                1 => quiet.remove(0),
+                _ => in_counts(std::mem::take(quiet)),
+            };
+            all.insert(at, row);
+        }
     };
-    let mut line = Line::of(Ink::Plain, indent);
+    for row in rows {
+        match (row.place, row.weight) {
+            (Place::Stage, _) => {
+                settle(&mut all, &mut quiet, &mut first);
+                all.push(row);
+            }
+            (Place::Inside, Weight::Quiet) => {
+                first.get_or_insert(all.len());
+                quiet.push(row);
+            }
+            (Place::Inside, Weight::Latest | Weight::Loud | Weight::Asks) => all.push(row),
+        }
+    }
+    settle(&mut all, &mut quiet, &mut first);
+    all
+}
+
+/// One line that counts others, of which some may count already. There is at least one.
+fn in_counts(run: Vec<Row>) -> Row {
+    let (state, place) = (run[0].state, run[0].place);
+    let told = |row: Row| match row.body {
+        Body::Counts(told) => told,
+        Body::Unit(_) | Body::Below(..) | Body::More(_) => vec![(row.name, row.state)],
+    };
+    let body = Body::Counts(run.into_iter().flat_map(told).collect());
+    Row { unit: None, name: String::new(), state, weight: Weight::Quiet, place, body }
+}
+
+/// How many are good, skipped and to come; stages also by their names.
+fn counts(told: &[(String, UnitState)], place: Place) -> Line {
+    let mut line = match place {
+        Place::Stage => Line::of(Ink::Plain, " "),
+        Place::Inside => Line::of(Ink::Plain, "   "),
+    };
     for (state, word) in [
         (UnitState::Accepted, "good"),
         (UnitState::Skipped, "skipped"),
         (UnitState::Waiting, "to come"),
     ] {
-        let some: Vec<&str> =
-            run.iter().filter(|row| row.state == state).map(|row| row.name.as_str()).collect();
+        let some = told.iter().filter(|(_, told)| *told == state).map(|(name, _)| name.as_str());
+        let some: Vec<&str> = some.collect();
         if some.is_empty() {
             continue;
         }
@@ -382,16 +435,7 @@ fn close(all: &mut Vec<Row>, run: &mut Vec<Row>, over: &mut usize) {
         };
         line.push(Ink::Grey, &names);
     }
-    let weight = Weight::Quiet;
-    all.push(Row {
-        unit: None,
-        name: String::new(),
-        state: run[0].state,
-        weight,
-        place,
-        body: Body::Text(line),
-    });
-    run.clear();
+    line
 }
 
 /// The lines that matter most, in their order, and how many there are besides.
@@ -417,7 +461,7 @@ fn the_weightiest(rows: Vec<Row>, room: usize) -> Vec<Row> {
         state: UnitState::Waiting,
         weight: Weight::Quiet,
         place: Place::Inside,
-        body: Body::Text(Line::of(Ink::Grey, &more)),
+        body: Body::More(more),
     });
     all
 }

@@ -1,0 +1,251 @@
+//! A real journal that grows by 200 facts a second, followed and painted into a terminal in memory: after each frame
+//! the terminal shows the frame, and every unit on it stands where `status` says at the same record.
+//!
+//! - `replay/feed.rs`: who appends the facts.
+//!
+//! What is on the screen is read from the terminal's own cells, and what it should be from the JSON of `status`; nothing
+//! of `rows.rs` is asked.
+
+mod feed;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use forge_core::view::RunView;
+use forge_runtime::{
+    doors::Doors,
+    follow::{Follower, Picture},
+};
+use serde_json::Value;
+
+use self::feed::{Feeder, Made, Spoken, repository};
+use super::{
+    frame::{Frame, Look, Seat, Size, frame},
+    line::Colours,
+    paint::Painter,
+    tests::{LARGE, SMALL, cells, contents, expected, terminal},
+};
+
+const ITEMS: usize = 300;
+/// The screen looks ten times a second, and then sees so many facts at once.
+const FACTS_PER_LOOK: usize = 20;
+/// With every so many looks, the journal is read anew from its beginning, as `status` does it.
+const LOOKS_PER_STATUS: usize = 24;
+/// Of so many looks, the last two are at other sizes.
+const LOOKS_PER_RESIZE: usize = 16;
+
+/// A person who looks at a run, and who compares all that is seen.
+struct Watcher<'a> {
+    doors: &'a Doors,
+    follower: Follower<'a>,
+    painter: Painter,
+    screen: vt100::Parser,
+    size: Size,
+    /// The states in which each item was compared.
+    seen: BTreeMap<String, BTreeSet<String>>,
+    n_looks: usize,
+    worst: Duration,
+    n_bytes: usize,
+}
+
+impl<'a> Watcher<'a> {
+    fn at(doors: &'a Doors, id: &str, size: Size) -> Self {
+        Self {
+            doors,
+            follower: doors.follow(id).expect("the run is there"),
+            painter: Painter::new(Colours::Yes),
+            screen: terminal(size),
+            size,
+            seen: BTreeMap::new(),
+            n_looks: 0,
+            worst: Duration::ZERO,
+            n_bytes: 0,
+        }
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.size = size;
+        self.screen.screen_mut().set_size(cells(size.height), cells(size.width));
+    }
+
+    /// One look, one frame. Gives the record that it shows.
+    fn look(&mut self) -> Picture {
+        self.n_looks += 1;
+        let began = Instant::now();
+        let picture = self.follower.look().expect("the journal can be read");
+        let look = Look { size: self.size, seat: Seat::Attached, chosen: None, said: None };
+        let Frame { lines, .. } = frame(&picture, &look);
+        let bytes = self.painter.paint(&lines, None, self.size);
+        self.worst = self.worst.max(began.elapsed());
+        self.n_bytes += bytes.len();
+        assert!(bytes.is_empty() || bytes.starts_with("\x1b[?2026h"), "in one piece");
+        assert!(!bytes.contains("\x1b[2J"), "nothing is cleared");
+        self.screen.process(bytes.as_bytes());
+        let (now, should) = (contents(&self.screen, self.size), expected(&lines, self.size));
+        assert_eq!(now, should, "torn at record {}", picture.seq);
+        picture
+    }
+
+    /// Compares everything on the screen with what `status` says of the same record.
+    fn compare(&mut self, seq: u64, view: &RunView) {
+        let mut view = view.clone();
+        if self.n_looks.is_multiple_of(LOOKS_PER_STATUS) {
+            let status = self.doors.view(self.follower.id()).expect("status can be told");
+            self.doors.say_where(&mut view);
+            assert_eq!(status, view, "status at record {seq}");
+        }
+        let status = serde_json::to_value(&view).expect("a view can be written");
+        let units = status["units"].as_array().expect("it has units");
+        let by_name: BTreeMap<&str, &Value> = units
+            .iter()
+            .map(|unit| (name_of(unit["unit"].as_str().expect("a name")), unit))
+            .collect();
+        let mut counted: BTreeMap<String, u64> = BTreeMap::new();
+        let rows = contents(&self.screen, self.size);
+        let cells = self.state_cells();
+        for (row, state) in rows.iter().zip(&cells) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            let [mark, name, ..] = words[..] else { continue };
+            if let Some(unit) = by_name.get(name).filter(|_| is_mark(mark)) {
+                let (should_mark, should) = words_of(unit);
+                assert_eq!((mark, state.as_str()), (should_mark, should.as_str()), "{seq}: {row}");
+                if name.starts_with('T') {
+                    self.seen.entry(name.to_owned()).or_default().insert(should);
+                    let word = unit["state"].as_str().expect("a state");
+                    *counted.entry(word.to_owned()).or_default() += 1;
+                }
+            } else if row.starts_with("    ") && is_mark(mark) {
+                count_folded(&words, &mut counted);
+            }
+        }
+        if rows.iter().any(|row| row.trim_start().starts_with("and ")) {
+            return;
+        }
+        let mut should: BTreeMap<String, u64> = BTreeMap::new();
+        for (_, unit) in by_name.iter().filter(|(name, _)| name.starts_with('T')) {
+            let word = unit["state"].as_str().expect("a state");
+            *should.entry(word.to_owned()).or_default() += 1;
+        }
+        assert_eq!(
+            counted, should,
+            "every item is told, alone or in a count, at {seq}:\n{rows:#?}"
+        );
+    }
+
+    /// What stands in the column of states, row by row.
+    fn state_cells(&self) -> Vec<String> {
+        let from = if self.size.width < 120 { 28 } else { 47 };
+        let rows = self.screen.screen().rows(from, 19);
+        rows.map(|row| row.trim().to_owned()).collect()
+    }
+}
+
+/// How a unit is called on the screen: its item, or its stage.
+fn name_of(unit: &str) -> &str {
+    unit.strip_prefix("build.").and_then(|inner| inner.strip_suffix("/implement")).unwrap_or(unit)
+}
+
+fn is_mark(text: &str) -> bool {
+    ["·", "◌", "●", "?", "✓", "-", "✗"].contains(&text)
+}
+
+/// What a person should read of a unit of `status --json`: its mark, and its state with gate, attempt and round.
+fn words_of(unit: &Value) -> (&'static str, String) {
+    let round = match unit["round"].as_u64().expect("a round") {
+        0 => String::new(),
+        round => format!(" r{round}"),
+    };
+    let attempt = match unit["attempt"].as_u64().expect("an attempt") {
+        0 | 1 => String::new(),
+        attempt => format!(" #{attempt}"),
+    };
+    let (mark, word) = match unit["state"].as_str().expect("a state") {
+        "waiting" => ("·", round.trim_start().to_owned()),
+        "limited" => ("◌", format!("limited{round}")),
+        "working" => ("●", format!("working{attempt}{round}")),
+        "judging" => ("●", format!("in {}{round}", unit["gate"].as_str().expect("a gate"))),
+        "asking" => ("?", format!("asks you{round}")),
+        "accepted" => ("✓", format!("good{round}")),
+        "skipped" => ("-", "skipped".to_owned()),
+        "failed" => ("✗", format!("FAILED{round}")),
+        "blocked" => ("✗", format!("BLOCKED{round}")),
+        other => panic!("{other} is a new state: say how it looks"),
+    };
+    match unit["items"].as_array() {
+        Some(items) if items[1] != 0 => (mark, format!("{} of {} items", items[0], items[1])),
+        Some(_) | None => (mark, word),
+    }
+}
+
+/// Adds what a line like `✓ 12 good  · 3 to come` tells.
+fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
+    for triple in words.windows(3) {
+        let [mark, number, word] = triple else { continue };
+        let state = match *word {
+            "good" => "accepted",
+            "skipped" => "skipped",
+            "to" => "waiting",
+            _ => continue,
+        };
+        if let (true, Ok(number)) = (is_mark(mark), number.parse::<u64>()) {
+            *counted.entry(state.to_owned()).or_default() += number;
+        }
+    }
+}
+
+/// Figures, for who asks for them with `--nocapture`.
+fn tell(what: &str, watcher: &Watcher<'_>, spoken: &Spoken) {
+    let facts = u128::try_from(spoken.n_facts).expect("a number of facts");
+    let per_second = |time: Duration| facts * 1_000 / time.as_millis().max(1);
+    eprintln!(
+        "{what}: {facts} facts, {} a second by the journal, {} a second appended; {} frames, \
+         the worst in {:.1?}, {} bytes each",
+        per_second(spoken.journal),
+        per_second(spoken.appending),
+        watcher.n_looks,
+        watcher.worst,
+        watcher.n_bytes / watcher.n_looks.max(1),
+    );
+}
+
+/// A whole run, twenty facts between two frames, compared after each frame.
+fn watched(size: Size, others: [Size; 2]) {
+    let (_folder, doors) = repository();
+    let made = Made { id: "20261115-three-hundred-parts-aaaa", n_items: ITEMS, began: 60_000 };
+    let (feeder, mut fed) = Feeder::start(&doors, made);
+    let mut watcher = Watcher::at(&doors, made.id, size);
+    loop {
+        match watcher.n_looks % LOOKS_PER_RESIZE {
+            14 => watcher.resize(others[0]),
+            15 => watcher.resize(others[1]),
+            0 => watcher.resize(size),
+            _ => {}
+        }
+        let picture = watcher.look();
+        assert_eq!(picture.seq, fed.seq, "the screen is where the journal is");
+        watcher.compare(fed.seq, &fed.view);
+        let next = feeder.feed(FACTS_PER_LOOK);
+        if next.seq == fed.seq {
+            break;
+        }
+        fed = next;
+    }
+    let spoken = feeder.end();
+    tell(&format!("{}×{}", size.width, size.height), &watcher, &spoken);
+    assert_eq!(watcher.seen.len(), ITEMS, "every item was on the screen");
+    for (item, states) in &watcher.seen {
+        assert!(states.len() >= 3, "{item} was seen only as {states:?}");
+    }
+}
+
+#[test]
+fn a_small_screen_shows_what_status_says_while_three_hundred_items_change() {
+    watched(SMALL, [LARGE, Size { width: 60, height: 12 }]);
+}
+
+#[test]
+fn a_large_screen_shows_what_status_says_while_three_hundred_items_change() {
+    watched(LARGE, [SMALL, Size { width: 119, height: 30 }]);
+}
