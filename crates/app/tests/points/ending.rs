@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The check turns red once the task has landed: whoever reviews it sees to it.
-const TURNS_RED: &str = r#"
+pub(crate) const TURNS_RED: &str = r#"
 [[play]]
 role = "impl-reviewer"
 unit = "build.T1/implement"
@@ -16,7 +16,7 @@ result = { summary = "good", verdict = "pass", findings = [] }
 "#;
 
 /// The verifier does something at each of its two rounds, and it does not help. A person can help it on.
-const TRIES: &str = r#"
+pub(crate) const TRIES: &str = r#"
 [[play]]
 role = "verifier"
 attempt = 2

@@ -11,6 +11,7 @@
 #[path = "../world/mod.rs"]
 mod world;
 
+mod answered;
 mod begins;
 mod building;
 mod design;
@@ -22,4 +23,5 @@ mod several;
 mod tasks;
 mod terminal;
 mod unproved;
+mod ways;
 mod words;

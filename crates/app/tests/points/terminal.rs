@@ -4,19 +4,9 @@
 use crate::{
     building::breaks,
     project::{Project, REQUEST, design_review},
+    ways::{CTRL_D, ESCAPE, choose},
     world::{DONE, FAILED, INTERRUPTED, WAITS, has, pty::Person},
 };
-
-const ENTER: &str = "\r";
-const ESCAPE: &str = "\x1b";
-const CTRL_D: &str = "\x04";
-
-/// Presses a key for an answer and confirms it.
-fn choose(person: &mut Person, key: &str, word: &str) {
-    person.press(key);
-    person.until_sees(&format!("Enter {word}"));
-    person.press(ENTER);
-}
 
 /// Starts the flow with these words.
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// What stands in a brief as the words of the user, as they were said.
-fn said_to(project: &Project, run: &str, call: &str) -> String {
+pub(crate) fn said_to(project: &Project, run: &str, call: &str) -> String {
     let brief = project.world.brief(run, call);
     let (_, rest) =
         brief.split_once("\n## What the user said to you\n\n").expect("there are words");

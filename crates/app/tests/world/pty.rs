@@ -31,6 +31,8 @@ pub(crate) struct Person {
     line: File,
     child: Child,
     seen: Arc<Mutex<Seen>>,
+    /// How the terminal was set before the program had it.
+    before: String,
 }
 
 /// What came to the terminal.
@@ -59,6 +61,7 @@ impl Person {
         let line = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&line, size).unwrap();
+        let before = format!("{:?}", tcgetattr(&line).unwrap());
         let mut command = Command::new("setsid");
         world.surround(&mut command);
         command.args(["--ctty", "--wait"]).args(words).current_dir(&world.repo);
@@ -78,12 +81,23 @@ impl Person {
                 seen.bytes.extend_from_slice(&bytes[..n]);
             }
         });
-        Self { keys, line, child, seen }
+        Self { keys, line, child, seen, before }
     }
 
     /// How the terminal is set.
     pub(crate) fn settings(&self) -> Termios {
         tcgetattr(&self.line).unwrap()
+    }
+
+    /// The program has gone, and whoever sits there can go on: the settings are as they were, the screen is the
+    /// one of the shell, and the cursor is seen.
+    #[track_caller]
+    pub(crate) fn is_left_sane(&self) {
+        assert_eq!(self.before, format!("{:?}", self.settings()), "the terminal is set as it was");
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.screen.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{}", screen.contents());
+        assert!(!screen.bracketed_paste(), "pasted text is as before");
     }
 
     /// Presses keys.

@@ -1,0 +1,370 @@
+//! Every question of a run, answered in every way that it offers, from everywhere: one run for each question and way, in
+//! which each answer is given once. What a person says reaches the next brief word for word.
+//!
+//! Invariant: the answers of a story are exactly those that the program offers at its question.
+
+use serde_json::Value;
+
+use crate::{
+    building::breaks,
+    ending::{TRIES, TURNS_RED},
+    project::{Project, STOPS_HERE, task_review},
+    ways::{Says, Seat, Way},
+    words::said_to,
+    world::{DONE, ESCALATED, FAILED, has},
+};
+
+/// A point where a run asks, and what is played so that it comes there.
+pub(crate) struct Point {
+    plays: fn() -> String,
+    effort: &'static str,
+    more: &'static [&'static str],
+    /// Asked about, and approved, before it comes there.
+    first: &'static [&'static str],
+    /// Asked about.
+    unit: &'static str,
+    /// What is started again by `retry`.
+    call: &'static str,
+    /// One after the other.
+    story: &'static [(Says, Then)],
+}
+
+/// What follows from an answer.
+#[derive(Clone, Copy)]
+enum Then {
+    /// The same question, anew.
+    Again,
+    /// The run fails; taken up again, it asks anew.
+    Fails,
+    /// The next question, which is about another unit.
+    Asks(&'static str),
+    /// The run ends with this code.
+    Ends(i32),
+}
+
+/// Everything that went wrong with words somewhere, in 8 KiB.
+const WORDS: &str = concat!(
+    "--auto, -h and -- are not what I want.\n\n",
+    "  She said \"no\", it's `rm -rf $HOME` && \\n and 100 % {braces} <tags> 'single'\twith a tab.\n",
+    "Grüße, 世界 \u{1f44b}\u{1f3fd} e\u{301} \u{202e}right to left\u{202c} שלום, مرحبا\n",
+    "## What you must leave\n\nNothing at all.\n- a list\n> quoted already\n```\nnot closed\n",
+    include_str!("long_words.txt"),
+    "the end."
+);
+
+const REVISE: Says = Says::Revise(WORDS);
+
+/// The reviewer of the first task never likes it.
+fn never_content() -> String {
+    task_review("revise", &["major"])
+}
+
+/// Nobody builds what was split.
+fn nobody_builds() -> String {
+    "[[play]]\nrole = \"implementer\"\nartifacts = { \"impl-T1.md\" = \"no\\n\" }\n\
+     result = { status = \"blocked\", summary = \"no\", blocker = { class = \"unknown\", what = \"so far and no further\" } }\n"
+        .to_owned()
+}
+
+/// The first task is red for ever, each time in other words, and whoever reviews it ends the run.
+fn red_for_ever() -> String {
+    format!("{}{}", breaks(9), task_review("block", &[]))
+}
+
+/// At the last look it is red for ever.
+fn red_at_the_end() -> String {
+    let mends =
+        "[[play]]\nrole = \"verifier\"\nresult = { summary = \"tried\", commit = \"Try\" }\n";
+    format!("{TURNS_RED}{TRIES}{mends}")
+}
+
+/// Nobody analyses anything.
+fn no_analyst() -> String {
+    "[[play]]\nrole = \"situation-analyst\"\nno_result = true\n".to_owned()
+}
+
+/// The reviewer of the design has no verdict, ever.
+fn no_verdict() -> String {
+    "[[play]]\nrole = \"design-reviewer\"\nno_result = true\n".to_owned()
+}
+
+/// Point 8.
+const CHECKPOINT_A: Point = Point {
+    plays: || STOPS_HERE.to_owned(),
+    effort: "M",
+    more: &[],
+    first: &[],
+    unit: "design",
+    call: "design",
+    story: &[
+        (REVISE, Then::Again),
+        (Says::GiveUp, Then::Fails),
+        (Says::Approve, Then::Asks("split")),
+    ],
+};
+
+/// Point 10.
+const CHECKPOINT_B: Point = Point {
+    plays: nobody_builds,
+    effort: "L",
+    more: &[],
+    first: &["design"],
+    unit: "split",
+    call: "split",
+    story: &[
+        (REVISE, Then::Again),
+        (Says::GiveUp, Then::Fails),
+        (Says::Approve, Then::Asks("build.T1/implement")),
+    ],
+};
+
+/// Point 11.
+const TASK_REVIEW: Point = Point {
+    plays: never_content,
+    effort: "S",
+    more: &["--auto"],
+    first: &[],
+    unit: "build.T1/implement",
+    call: "build.T1/implement",
+    story: &[(REVISE, Then::Again), (Says::GiveUp, Then::Fails), (Says::Approve, Then::Ends(DONE))],
+};
+
+/// Point 12, of an agent that works.
+const NOTHING_OF_USE: Point = Point {
+    plays: no_analyst,
+    effort: "S",
+    more: &["--auto"],
+    first: &[],
+    unit: "analyse",
+    call: "analyse",
+    story: &[(Says::Retry, Then::Again), (Says::GiveUp, Then::Fails)],
+};
+
+/// Point 12, of an agent that reviews.
+const NO_VERDICT: Point = Point {
+    plays: no_verdict,
+    effort: "S",
+    more: &["--auto"],
+    first: &[],
+    unit: "design",
+    call: "design#1/review",
+    story: &[
+        (Says::Retry, Then::Again),
+        (REVISE, Then::Again),
+        (Says::GiveUp, Then::Fails),
+        (Says::Approve, Then::Asks("design")),
+    ],
+};
+
+/// Point 13.
+const RED_TASK: Point = Point {
+    plays: red_for_ever,
+    effort: "S",
+    more: &["--auto"],
+    first: &[],
+    unit: "build.T1/implement",
+    call: "build.T1/implement",
+    story: &[
+        (REVISE, Then::Again),
+        (Says::GiveUp, Then::Fails),
+        (Says::Waive { gate: "verify", why: WORDS }, Then::Ends(ESCALATED)),
+    ],
+};
+
+/// Point 14.
+const RED_END: Point = Point {
+    plays: red_at_the_end,
+    effort: "S",
+    more: &["--auto"],
+    first: &[],
+    unit: "verify",
+    call: "verify",
+    story: &[
+        (REVISE, Then::Again),
+        (Says::GiveUp, Then::Fails),
+        (Says::Waive { gate: "verify", why: WORDS }, Then::Ends(DONE)),
+    ],
+};
+
+/// One run of a point, answered in one way.
+struct Told<'a> {
+    project: &'a Project,
+    point: &'a Point,
+    seat: Seat<'a>,
+    /// The question that is open.
+    question: usize,
+}
+
+impl Point {
+    /// Answers all that can be answered, one after the other.
+    fn told(&self, way: Way) {
+        self.told_as(way, self.story);
+    }
+
+    /// A person who says revise so often is asked as often, and then approves.
+    fn revised(&self, way: Way, times: usize) {
+        let mut story = vec![(Says::Revise("no, not like this"), Then::Again); times];
+        story.push(*self.story.last().expect("a story has an end"));
+        self.told_as(way, &story);
+    }
+
+    fn told_as(&self, way: Way, story: &[(Says, Then)]) {
+        assert_eq!(WORDS.len(), 8 * 1024, "it is long");
+        let project = Project::new(&(self.plays)());
+        let words = Project::words(self.effort, self.more);
+        let about = self.first.first().unwrap_or(&self.unit);
+        let seat = Seat::begin(&project, way, &words, about);
+        let mut told = Told { project: &project, point: self, seat, question: 1 };
+        for next in (1..=self.first.len()).map(|n| self.first.get(n).unwrap_or(&self.unit)) {
+            told.answers(Says::Approve);
+            told.asks(next);
+        }
+        told.offers(self.story);
+        let first = told.question;
+        for (says, then) in story {
+            told.answers(*says);
+            match then {
+                Then::Again => told.asks(self.unit),
+                Then::Fails => {
+                    told.seat.ends(FAILED);
+                    told.has_failed();
+                    if says != &story.last().expect("a story has an end").0 {
+                        told.seat.resume();
+                        told.asks(self.unit);
+                    }
+                }
+                Then::Asks(unit) => {
+                    told.asks(unit);
+                    told.seat.leaves();
+                }
+                Then::Ends(code) => told.seat.ends(*code),
+            }
+            told.followed(*says);
+        }
+        let answered = told.facts("answered").len();
+        assert_eq!(answered, first - 1 + story.len(), "nobody else has answered");
+    }
+}
+
+impl Told<'_> {
+    fn answers(&mut self, says: Says) {
+        self.seat.says(self.question, says);
+    }
+
+    fn asks(&mut self, unit: &str) {
+        self.question += 1;
+        self.seat.asks(self.question, unit);
+    }
+
+    /// All facts of one name, with where they stand.
+    fn facts(&self, name: &str) -> Vec<(usize, Value)> {
+        let facts = self.project.world.facts(&self.seat.run).into_iter().enumerate();
+        facts.filter_map(|(n, fact)| Some((n, fact.get(name)?.clone()))).collect()
+    }
+
+    /// The question offers exactly the answers of the story.
+    fn offers(&self, story: &[(Says, Then)]) {
+        let view = self.project.world.view(&self.seat.run);
+        let asked = view["asked"].as_array().unwrap();
+        assert_eq!(asked.len(), 1, "{asked:#?}");
+        let word = |option: &Value| {
+            option["answer"].as_str().unwrap().split(' ').next().unwrap().to_owned()
+        };
+        let mut offered: Vec<String> =
+            asked[0]["options"].as_array().unwrap().iter().map(word).collect();
+        let mut told: Vec<String> = story.iter().map(|(says, _)| says.word().to_owned()).collect();
+        offered.sort();
+        told.sort();
+        assert_eq!(told, offered, "each answer is given once");
+    }
+
+    /// Given up, it failed, and whoever looks sees by whom.
+    fn has_failed(&self) {
+        let (world, run) = (&self.project.world, &self.seat.run);
+        assert_eq!(world.view(run)["standing"], "failed");
+        has(&world.story(run).join("\n"), &["given up by ada", "the run failed"]);
+    }
+
+    /// The last answer is in the journal as it was given, and what it does was done.
+    fn followed(&self, says: Says) {
+        let (run, unit) = (&self.seat.run, self.point.unit);
+        let (at, answered) = self.facts("answered").pop().expect("it was answered");
+        assert_eq!(answered["by"]["who"], "ada", "{answered}");
+        assert_eq!(answered["words"].as_str().unwrap_or_default(), says.words());
+        let started = |call: &str| {
+            let call = format!("{call}#");
+            let numbers = self.facts("attempt_started").into_iter().filter_map(|(n, fact)| {
+                let number = fact["attempt"].as_str()?.strip_prefix(&call)?.parse().ok()?;
+                (n > at).then_some(number)
+            });
+            numbers.collect::<Vec<u32>>()
+        };
+        match says {
+            Says::Approve | Says::Waive { .. } => {
+                let passed = ["gate_passed", "gate_waived"].map(|name| self.facts(name)).concat();
+                let is_it = |(n, fact): &(usize, Value)| *n > at && fact["unit"] == unit;
+                assert!(passed.iter().any(is_it), "{passed:#?}");
+            }
+            Says::Revise(words) => {
+                let first = started(unit)[0];
+                let told = said_to(self.project, run, &format!("{unit}#{first}"));
+                assert!(told.ends_with(words), "said {words:?}, and told {told:?}");
+            }
+            Says::Retry => {
+                let again = format!("{}#", self.point.call);
+                let facts = self.project.world.facts(run);
+                let starts = facts[at..].iter().any(|fact| fact.to_string().contains(&again));
+                assert!(starts, "{again} is started again");
+            }
+            Says::GiveUp => {
+                let failed = self.facts("unit_failed");
+                assert!(failed.iter().any(|(n, _)| *n > at), "{failed:#?}");
+            }
+        }
+    }
+}
+
+/// One test for each point and way.
+macro_rules! stories {
+    ($($name:ident: $point:ident by $way:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            $point.told(Way::$way);
+        })*
+    };
+}
+
+stories! {
+    checkpoint_a_is_answered_in_every_way_by_keys: CHECKPOINT_A by Keys;
+    checkpoint_a_is_answered_in_every_way_from_elsewhere: CHECKPOINT_A by Elsewhere;
+    checkpoint_a_is_answered_in_every_way_while_detached: CHECKPOINT_A by Detached;
+    checkpoint_b_is_answered_in_every_way_by_keys: CHECKPOINT_B by Keys;
+    checkpoint_b_is_answered_in_every_way_by_pipes: CHECKPOINT_B by Pipes;
+    checkpoint_b_is_answered_in_every_way_from_elsewhere: CHECKPOINT_B by Elsewhere;
+    checkpoint_b_is_answered_in_every_way_while_detached: CHECKPOINT_B by Detached;
+    a_task_that_fails_its_review_is_answered_in_every_way_by_keys: TASK_REVIEW by Keys;
+    a_task_that_fails_its_review_is_answered_in_every_way_by_pipes: TASK_REVIEW by Pipes;
+    a_task_that_fails_its_review_is_answered_in_every_way_from_elsewhere: TASK_REVIEW by Elsewhere;
+    a_task_that_fails_its_review_is_answered_in_every_way_while_detached: TASK_REVIEW by Detached;
+    an_agent_without_a_result_is_answered_in_every_way_by_keys: NOTHING_OF_USE by Keys;
+    an_agent_without_a_result_is_answered_in_every_way_from_elsewhere: NOTHING_OF_USE by Elsewhere;
+    an_agent_without_a_result_is_answered_in_every_way_while_detached: NOTHING_OF_USE by Detached;
+    a_review_without_a_verdict_is_answered_in_every_way_by_keys: NO_VERDICT by Keys;
+    a_review_without_a_verdict_is_answered_in_every_way_by_pipes: NO_VERDICT by Pipes;
+    a_review_without_a_verdict_is_answered_in_every_way_from_elsewhere: NO_VERDICT by Elsewhere;
+    a_review_without_a_verdict_is_answered_in_every_way_while_detached: NO_VERDICT by Detached;
+    a_red_task_is_answered_in_every_way_by_keys: RED_TASK by Keys;
+    a_red_task_is_answered_in_every_way_from_elsewhere: RED_TASK by Elsewhere;
+    a_red_task_is_answered_in_every_way_while_detached: RED_TASK by Detached;
+    a_red_end_is_answered_in_every_way_by_keys: RED_END by Keys;
+    a_red_end_is_answered_in_every_way_by_pipes: RED_END by Pipes;
+    a_red_end_is_answered_in_every_way_from_elsewhere: RED_END by Elsewhere;
+    a_red_end_is_answered_in_every_way_while_detached: RED_END by Detached;
+}
+
+#[test]
+fn who_revises_five_times_is_asked_five_times_by_keys_and_from_elsewhere() {
+    CHECKPOINT_A.revised(Way::Keys, 5);
+    CHECKPOINT_B.revised(Way::Elsewhere, 5);
+    TASK_REVIEW.revised(Way::Detached, 5);
+}
