@@ -14,6 +14,7 @@ mod world;
 mod answered;
 mod begins;
 mod building;
+mod chosen;
 mod design;
 mod ending;
 mod project;

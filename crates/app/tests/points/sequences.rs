@@ -70,7 +70,8 @@ fn the_way_of_effort_m() {
 
 #[test]
 fn the_way_of_effort_l() {
-    for more in [&[][..], &["--no-pr"]] {
+    // With `--yes` it goes on without automatic approval; without, it is asked about first.
+    for more in [&[][..], &["--no-pr"], &["--auto", "--yes"], &["--auto", "--yes", "--no-pr"]] {
         insta::assert_snapshot!(format!("L{}", more.concat()), way("L", more));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     building::breaks,
     project::{Project, REQUEST, design_review},
     ways::{CTRL_D, ESCAPE, choose},
-    world::{DONE, FAILED, INTERRUPTED, WAITS, has, pty::Person},
+    world::{DONE, FAILED, WAITS, has, pty::Person},
 };
 
 /// Starts the flow with these words.
@@ -84,29 +84,16 @@ fn at_a_terminal_an_agent_that_left_nothing_is_tried_again_or_given_up() {
 }
 
 #[test]
-fn at_a_terminal_effort_l_with_auto_and_a_branch_of_ones_own_are_asked_about() {
+fn at_a_terminal_effort_l_with_auto_goes_on_without_it_to_both_checkpoints() {
     let project = Project::new("");
-    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
-    let words = run(&["--effort", "L", "--auto"]);
-    // Whoever stops has no run.
-    let mut person = Person::at(&project.world, &words);
-    person.until_sees("`--auto` cannot be with");
-    person.press("s\r");
-    assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
-    assert!(project.world.is_untouched());
-    let mut person = Person::at(&project.world, &words);
-    person.until_sees("[c] go on without it, [s] stop");
+    let mut person = Person::at(&project.world, &run(&["--effort", "L", "--auto"]));
+    has(&person.until_sees("[c] go on without it, [s] stop"), &["`--auto` cannot be with"]);
     person.press("c\r");
-    person.until("the next question", |screen| {
-        screen.contains("[n/c] Enter for n") || screen.contains("Build it like this?")
-    });
-    if person.screen().contains("[n/c]") {
-        person.press("c\r");
-    }
     person.until_sees("Build it like this?");
     choose(&mut person, "a", "approve");
     let asked = person.until_sees("Build it in these tasks?");
     has(&asked, &["1 tasks", "Greet people", "APPROVE"]);
     person.press(ESCAPE);
     assert_eq!(person.end(), WAITS, "{}", person.screen());
+    person.is_left_sane();
 }

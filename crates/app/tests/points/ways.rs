@@ -5,7 +5,7 @@
 
 use crate::{
     project::Project,
-    world::{Said, WAITS, has, pty::Person, until_or},
+    world::{DONE, FAILED, Said, WAITS, has, pty::Person, until_or},
 };
 
 pub(crate) const ENTER: &str = "\r";
@@ -149,6 +149,9 @@ impl<'a> Seat<'a> {
                 let mut person = self.person.take().expect("there is a terminal");
                 assert_eq!(person.end(), code, "{}", person.screen());
                 person.is_left_sane();
+                if [DONE, FAILED].contains(&code) {
+                    has(&person.told(), &["How it ended"]);
+                }
             }
             // It was ended by the answer itself.
             Way::Pipes | Way::Detached if self.last == Some(Says::GiveUp) => {}

@@ -127,6 +127,19 @@ impl Person {
         String::from_utf8_lossy(&self.seen.lock().unwrap().bytes).into_owned()
     }
 
+    /// The words of all that, without colours and whatever else steers a terminal.
+    pub(crate) fn told(&self) -> String {
+        let bytes = self.bytes();
+        let mut told = String::new();
+        let mut pieces = bytes.split("\x1b[");
+        told.extend(pieces.next());
+        for piece in pieces {
+            let end = piece.find(|c: char| ('\x40'..='\x7e').contains(&c)).map_or(0, |at| at + 1);
+            told.push_str(&piece[end..]);
+        }
+        told.replace("\r\n", "\n")
+    }
+
     /// Waits until something is on the screen, and gives all of it.
     pub(crate) fn until_sees(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))

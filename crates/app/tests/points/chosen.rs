@@ -1,0 +1,231 @@
+//! Before a run exists, in every way: what is refused, as a person at a terminal sees it (points 1 to 3), and each answer
+//! to what is chosen first, by keys and by the commands that are printed (points 4 to 6). Where nobody is asked (points 7
+//! and 9), the terminal says so, too.
+
+use serde_json::Value;
+
+use crate::{
+    project::{Project, REQUEST},
+    ways::ESCAPE,
+    world::{DONE, INTERRUPTED, Said, WAITS, WRONG, has, pty::Person},
+};
+
+/// Nobody analyses anything: whatever is chosen, the run asks at once, and a test saves time.
+const STOPS_AT_ONCE: &str = "[[play]]\nrole = \"situation-analyst\"\nartifacts = { \"analysis.md\" = \"no\\n\" }\n\
+     result = { status = \"blocked\", summary = \"no\", blocker = { class = \"unknown\", what = \"so far and no further\" } }\n";
+
+/// Starts the flow with these words.
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--flow", "feature"], more].concat()
+}
+
+/// How the latest run was started.
+fn start(project: &Project) -> Value {
+    project.world.facts(&project.world.latest())[0]["run_started"].clone()
+}
+
+/// The effort, the branch that is to follow, and who approves, of the latest run.
+fn chosen(project: &Project) -> (String, Option<String>, String) {
+    let start = start(project);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let effort = text(&start["params"]["effort"]).expect("there is an effort");
+    let approvals = text(&start["approvals"]).unwrap_or_else(|| "by_people".to_owned());
+    (effort, start.get("onto").and_then(text), approvals)
+}
+
+/// Types answers at what is asked before a run exists, each where its question is, until the run asks or there is none.
+fn types(project: &Project, words: &[&str], answers: &[(&str, &str)]) -> i32 {
+    let mut person = Person::at(&project.world, words);
+    for (question, keys) in answers {
+        person.until_sees(question);
+        assert!(!person.is_on_its_own_screen(), "{}", person.screen());
+        person.press(&format!("{keys}\r"));
+    }
+    if answers.last().is_some_and(|(_, keys)| ["q", "s"].contains(keys)) {
+        let code = person.end();
+        person.is_left_sane();
+        return code;
+    }
+    person.until_sees("Q1 about analyse");
+    person.press(ESCAPE);
+    let code = person.end();
+    person.is_left_sane();
+    code
+}
+
+/// Calls the program with a command that it printed itself, as a shell would.
+fn as_printed(project: &Project, command: &str) -> Said {
+    let mut words = Vec::new();
+    for (n, part) in command.split('\'').enumerate() {
+        if n % 2 == 0 {
+            words.extend(part.split_whitespace());
+        } else {
+            words.push(part);
+        }
+    }
+    project.world.forge(&words)
+}
+
+/// Each printed command that has this in it goes on to the same choice.
+fn each_command(project: &Project, said: &Said, wanted: &[(&str, (&str, Option<&str>, &str))]) {
+    let commands = said.commands();
+    for (flag, (effort, onto, approvals)) in wanted {
+        let command = commands.iter().find(|command| command.contains(flag));
+        let command = command.unwrap_or_else(|| panic!("no {flag} in {commands:?}"));
+        let said = as_printed(project, command);
+        assert_eq!(said.code, WAITS, "{command}: {said}");
+        has(&said.out, &["so far and no further"]);
+        let expected = ((*effort).to_owned(), onto.map(ToOwned::to_owned), (*approvals).to_owned());
+        assert_eq!(chosen(project), expected, "{command}");
+    }
+}
+
+#[test]
+fn at_a_terminal_what_is_no_request_is_refused_with_two_examples_and_the_terminal_is_as_it_was() {
+    let soup = "[[play]]\nrole = \"coherence-checker\"\n\
+         result = { summary = \"It is a recipe for soup.\", verdict = \"block\", findings = [] }\n";
+    let project = Project::new(soup);
+    for (request, why) in [
+        // Point 1.
+        ("", "empty"),
+        ("fix", "too short"),
+        ("https://", "address"),
+        // Point 2.
+        ("Boil the carrots until soft", "It is a recipe for soup."),
+        // Point 3.
+        ("https://github.com/o/r/issues/7", "gh api repos/o/r/issues/7"),
+        ("https://me.atlassian.net/browse/AB-1", "rest/api/3/issue/AB-1"),
+    ] {
+        let mut person = Person::at(&project.world, &run(&["--effort", "S", request]));
+        assert_eq!(person.end(), WRONG, "{request:?}: {}", person.screen());
+        person.is_left_sane();
+        let seen = person.told();
+        has(&seen, &["error: ", why, "next: "]);
+        let examples = seen.matches("forge run").count() + seen.matches("issue.json").count();
+        assert!(examples >= 2, "{request:?}: {seen}");
+        assert!(!person.bytes().contains("\x1b[?1049h"), "no screen of its own for it");
+        assert!(project.world.is_untouched(), "{request:?}");
+    }
+    // Flags that are unknown or contradict.
+    for flags in [&["--perhaps"][..], &["--effort", "XS"], &["--json", "--plain"]] {
+        let mut person = Person::at(&project.world, &[&run(&[REQUEST])[..], flags].concat());
+        assert_eq!(person.end(), WRONG, "{flags:?}: {}", person.screen());
+        person.is_left_sane();
+        assert!(project.world.is_untouched(), "{flags:?}");
+    }
+}
+
+const BRANCH: &str = "[n/c] Enter for n, q to stop";
+const EFFORT: &str = "[S/M/L] Enter for M, q to stop";
+const AUTO: &str = "[c] go on without it, [s] stop";
+
+#[test]
+fn at_a_terminal_each_answer_about_the_branch_is_done() {
+    let project = Project::new(STOPS_AT_ONCE);
+    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let words = run(&["--effort", "S", REQUEST]);
+    assert_eq!(types(&project, &words, &[(BRANCH, "q")]), INTERRUPTED);
+    assert!(project.world.is_untouched());
+    for (keys, onto) in [("n", None), ("c", Some("mine")), ("", None)] {
+        assert_eq!(types(&project, &words, &[(BRANCH, keys)]), WAITS);
+        assert_eq!(chosen(&project).1.as_deref(), onto, "{keys:?}");
+    }
+    // With what is detected taken nobody is asked, and a new one is.
+    for flag in ["--yes", "--auto"] {
+        assert_eq!(types(&project, &[&words[..], &[flag]].concat(), &[]), WAITS);
+        assert_eq!(chosen(&project).1, None, "{flag}");
+    }
+}
+
+#[test]
+fn at_a_terminal_each_answer_about_the_effort_is_done() {
+    let project = Project::new(STOPS_AT_ONCE);
+    let words = run(&[REQUEST]);
+    assert_eq!(types(&project, &words, &[(EFFORT, "q")]), INTERRUPTED);
+    assert!(project.world.is_untouched());
+    for (keys, effort) in [("S", "S"), ("m", "M"), ("L", "L"), ("", "M")] {
+        assert_eq!(types(&project, &words, &[(EFFORT, keys)]), WAITS);
+        assert_eq!(chosen(&project).0, effort, "{keys:?}");
+    }
+    for flag in ["--yes", "--auto"] {
+        assert_eq!(types(&project, &[&words[..], &[flag]].concat(), &[]), WAITS);
+        assert_eq!(chosen(&project).0, "M", "{flag}");
+    }
+}
+
+#[test]
+fn at_a_terminal_each_answer_about_effort_l_with_auto_is_done() {
+    let project = Project::new(STOPS_AT_ONCE);
+    // Not asked about: `--auto` takes a new branch, also where it goes on without it.
+    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let words = run(&["--effort", "L", "--auto", REQUEST]);
+    for keys in ["s", "q"] {
+        assert_eq!(types(&project, &words, &[(AUTO, keys)]), INTERRUPTED);
+        assert!(project.world.is_untouched());
+    }
+    let by_people = ("L".to_owned(), None, "by_people".to_owned());
+    assert_eq!(types(&project, &words, &[(AUTO, "c")]), WAITS);
+    assert_eq!(chosen(&project), by_people);
+    assert_eq!(types(&project, &[&words[..], &["--yes"]].concat(), &[]), WAITS);
+    assert_eq!(chosen(&project), by_people);
+}
+
+#[test]
+fn without_a_terminal_each_printed_answer_about_branch_effort_and_auto_is_done() {
+    let project = Project::new(STOPS_AT_ONCE);
+    let said = project.world.forge(&run(&[REQUEST]));
+    assert_eq!(said.code, WAITS, "{said}");
+    assert!(project.world.is_untouched());
+    each_command(
+        &project,
+        &said,
+        &[
+            ("--effort S ", ("S", None, "by_people")),
+            ("--effort M ", ("M", None, "by_people")),
+            ("--effort L ", ("L", None, "by_people")),
+            ("--yes", ("M", None, "by_people")),
+        ],
+    );
+    let said = project.world.forge(&run(&["--effort", "L", "--auto", REQUEST]));
+    assert_eq!(said.code, WAITS, "{said}");
+    assert_eq!(said.commands().len(), 2, "{said}");
+    each_command(
+        &project,
+        &said,
+        &[("--effort L ", ("L", None, "by_people")), ("--effort M ", ("M", None, "automatic"))],
+    );
+    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
+    let said = project.world.forge(&run(&["--effort", "S", REQUEST]));
+    assert_eq!(said.code, WAITS, "{said}");
+    each_command(
+        &project,
+        &said,
+        &[
+            ("--branch new", ("S", None, "by_people")),
+            ("--branch current", ("S", Some("mine"), "by_people")),
+            ("--yes", ("S", None, "by_people")),
+        ],
+    );
+    let said = project.world.forge(&run(&["--effort", "S", "--auto", REQUEST]));
+    has(&said.err, &["not to `mine`"]);
+    assert_eq!(chosen(&project).1, None);
+}
+
+#[test]
+fn at_a_terminal_automatic_approvals_leave_their_lines_behind() {
+    // The shipped flow asks at effort L; in a flow of one's own both checkpoints may pass by themselves.
+    let shipped = include_str!("../../../../flows/feature/flow.toml");
+    let project = Project::new("");
+    let manual = "manual = { param = \"effort\", is = [\"L\"] }\n";
+    project.world.write(".forge/flows/feature.toml", shipped.replace(manual, ""));
+    let words = run(&["--effort", "L", "--auto", REQUEST]);
+    let mut person = Person::at(&project.world, &words);
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    person.is_left_sane();
+    let seen = person.bytes();
+    let after = seen.rsplit("\x1b[?1049l").next().unwrap();
+    for checkpoint in ["design: checkpoint-a", "split: checkpoint-b"] {
+        let line = format!("{checkpoint} approved automatically (AI verdict: APPROVE)");
+        assert_eq!(after.matches(&line).count(), 1, "{after}");
+    }
+}
