@@ -188,8 +188,8 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     match places.leaves {
         Leaves::File => leave.push_str(
             "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys (`forge` is the \
-             number 1). A key that is not named here is refused; `blocker` is left out unless you are blocked, and \
-             a `?` marks what else may be left out.",
+             number 1). A key that is not named here is refused; `blocker` is left out unless you are blocked, and so may \
+             be what has a `?`.",
         ),
         Leaves::Answer => leave.push_str(
             "\n\nThen your answer, once, as the structured output that you are asked for, with these keys and \
