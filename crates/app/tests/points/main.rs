@@ -4,7 +4,7 @@
 //! Read `project.rs` (a small project, who plays what in it, and how its questions are answered), then the
 //! modules. `begins`: before a run exists. `design`, `tasks`: the two checkpoints. `building`: what goes wrong with a task. `ending`: the last
 //! look, and the summary. `unproved`: a project without checks. `reviewers`: what judges may say. `words`: what a person
-//! says reaches whom it is for. `several`: more than one person. `terminal`: the same at a real terminal. `sequences`: what happens when, as snapshots.
+//! says reaches whom it is for. `sees`: what can be looked at before one answers. `several`: more than one person. `terminal`: the same at a real terminal. `sequences`: what happens when, as snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -19,6 +19,7 @@ mod design;
 mod ending;
 mod project;
 mod reviewers;
+mod sees;
 mod sequences;
 mod several;
 mod tasks;
