@@ -160,8 +160,8 @@ pub enum Refusal {
     Over(End),
     /// It goes on already.
     AlreadyGoing,
-    /// It is held already.
-    AlreadyHeld,
+    /// It is held already, as hard as this or harder.
+    AlreadyHeld(Hold),
     /// With these parameters every checkpoint is for a person, and `--auto` was said.
     Manual,
     /// The flow cannot be run.
@@ -286,17 +286,16 @@ impl Draft {
 
     /// Holds a run harder than before. What is held already is not let go by a weaker hold.
     fn hold(&mut self, phase: &Phase, hold: Hold) -> Result<(), Refusal> {
-        let is_weaker = match (phase, &hold) {
-            (Phase::Held(_), Hold::Paused { .. })
+        match (phase, &hold) {
+            (Phase::Held(held), Hold::Paused { .. })
             | (
-                Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. }),
+                Phase::Held(held @ (Hold::Interrupted { .. } | Hold::Stopped { .. })),
                 Hold::Interrupted { .. },
             )
-            | (Phase::Held(Hold::Stopped { .. }), Hold::Stopped { .. }) => true,
-            (_, _) => false,
-        };
-        if is_weaker {
-            return Err(Refusal::AlreadyHeld);
+            | (Phase::Held(held @ Hold::Stopped { .. }), Hold::Stopped { .. }) => {
+                return Err(Refusal::AlreadyHeld(held.clone()));
+            }
+            (_, _) => {}
         }
         self.record(Event::RunHeld { hold });
         Ok(())
@@ -705,7 +704,7 @@ impl fmt::Display for Refusal {
                 f.write_str("the run is blocked; `forge resume` opens it again")
             }
             Self::AlreadyGoing => f.write_str("the run is not held: nothing to resume"),
-            Self::AlreadyHeld => f.write_str("the run is held already"),
+            Self::AlreadyHeld(hold) => write!(f, "the run is {} already", hold.word()),
             Self::Flow(error) => error.fmt(f),
             Self::Param(problem) => f.write_str(problem),
             Self::Manual => write!(

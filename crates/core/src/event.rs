@@ -515,6 +515,19 @@ pub enum Hold {
     },
 }
 
+impl Hold {
+    /// The word for a run that is held like this.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Paused { .. } => "paused",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Stopped { .. } => "stopped",
+            Self::OutOfBudget { .. } | Self::Unfinished { .. } => "parked",
+            Self::Escalated { .. } => "escalated",
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

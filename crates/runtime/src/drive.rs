@@ -509,7 +509,7 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
         | Refusal::NotStarted
         | Refusal::Over(event::End::Done | event::End::Abandoned)
         | Refusal::AlreadyGoing
-        | Refusal::AlreadyHeld
+        | Refusal::AlreadyHeld(_)
         | Refusal::NoSuchQuestion { .. }
         | Refusal::AnsweredAlready(_)
         | Refusal::NotAnOption { .. }

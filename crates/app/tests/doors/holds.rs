@@ -145,7 +145,11 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     let said = world.run("draft", &["--auto", "--budget", "0.015"]);
     assert_eq!(said.code, PARKED, "{said}");
     let run = world.latest();
-    has(&said.out, &["budget", "used up", &format!("forge resume {run} --budget AMOUNT")]);
+    has(
+        &said.out,
+        &["$0.0100 of the run's $0.0150 spent; the next call could cost more than is left"],
+    );
+    has(&said.out, &[&format!("forge resume {run} --budget AMOUNT")]);
     let before = world.records(&run);
     has(&world.refused(&["resume", &run]), &["$0.0150", "--budget", "next: forge resume"]);
     has(

@@ -138,7 +138,14 @@ impl Draft {
                     ("", "") => String::new(),
                     (_, _) => format!(" ({} known{estimated}{unknown}{hint})", ledger.known),
                 };
-                let what = format!("the run's budget of {cap} is used up{parts}");
+                let spent = ledger.committed();
+                let what = if spent < cap {
+                    format!(
+                        "{spent} of the run's {cap} spent; the next call could cost more than is left{parts}"
+                    )
+                } else {
+                    format!("the run's budget of {cap} is used up{parts}")
+                };
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
             }
             Reserve::StageIsBroke => {

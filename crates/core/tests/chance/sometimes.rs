@@ -96,7 +96,7 @@ impl Game {
             Refusal::AlreadyStarted => "refused: already started",
             Refusal::Over(_) => "refused: over",
             Refusal::AlreadyGoing => "refused: already going",
-            Refusal::AlreadyHeld => "refused: already held",
+            Refusal::AlreadyHeld(_) => "refused: already held",
             Refusal::NoSuchQuestion { .. } => "refused: no such question",
             Refusal::AnsweredAlready(_) => "refused: answered already",
             Refusal::NotAnOption { .. } => "refused: not an option",

@@ -273,6 +273,16 @@ fn the_work_of_an_attempt_that_reached_its_cap_is_kept() {
 }
 
 #[test]
+fn a_budget_that_does_not_hold_another_call_is_not_said_to_be_used_up() {
+    let mut world =
+        World::small(ONE).budget("0.03").cost("work#1", Cost::Known(Money(24_000))).begin();
+    world.end("work#1");
+    let what =
+        "$0.0240 of the run's $0.0300 spent; the next call could cost more than is left".to_owned();
+    world.is(&Phase::Held(Hold::OutOfBudget { what }));
+}
+
+#[test]
 fn a_big_turn_may_go_over_the_cap_of_the_run_and_then_nothing_more_starts() {
     let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Known(cents(90))).begin();
     world.ends("work#1", spent_out());

@@ -2,7 +2,7 @@
 
 use forge_core::{
     Command, Refusal,
-    event::{Answer, Choice, End},
+    event::{Answer, Choice, End, Hold},
     id::QuestionId,
     run::Phase,
     verdict::BlockerClass,
@@ -269,7 +269,8 @@ fn commands_that_make_no_sense_are_refused_with_a_reason() {
         Err(Refusal::AlreadyGoing)
     );
     world.pause();
-    assert_eq!(world.command(Command::Pause { by: by() }), Err(Refusal::AlreadyHeld));
+    let paused = Hold::Paused { by: by() };
+    assert_eq!(world.command(Command::Pause { by: by() }), Err(Refusal::AlreadyHeld(paused)));
     world.abandon();
     for command in [
         Command::Pause { by: by() },
@@ -314,7 +315,8 @@ fn every_refusal_says_what_and_why() {
         "the run is blocked; `forge resume` opens it again"
     );
     assert_eq!(said(Refusal::AlreadyGoing), "the run is not held: nothing to resume");
-    assert_eq!(said(Refusal::AlreadyHeld), "the run is held already");
+    let parked = Hold::OutOfBudget { what: String::new() };
+    assert_eq!(said(Refusal::AlreadyHeld(parked)), "the run is parked already");
     assert_eq!(
         said(Refusal::NoSuchQuestion { question: q, open: vec![] }),
         "there is no open question Q3: nothing is asked"
