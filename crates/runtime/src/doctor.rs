@@ -20,7 +20,7 @@ use crate::{
     doors::{Doors, RUNS_MAX},
     home::Home,
     journal::{Completeness, Store, StoreError, salvage},
-    settings::Settings,
+    settings::{FILE, Settings},
     text::read_text,
 };
 
@@ -97,7 +97,10 @@ impl Doors {
     pub fn examine(&self) -> Vec<Finding> {
         let mut findings = vec![git(), place(&self.home)];
         findings.push(match Settings::read(self.home.repository.top.as_deref()) {
-            Ok(_) => good("forge.toml is right, or not there"),
+            Ok(_) => good(match &self.home.repository.top {
+                Some(top) if top.join(FILE).exists() => format!("{FILE} is right"),
+                Some(_) | None => format!("there is no {FILE}; what is set elsewhere is right"),
+            }),
             Err(trouble) => bad(trouble),
         });
         findings.extend(flows(&self.catalog()));

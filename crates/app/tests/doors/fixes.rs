@@ -42,6 +42,14 @@ fn settings_with_older_names_are_rewritten_once_a_person_says_so() {
     has(&world.ok(&["config", "explain", "verify.timeout_minutes"]), &["5"]);
     let again = world.forge(&["doctor", "--fix", "--yes"]);
     assert!(again.code == DONE && again.err.is_empty(), "nothing is left to be mended: {again}");
+    has(&again.out, &["ok     forge.toml is right\n"]);
+    // What was kept stays, however often something is mended.
+    let other = OLD.replace("# ours", "# theirs");
+    fs::write(&path, &other).unwrap();
+    let said = world.forge(&["doctor", "--fix", "--yes"]);
+    has(&said.err, &["forge.toml.before-fix.2"]);
+    assert_eq!(fs::read_to_string(path.with_extension("toml.before-fix")).unwrap(), OLD);
+    assert_eq!(fs::read_to_string(path.with_extension("toml.before-fix.2")).unwrap(), other);
 }
 
 #[test]

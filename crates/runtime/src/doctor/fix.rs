@@ -8,7 +8,8 @@
 //! rewritten only if that person says so, and the old one is kept beside it.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -27,6 +28,9 @@ use crate::{
 const STALE: Duration = Duration::from_secs(3_600);
 /// The most entries of a folder that are looked at.
 const ENTRIES_MAX: usize = 100_000;
+
+/// The most older files that are kept beside one.
+const BACKUPS_MAX: u32 = 1_000;
 
 /// Something that can be mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,10 +101,7 @@ impl Doors {
                 Ok(format!("removed {}", path.display()))
             }
             How::Rewrite { path, text } => {
-                let mut backup = path.clone().into_os_string();
-                backup.push(".before-fix");
-                let backup = PathBuf::from(backup);
-                fs::copy(path, &backup).map_err(|error| Trouble::file(&backup, &error))?;
+                let backup = kept_beside(path)?;
                 let place =
                     if path.is_symlink() { fs::canonicalize(path) } else { Ok(path.clone()) };
                 place
@@ -145,6 +146,31 @@ impl Doors {
             how: How::Show { run: run.to_owned() },
         })
     }
+}
+
+/// Copies a file beside itself under a name that nothing has yet.
+fn kept_beside(path: &Path) -> Result<PathBuf, Trouble> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".before-fix");
+    for n in 1..=BACKUPS_MAX {
+        let mut backup = name.clone();
+        if n > 1 {
+            backup.push(format!(".{n}"));
+        }
+        let backup = PathBuf::from(backup);
+        match File::create_new(&backup) {
+            Ok(_) => {
+                fs::copy(path, &backup).map_err(|error| Trouble::file(&backup, &error))?;
+                return Ok(backup);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Trouble::file(&backup, &error)),
+        }
+    }
+    Err(Trouble::surroundings(
+        format!("{} was mended {BACKUPS_MAX} times already", path.display()),
+        format!("look at {}.before-fix, and remove those that you do not need", path.display()),
+    ))
 }
 
 /// What lies in a folder, has such a name, is ours, and was not touched for long.

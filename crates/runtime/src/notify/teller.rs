@@ -71,7 +71,7 @@ fn tell_all(told: &Told, notice: &Notice, live: &Path, taken: &Path) {
         if let Some(command) = &told.command {
             scope.spawn(|| {
                 let errors = taken.with_extension("stderr");
-                if let Err(why) = tell_command(command, &told.dir, notice, &errors) {
+                if let Err(why) = tell_command(command, &told.dir, notice, &errors, TIME) {
                     let name = command.first().map_or("", String::as_str);
                     note(log, &format!("{}: {name} {why}", notice.kind.word()));
                 }
@@ -87,7 +87,11 @@ fn tell_all(told: &Told, notice: &Notice, live: &Path, taken: &Path) {
             });
         }
         match told.desktop {
-            Desktop::Shows => drop(scope.spawn(|| tell_desktop(notice, &told.dir))),
+            Desktop::Shows => drop(scope.spawn(|| {
+                if let Err(why) = tell_desktop(notice, &told.dir) {
+                    note_once(log, &format!("the desktop was not told: {why}"));
+                }
+            })),
             Desktop::ShowsNothing => {}
         }
     });
@@ -112,6 +116,7 @@ fn tell_command(
     dir: &Path,
     notice: &Notice,
     errors: &Path,
+    time: Duration,
 ) -> Result<(), String> {
     let (program, args) = words.split_first().ok_or("is no program")?;
     // A path begins where the person works, whichever folder the system would begin at.
@@ -120,7 +125,7 @@ fn tell_command(
     let mut command = Command::new(program);
     command.args(args).envs(variables(notice)).stderr(stderr);
     let body = serde_json::to_vec(notice).expect("a notice can be written");
-    let status = run(command, dir, &body)?;
+    let status = run(command, dir, &body, time)?;
     if status.success() {
         return Ok(());
     }
@@ -140,7 +145,12 @@ fn tell_command(
 }
 
 /// Runs a program in its time, and kills it and what it started if that is over.
-fn run(mut command: Command, dir: &Path, input: &[u8]) -> Result<ExitStatus, String> {
+fn run(
+    mut command: Command,
+    dir: &Path,
+    input: &[u8],
+    time: Duration,
+) -> Result<ExitStatus, String> {
     command.current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -152,11 +162,11 @@ fn run(mut command: Command, dir: &Path, input: &[u8]) -> Result<ExitStatus, Str
         let _not_read = stdin.map(|mut stdin| stdin.write_all(&input));
     });
     thread::spawn(move || ended.send(child.wait()));
-    match end.recv_timeout(TIME) {
+    match end.recv_timeout(time) {
         Ok(status) => status.map_err(|error| format!("cannot be waited for: {error}")),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             let _gone_already = group.map(|group| kill_process_group(group, Signal::KILL));
-            Err(format!("took longer than {} s and was killed", TIME.as_secs()))
+            Err(format!("took longer than {} s and was killed", time.as_secs()))
         }
     }
 }
@@ -175,8 +185,8 @@ fn tell_webhook(url: &str, notice: &Notice) -> Result<(), String> {
     if status.is_success() { Ok(()) } else { Err(format!("answered with {}", status.as_u16())) }
 }
 
-/// Shows it on the desktop, if that can be asked.
-fn tell_desktop(notice: &Notice, dir: &Path) {
+/// Shows it on the desktop, or says why not.
+fn tell_desktop(notice: &Notice, dir: &Path) -> Result<(), String> {
     let title = match notice.kind {
         Kind::Question => "Forge has a question",
         Kind::HandOff => "Forge needs you",
@@ -184,21 +194,31 @@ fn tell_desktop(notice: &Notice, dir: &Path) {
         Kind::Limit => "Forge waits for a provider",
         Kind::End => "Forge has ended a run",
     };
-    let text: String = format!("{}\n{}", notice.message, notice.next);
-    let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
-    let mut command;
+    let text = format!("{}\n{}", notice.message, notice.next);
+    let (program, mut command);
     if cfg!(target_os = "macos") {
-        command = Command::new("osascript");
+        program = "osascript";
+        command = Command::new(program);
         let script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
         command.args(["-e", script, title, &text]);
     } else {
-        command = Command::new("notify-send");
+        program = "notify-send";
+        command = Command::new(program);
         // It takes a few tags for its own.
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         command.args(["--app-name=Forge", "--", title, &text]);
     }
     command.stderr(Stdio::null());
-    let _not_there = run(command, dir, b"");
+    let status = run(command, dir, b"", TIME).map_err(|why| format!("{program} {why}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{program} ended with {status}")) }
+}
+
+/// Adds a line that is not there yet: what is missing is missing for every notice.
+fn note_once(log: &Path, what: &str) {
+    let known = read_text(log, 2 * LOG_BYTES_MAX).ok().flatten().unwrap_or_default();
+    if !known.lines().any(|line| line.ends_with(what)) {
+        note(log, what);
+    }
 }
 
 /// Adds a line to the log. If even that cannot be done, nobody is told.
@@ -213,3 +233,6 @@ pub(super) fn note(log: &Path, what: &str) {
             file.and_then(|mut file| file.write_all(format!("{when}  {what}\n").as_bytes()));
     }
 }
+
+#[cfg(test)]
+mod tests;
