@@ -23,11 +23,13 @@ mod run;
 pub(crate) mod show;
 mod stats;
 mod status;
+mod usage;
 pub(crate) mod watch;
+mod which;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use forge_runtime::{Trouble, doors::Doors};
 
 use crate::screen;
@@ -75,10 +77,15 @@ enum Cmd {
 
 /// Reads the command line and does what it says.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
-            let _nobody_reads = error.print();
+            match usage::refusal(&error, &args, &Cli::command()) {
+                Some(refusal) => screen::trouble(&refusal),
+                None => {
+                    let _nobody_reads = error.print();
+                }
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };

@@ -46,6 +46,7 @@ use forge_core::{
 };
 use forge_runtime::{
     Trouble,
+    attended::Attended,
     doors::{Doors, Left, person},
     drive::{Hands, LetGo, Signals as Told},
     follow::{Follower, Picture},
@@ -170,6 +171,8 @@ struct Screen<'a> {
     rung: BTreeSet<String>,
     task: Task,
     driver: Option<Driving>,
+    /// Lets other doors know that the run goes on here once it is answered.
+    attended: Option<Attended>,
     /// Whether the driver was told of Ctrl-C.
     is_interrupted: bool,
     left: Option<Left>,
@@ -197,6 +200,7 @@ impl<'a> Screen<'a> {
             rung: BTreeSet::new(),
             task,
             driver: None,
+            attended: None,
             is_interrupted: false,
             left: None,
             seat: Seat::Attached,
@@ -206,6 +210,7 @@ impl<'a> Screen<'a> {
         };
         if let Task::Drive { budget } = task {
             screen.drive(budget)?;
+            screen.attended = doors.attend(id);
         }
         Ok(screen)
     }
@@ -267,6 +272,7 @@ impl<'a> Screen<'a> {
             // Somebody else took it up while nobody drove it.
             Ok(Err(_)) if self.follower.is_driven() => {
                 (self.task, self.seat) = (Task::Attach, Seat::Attached);
+                self.attended = None;
             }
             Ok(Err(trouble)) => return Err(trouble),
             Err(bug) => std::panic::resume_unwind(bug),
@@ -287,6 +293,7 @@ impl<'a> Screen<'a> {
         match left.how {
             LetGo::DrivenElsewhere => {
                 (self.task, self.seat) = (Task::Attach, Seat::Attached);
+                self.attended = None;
                 return Ok(None);
             }
             // Where it had let go when it was to hear of Ctrl-C, that is its answer.

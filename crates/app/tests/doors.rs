@@ -8,7 +8,7 @@
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
 //! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
 //! `brief`: what an agent was told. `fixes`: what the doctor mends.
-//! `notify`: who is told elsewhere. `rendered`: Markdown and
+//! `unnamed`: commands that name no run. `notify`: who is told elsewhere. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
@@ -57,5 +57,7 @@ mod starts;
 mod stats;
 #[path = "doors/together.rs"]
 mod together;
+#[path = "doors/unnamed.rs"]
+mod unnamed;
 #[path = "doors/watch.rs"]
 mod watch;

@@ -18,6 +18,7 @@
 //! Invariant: what agents and the world do is an outcome; an `Err` here is trouble of ours or
 //! something that the user can mend.
 
+pub mod attended;
 pub mod blobs;
 mod brief;
 mod calls;

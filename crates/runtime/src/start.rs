@@ -1,6 +1,6 @@
 //! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
 //!
-//! In this order: `request.rs` (what a door read), `words.rs` and `issue.rs` (whether it can be), `choices.rs`
+//! In this order: `request.rs` (what a door read), `words.rs`, `issue.rs` and `given.rs` (whether it can be), `choices.rs`
 //! with `effort.rs`, `outline.rs` and `asks.rs` (what a person still has to say), `coherence.rs` (one light
 //! look), and then the first record. `dry.rs` goes the same way and stops before the last two.
 //!
@@ -15,16 +15,21 @@ mod choices;
 mod coherence;
 mod dry;
 mod effort;
+mod given;
 mod issue;
 mod outline;
 mod request;
 mod words;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
+    view::short_commit,
 };
 
 use crate::{
@@ -39,8 +44,8 @@ use crate::{
     project,
     secrets::redacted_text,
     settings::{
-        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, SCRIPTED, Sessions, Settings,
-        SourceFile, Sources, Verify, VerifyFrom,
+        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, LOCAL_FILE, SCRIPTED, Sessions,
+        Settings, SourceFile, Sources, Verify, VerifyFrom,
     },
     text::read_text,
 };
@@ -50,11 +55,13 @@ pub use asks::{
 };
 use choices::Chosen;
 pub use dry::{ChecksFrom, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
+use given::given_params;
 use issue::Issue;
 use outline::EFFORT;
 pub use outline::Runs;
-pub use request::{Discuss, Offered, Request, Unsaid};
-use words::{examples, refuse_words};
+pub use request::{Discuss, Offered, Request, Unsaid, quoted};
+pub use words::examples;
+use words::refuse_words;
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -64,6 +71,8 @@ const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
 const SOURCE: &str = "source";
 /// The parameter that says whether the result is offered as a pull request.
 const PULL_REQUEST: &str = "pr";
+/// Of what is not in a run, this many files are named.
+const LEFT_OUT_NAMED: usize = 5;
 /// The project's own rules for agents.
 const INSTRUCTIONS: &str = ".forge/instructions.md";
 
@@ -119,6 +128,8 @@ struct Ready {
     why: BTreeMap<String, String>,
     /// What a person should know.
     notes: Vec<String>,
+    /// What lies in the checkout and is not in the run, in words.
+    left_out: Option<String>,
     /// Whether the flow changes code.
     lands: bool,
     /// The branch that is checked out.
@@ -139,6 +150,9 @@ impl Doors {
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
         refuse_agents()?;
         let ready = self.ready(request)?;
+        if let Some(left_out) = &ready.left_out {
+            asks.know(left_out);
+        }
         let mut chosen = ready.choose(request, asks)?;
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;
         if ready.settings.workspace.root.is_none() {
@@ -146,6 +160,9 @@ impl Doors {
             state_dir()?;
         }
         let mut signals = Signals::listen()?;
+        if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
+            asks.wait(&format!("looking at the request ({agent}) ..."));
+        }
         let (coherence, note) =
             self.look_at_request(&ready, &chosen.text, request.budget, &mut signals)?;
         chosen.notes.extend(note);
@@ -166,13 +183,17 @@ impl Doors {
         };
         let catalog = Catalog::at(repository, base.as_deref());
         let name = request.flow.as_ref().unwrap_or(&settings.flow).clone();
-        let found = self.committed_flow(&catalog, &name)?;
+        let found = self.committed_flow(&catalog, &name).map_err(|trouble| {
+            let flows =
+                ["feature", "change"].map(|flow| request.said_again(&[("--flow", flow)], &[]));
+            trouble.or_else_by_flag(request.flow.as_ref(), &flows)
+        })?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
         let mut params = given_params(request, &found.flow)?;
         self.refuse_unready(&found, base.as_deref(), &params)?;
         let mut why = BTreeMap::new();
         let mut notes = Vec::new();
-        if let Some(effort) = &request.effort {
+        if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
             why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
         }
         if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.word())
@@ -201,6 +222,7 @@ impl Doors {
             lands: base.is_some() && find(&found.flow.stages, &is_land).is_some(),
             branch: base.as_ref().and_then(|_| repository.branch()),
             default_branch: repository.default_branch(),
+            left_out: base.as_ref().and_then(|base| self.left_out(request, &settings, base)),
             base,
             settings,
             catalog,
@@ -339,6 +361,36 @@ impl Doors {
         if differ.is_empty() { Ok(()) } else { Err(uncommitted(&differ)) }
     }
 
+    /// What was changed in the checkout and is not committed, in words: a run starts from a commit. Issues and
+    /// scenarios are read where they lie.
+    fn left_out(&self, request: &Request, settings: &Settings, base: &str) -> Option<String> {
+        let repository = &self.home.repository;
+        let top = repository.top.as_deref()?;
+        let scenario = settings.scripted.scenario.as_ref().map(|scenario| top.join(scenario));
+        let read = [request.issue.clone(), request.scenario.clone(), scenario];
+        let read: Vec<PathBuf> =
+            read.into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
+        let is_read = |path: &String| {
+            let path = top.join(path).canonicalize();
+            path.is_ok_and(|path| read.contains(&path))
+        };
+        // Git will say itself what is wrong with a repository that it cannot read.
+        let mut changed = repository.uncommitted().unwrap_or_default();
+        changed.retain(|path| path != LOCAL_FILE && !is_read(path));
+        let few: Vec<&str> = changed.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect();
+        let more = if changed.len() > few.len() { ", ..." } else { "" };
+        let (files, are) = match changed.len() {
+            0 => return None,
+            1 => ("1 changed file".to_owned(), "is"),
+            n => (format!("{n} changed files"), "are"),
+        };
+        Some(format!(
+            "the run starts from {}; {files} in your checkout {are} not in it ({}{more})",
+            short_commit(base),
+            few.join(", ")
+        ))
+    }
+
     /// Flows may need more than there is. That is found out before anything is created.
     fn refuse_unready(
         &self,
@@ -452,7 +504,11 @@ impl Doors {
             settings.roles.clear();
         }
         if let Some(agent) = &request.agent {
-            settings.play(agent)?;
+            settings.play(agent).map_err(|trouble| {
+                let said = [("--agent", CLAUDE), ("--agent", SCRIPTED)];
+                let agents = said.map(|said| request.said_again(&[said], &[]));
+                trouble.or_else_by_flag(Some(agent), &agents)
+            })?;
         }
         if settings.agent.is_none() && settings.scripted.scenario.is_some() {
             settings.agent = Some(SCRIPTED.to_owned());
@@ -528,50 +584,6 @@ impl Doors {
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
-}
-
-/// The parameters that a person gave, by whichever flag.
-fn given_params(request: &Request, flow: &Flow) -> Result<BTreeMap<String, String>, Trouble> {
-    let mut params = request.params.clone();
-    if let Some(effort) = &request.effort {
-        if params.contains_key(EFFORT) {
-            return Err(Trouble::usage(
-                "the effort is given twice, by `--effort` and by `--param`",
-                examples(&["forge run --effort S \"…\"", "forge run --param effort=S \"…\""]),
-            ));
-        }
-        let is_known = flow.accepts(EFFORT, effort).is_ok();
-        if effort == "XS" && !is_known && flow.params.contains_key(EFFORT) {
-            return Err(Trouble::usage(
-                "there is no effort XS: what needs no design and no review is sooner done by hand; S is the smallest",
-                examples(&["forge run --effort S \"…\"", "forge run --effort M \"…\""]),
-            ));
-        }
-        params.insert(EFFORT.to_owned(), effort.clone());
-    }
-    match request.offered {
-        Offered::ByTheFlow => {}
-        Offered::No => {
-            if flow.accepts(PULL_REQUEST, "no").is_err() {
-                return Err(Trouble::usage(
-                    format!(
-                        "the flow `{}` offers no pull request that `--no-pr` could leave out",
-                        flow.name
-                    ),
-                    examples(&[
-                        "forge run --flow feature --no-pr \"…\"",
-                        "the same without `--no-pr`",
-                    ]),
-                ));
-            }
-            params.insert(PULL_REQUEST.to_owned(), "no".to_owned());
-        }
-    }
-    for (name, value) in &params {
-        flow.accepts(name, value)
-            .map_err(|problem| Trouble::usage(problem, format!("forge flow show {}", flow.name)))?;
-    }
-    Ok(params)
 }
 
 /// Whether the program of an agent is there. A program of the project itself is in the checkout only.

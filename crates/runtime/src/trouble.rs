@@ -60,6 +60,13 @@ impl Trouble {
         Self { kind: Kind::Person, what: what.into(), next: Some(next.into()) }
     }
 
+    /// The same, with two commands that would be taken, if a flag of the command is what is wrong.
+    pub(crate) fn or_else_by_flag(self, flag: Option<&String>, commands: &[String; 2]) -> Self {
+        let Some(_) = flag else { return self };
+        let next: Vec<&str> = self.next.iter().chain(commands).map(String::as_str).collect();
+        Self { next: Some(next.join("\n   or: ")), ..self }
+    }
+
     /// A file that could not be read or written.
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{

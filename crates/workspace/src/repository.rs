@@ -81,6 +81,16 @@ impl Repository {
         name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
     }
 
+    /// What lies in the checkout otherwise than in the commit that is checked out, by path: changed, new or gone.
+    /// What git ignores is not looked at. A new folder counts as one.
+    pub fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+        let Some(top) = self.top.as_deref() else { return Ok(Vec::new()) };
+        let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
+        let said = Git::in_folder(top).args(args).arg("--untracked-files=normal").run()?;
+        let lines = said.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        Ok(lines.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
     /// The commit that a name means, if there is one.
     pub fn commit_of(&self, name: &str) -> Option<String> {
         let git = Git::in_folder(self.folder());

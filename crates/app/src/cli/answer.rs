@@ -6,22 +6,27 @@ use clap::{Args, ValueEnum};
 use forge_core::{Command, event, id::QuestionId, view::Standing};
 use forge_runtime::{
     Trouble,
-    doors::{Sent, person},
+    doors::{Doors, Sent, person},
 };
 
-use super::{doors, driving::next_step};
+use super::{
+    doors,
+    driving::next_step,
+    which::{self, Wanted},
+};
 use crate::screen;
 
 /// Answer a question of a run
 #[derive(Args)]
+#[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
 pub(crate) struct Answer {
-    /// The run
+    /// The run; the only one that asks if you begin with the question
     run: String,
     /// The question, such as Q1
     question: String,
     /// approve, revise, retry, waive or give-up; see `forge status RUN`
-    #[arg(value_enum, hide_possible_values = true)]
-    choice: Choice,
+    #[arg(allow_hyphen_values = true)]
+    choice: Option<String>,
     /// Your words; for `waive`, first the name of the gate
     #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
@@ -36,16 +41,48 @@ enum Choice {
     GiveUp,
 }
 
+/// What was said, by its place on the command line.
+struct Said {
+    run: String,
+    question: QuestionId,
+    choice: Choice,
+    words: Vec<String>,
+}
+
 impl Answer {
+    /// Who begins with a question names no run: no run is called like a question.
+    fn read(self, doors: &Doors) -> Result<Said, Trouble> {
+        let Self { run, question, choice, mut words } = self;
+        let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
+            // What stands there is the first of the words.
+            words.splice(0..0, choice);
+            (which::run(doors, None, Wanted::Answer { question: asked })?, asked, Some(question))
+        } else {
+            let run = doors.resolve(&run)?;
+            let question = question.parse().map_err(|error| {
+                Trouble::usage(format!("{error}"), format!("forge status {run}"))
+            })?;
+            (run, question, choice)
+        };
+        let wrong = |what: String| {
+            Trouble::usage(what, format!("forge status {run} (says what can be answered)"))
+        };
+        let all = Choice::value_variants().iter().filter_map(Choice::to_possible_value);
+        let all: Vec<String> = all.map(|value| value.get_name().to_owned()).collect();
+        let all = all.join(", ");
+        let Some(choice) = choice else {
+            return Err(wrong(format!("the answer to {question} is missing: one of {all}")));
+        };
+        let Ok(choice) = Choice::from_str(&choice, true) else {
+            return Err(wrong(format!("`{choice}` is no answer; it can be {all}")));
+        };
+        Ok(Said { run, question, choice, words })
+    }
+
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
-        let question: QuestionId = self
-            .question
-            .parse()
-            .map_err(|error| Trouble::usage(format!("{error}"), format!("forge status {run}")))?;
-        let mut words = self.words;
-        let answer = match self.choice {
+        let Said { run, question, choice, mut words } = self.read(&doors)?;
+        let answer = match choice {
             Choice::Approve => event::Answer::Approve,
             Choice::Revise => event::Answer::Revise,
             Choice::Retry => event::Answer::Retry,
@@ -69,6 +106,9 @@ impl Answer {
                 let now =
                     format!("{question} is answered; the run is now {}", view.row.standing.word());
                 screen::say(&match view.row.standing {
+                    Standing::Going | Standing::Limited if doors.is_attended(&run) => {
+                        format!("{question} is answered, and the run goes on where it is shown")
+                    }
                     Standing::Going | Standing::Limited => {
                         format!("{question} is answered; go on with: forge resume {run}")
                     }

@@ -17,12 +17,23 @@ use crate::screen;
 /// How often a question is asked again if the answer is none.
 const ASKED_MAX: usize = 5;
 
+/// Of an answer that is none, this many characters are shown.
+const ANSWER_SHOWN: usize = 40;
+
 /// The person at the terminal, if there is one.
 pub(crate) struct Terminal;
 
 impl Asks for Terminal {
     fn commands(&mut self, commands: &[String]) -> Allowed {
         ask_commands(commands)
+    }
+
+    fn know(&mut self, note: &str) {
+        screen::warn(&screen::harmless(&format!("note: {note}")));
+    }
+
+    fn wait(&mut self, what: &str) {
+        screen::warn(&screen::harmless(what));
     }
 
     fn effort(&mut self, offer: &EffortOffer) -> Reply<String> {
@@ -137,6 +148,26 @@ pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Whether a person wants to drive a run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DriveOn {
+    Yes,
+    No,
+}
+
+/// Asks whether a run that nobody drives is to be driven on here.
+pub(crate) fn drive_on(why: &str) -> Reply<DriveOn> {
+    if !is_there() {
+        return Reply::Nobody;
+    }
+    let question = format!("{why}\ngo on with it here? [y/n] Enter for y");
+    ask(&mut io::stdin().lock(), &question, &|answer| match answer {
+        "" | "y" | "yes" => Some(DriveOn::Yes),
+        "n" | "no" => Some(DriveOn::No),
+        _ => None,
+    })
+}
+
 /// Whether there is somebody who sees a question and can answer it.
 fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -158,6 +189,10 @@ fn ask<T>(input: &mut impl BufRead, question: &str, read: &dyn Fn(&str) -> Optio
         if ["q", "quit", "s", "stop"].contains(&answer.as_str()) {
             return Reply::Stop;
         }
+        screen::warn(&screen::harmless(&format!(
+            "`{}` is none of the answers",
+            screen::cut(&answer, ANSWER_SHOWN)
+        )));
     }
     Reply::Stop
 }

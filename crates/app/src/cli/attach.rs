@@ -12,12 +12,15 @@ use forge_runtime::{
     Trouble,
     doors::{Doors, Left},
     drive::LetGo,
+    start::Reply,
 };
 
 use super::{
+    asks::{self, DriveOn},
     doors,
-    driving::{Form, leave, leave_screen},
-    log, named_or_latest,
+    driving::{Form, drive_on_screen, leave, leave_screen},
+    log,
+    which::{self, Wanted},
 };
 use crate::{
     live::{self, Ended, Task},
@@ -29,10 +32,13 @@ const LET_GO_WAIT: Duration = Duration::from_secs(5);
 /// How often it is looked at meanwhile.
 const LET_GO_LOOK: Duration = Duration::from_millis(20);
 
+/// After so many looks without a driver a run has none: drivers hand over to each other.
+const LOOKS_ALONE: u32 = 10;
+
 /// Look at a run that goes on elsewhere, and answer what it asks
 #[derive(Args)]
 pub(crate) struct Attach {
-    /// The run; the latest if none is named
+    /// The run; the one that is driven if none is named
     run: Option<String>,
     /// Print one line for each fact, also on a terminal
     #[arg(long)]
@@ -42,27 +48,103 @@ pub(crate) struct Attach {
 impl Attach {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
-        if self.plain || !live::is_possible() {
-            log::follow(&doors, &run)?;
+        let run = which::run(&doors, self.run.as_deref(), Wanted::Attach)?;
+        let is_screen = !self.plain && live::is_possible();
+        let standing = doors.view(&run)?.row.standing;
+        if goes_no_further(standing) || is_looked_after(&doors, &run) {
+            if is_screen {
+                return show(&doors, &run);
+            }
+            log::follow(&doors, &run, &mut Company::of(&doors, &run))?;
             until_let_go(&doors, &run);
             let how = LetGo::Stopped(doors.view(&run)?.row.standing);
             let left = Left { run, how, view: None, behind: None };
             return leave(&doors, left, Form::Sentences);
         }
-        let standing = doors.view(&run)?.row.standing;
-        let is_to_go_on = matches!(standing, Standing::Going | Standing::Limited);
-        if is_to_go_on && !doors.is_driven(&run) {
-            return Err(Trouble::usage(
-                format!("nobody drives {run}"),
-                format!("forge resume {run}"),
-            ));
+        let how = nobody_drives(&run, standing);
+        if is_screen { take_over(&doors, &run, how) } else { Err(how) }
+    }
+}
+
+/// Shows a run that others drive. If they let go of it, it can be driven on here.
+fn show(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
+    let ended = live::show(doors, run, Task::Attach)?;
+    match ended {
+        Ended::Left(_) => until_let_go(doors, run),
+        Ended::Alone => {
+            let standing = doors.view(run)?.row.standing;
+            return take_over(doors, run, nobody_drives(run, standing));
         }
-        let ended = live::show(&doors, &run, Task::Attach)?;
-        if let Ended::Left(_) = &ended {
-            until_let_go(&doors, &run);
+        Ended::Detached | Ended::LookedAway => {}
+    }
+    leave_screen(doors, run, ended)
+}
+
+/// Asks whether a run is to be driven on here.
+fn take_over(doors: &Doors, run: &str, how: Trouble) -> Result<ExitCode, Trouble> {
+    match asks::drive_on(&how.what) {
+        Reply::Said(DriveOn::Yes) => drive_on_screen(doors, run, None),
+        Reply::Said(DriveOn::No) | Reply::Stop | Reply::Nobody => Err(how),
+    }
+}
+
+/// A run that would go on, and nobody is there who lets it.
+fn nobody_drives(run: &str, standing: Standing) -> Trouble {
+    let (why, next) = match standing {
+        Standing::Waiting => {
+            (": it waits for your answer", format!("forge status {run} (what it asks), then "))
         }
-        leave_screen(&doors, &run, ended)
+        Standing::Going
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Abandoned => ("", String::new()),
+    };
+    Trouble::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
+}
+
+/// Whether it is shown as it is, because nothing comes any more.
+const fn goes_no_further(standing: Standing) -> bool {
+    match standing {
+        Standing::Done | Standing::Failed | Standing::Blocked | Standing::Abandoned => true,
+        Standing::Going
+        | Standing::Waiting
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated => false,
+    }
+}
+
+fn is_looked_after(doors: &Doors, run: &str) -> bool {
+    doors.is_driven(run) || doors.is_attended(run)
+}
+
+/// Whether anybody is still there to drive a run that is followed.
+struct Company<'a> {
+    doors: &'a Doors,
+    run: &'a str,
+    n_alone: u32,
+}
+
+impl<'a> Company<'a> {
+    fn of(doors: &'a Doors, run: &'a str) -> Self {
+        Self { doors, run, n_alone: 0 }
+    }
+}
+
+impl log::Until for Company<'_> {
+    fn goes_on(&mut self) -> bool {
+        self.n_alone = if is_looked_after(self.doors, self.run) { 0 } else { self.n_alone + 1 };
+        self.n_alone < LOOKS_ALONE
     }
 }
 

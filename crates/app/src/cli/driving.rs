@@ -29,6 +29,7 @@ use super::{
     doors,
     run::{amount, drive},
     show, status,
+    which::{self, Wanted},
 };
 use crate::{
     live::{self, Ended, Task},
@@ -63,13 +64,13 @@ pub(crate) struct Manner {
 /// Take a run up again after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct Resume {
-    /// The run, or a folder with a state.json; the latest if none is named
+    /// The run, or a folder with a state.json; else the open one
     run: Option<String>,
     /// The effort, where such a folder says none
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// A new cap in dollars for the whole run
-    #[arg(long, value_name = "AMOUNT")]
+    #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
     #[command(flatten)]
     manner: Manner,
@@ -183,10 +184,13 @@ impl Resume {
             let _leads_already = rustix::process::setsid();
         }
         let doors = doors()?;
-        let budget = self.budget.as_deref().map(amount).transpose()?;
+        let budget = match &self.budget {
+            Some(text) => Some(amount(text, "forge resume RUN --budget AMOUNT")?),
+            None => None,
+        };
         let run = match self.run.as_deref().map(|named| doors.named(named, self.effort.as_deref()))
         {
-            None => doors.latest()?,
+            None => which::run(&doors, None, Wanted::Resume)?,
             Some(named) => match named? {
                 Named::Run(run) => run,
                 Named::Older(older) => {
@@ -207,7 +211,11 @@ impl Resume {
     }
 }
 
-fn drive_on_screen(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+pub(crate) fn drive_on_screen(
+    doors: &Doors,
+    run: &str,
+    budget: Option<Money>,
+) -> Result<ExitCode, Trouble> {
     let ended = live::show(doors, run, Task::Drive { budget })?;
     leave_screen(doors, run, ended)
 }

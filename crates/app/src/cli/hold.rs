@@ -9,20 +9,23 @@ use forge_runtime::{
     doors::{Sent, person},
 };
 
-use super::{doors, named_or_latest};
+use super::{
+    doors,
+    which::{self, Wanted},
+};
 use crate::screen;
 
 /// Start nothing new; what runs may end
 #[derive(Args)]
 pub(crate) struct Pause {
-    /// The run; the latest if none is named
+    /// The run; the one that is driven if none is named
     run: Option<String>,
 }
 
 /// Stop a run at once; it can be resumed
 #[derive(Args)]
 pub(crate) struct Stop {
-    /// The run; the latest if none is named
+    /// The run; the one that is driven if none is named
     run: Option<String>,
 }
 
@@ -36,7 +39,7 @@ pub(crate) struct Abandon {
 impl Pause {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
+        let run = which::run(&doors, self.run.as_deref(), Wanted::Pause)?;
         let sent = doors.send(&run, &Command::Pause { by: person() })?;
         screen::say(&match sent {
             Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
@@ -50,7 +53,7 @@ impl Pause {
 impl Stop {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
+        let run = which::run(&doors, self.run.as_deref(), Wanted::Stop)?;
         doors.send(&run, &Command::Stop { by: person() })?;
         screen::say(&format!("{run} is stopped; go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)

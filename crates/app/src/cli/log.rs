@@ -36,9 +36,24 @@ pub(crate) struct Log {
 /// How often a log that is followed looks for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Tells the facts of a run until it is over, as `forge log --follow` does.
-pub(crate) fn follow(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
-    Log { run: None, follow: true, no_pager: true, json: false }.tell(doors, run)
+/// Until when a run is followed that is not over.
+pub(crate) trait Until {
+    /// Whether more may come. Asked before each look.
+    fn goes_on(&mut self) -> bool;
+}
+
+/// However long it takes.
+struct ForEver;
+
+impl Until for ForEver {
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+}
+
+/// Tells the facts of a run until it is over or nothing more comes.
+pub(crate) fn follow(doors: &Doors, run: &str, until: &mut dyn Until) -> Result<(), Trouble> {
+    Log { run: None, follow: true, no_pager: true, json: false }.tell(doors, run, until)
 }
 
 impl Log {
@@ -52,17 +67,21 @@ impl Log {
             page(&screen::harmless(&lines.join("\n")), Paging::of(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
-        self.tell(&doors, &run)
+        self.tell(&doors, &run, &mut ForEver)?;
+        Ok(ExitCode::SUCCESS)
     }
 
-    fn tell(&self, doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
+    fn tell(&self, doors: &Doors, run: &str, until: &mut dyn Until) -> Result<(), Trouble> {
         let mut state = Run::new();
         let mut seen = self.show(doors, run, 0, &mut state)?;
-        while self.follow && !matches!(state.phase(), Phase::Over(_)) {
+        let mut goes_on = true;
+        while self.follow && goes_on && !matches!(state.phase(), Phase::Over(_)) {
             thread::sleep(LOOK_EVERY);
+            // Whoever lets go has written all of it down before.
+            goes_on = until.goes_on();
             seen = self.show(doors, run, seen, &mut state)?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Shows the records after `seen`, and says which was the last.

@@ -10,7 +10,7 @@ use forge_core::{
 use forge_runtime::{
     Trouble,
     doors::Doors,
-    start::{BranchChoice, Discuss, Offered, Request, Unsaid},
+    start::{BranchChoice, Discuss, Offered, Request, Unsaid, examples},
 };
 
 use super::{
@@ -20,6 +20,9 @@ use super::{
     dry, say_json,
 };
 use crate::screen;
+
+/// What a person might want, in examples.
+pub(crate) const WISH: &str = "'show the total at the end of the list'";
 
 /// Start a run and drive it until it is done or needs you
 #[derive(Args)]
@@ -60,7 +63,7 @@ pub(crate) struct Run {
     #[arg(long)]
     debug: bool,
     /// What the run may cost in dollars, such as 2.50
-    #[arg(long, value_name = "AMOUNT")]
+    #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
     /// What the scripted agent plays from
     #[arg(long, value_name = "FILE")]
@@ -105,7 +108,10 @@ impl Run {
             params: params(&self.params)?,
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
-            budget: self.budget.as_deref().map(amount).transpose()?,
+            budget: match &self.budget {
+                Some(text) => Some(amount(text, &format!("forge run --budget AMOUNT {WISH}"))?),
+                None => None,
+            },
             scenario: self.scenario.clone(),
             agent: self.agent.clone(),
             branch: self.branch.map(|branch| match branch {
@@ -133,23 +139,29 @@ pub(crate) fn drive(
 }
 
 fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
+    let wrong = |what: String| {
+        let said =
+            ["effort=S", "effort=M"].map(|param| format!("forge run --param {param} {WISH}"));
+        Trouble::usage(what, examples(&[&said[0], &said[1]]))
+    };
     let mut params = BTreeMap::new();
     for param in given {
         let Some((name, value)) = param.split_once('=') else {
-            let what = format!("`--param {param}` has no `=`");
-            return Err(Trouble::usage(what, "--param NAME=VALUE"));
+            return Err(wrong(format!("`--param {param}` has no `=`")));
         };
         if params.insert(name.to_owned(), value.to_owned()).is_some() {
-            let what = format!("`{name}` is given twice");
-            return Err(Trouble::usage(what, "give each --param once"));
+            return Err(wrong(format!("`{name}` is given twice")));
         }
     }
     Ok(params)
 }
 
-pub(crate) fn amount(text: &str) -> Result<Money, Trouble> {
-    let text = text.strip_prefix('$').unwrap_or(text);
-    Money::parse(text)
-        .filter(|amount| amount.0 > 0)
-        .ok_or_else(|| Trouble::usage(format!("`{text}` is no amount in dollars"), "--budget 2.50"))
+/// A cap in dollars, or why it is none, with two of this command that are.
+pub(crate) fn amount(text: &str, command: &str) -> Result<Money, Trouble> {
+    let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
+    amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
+        let what = format!("`--budget {text}` is no amount in dollars that is more than nothing");
+        let said = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
+        Trouble::usage(what, examples(&[&said[0], &said[1]]))
+    })
 }

@@ -37,7 +37,10 @@ impl Status {
             if self.json {
                 say_json(&doors.rows(RUNS_MAX)?.0);
             } else {
-                let (rows, all) = doors.rows(LINES_MAX)?;
+                let (mut rows, all) = doors.rows(RUNS_MAX)?;
+                // Who waits for a person comes first.
+                rows.sort_by_key(|row| (row.standing != Standing::Waiting, row.questions == 0));
+                rows.truncate(LINES_MAX);
                 let goes_alone =
                     |row: &RunRow| row.standing == Standing::Going && !doors.is_driven(&row.run);
                 screen::say(&list(&rows, all, &goes_alone, now(), screen::width()));
@@ -87,7 +90,7 @@ fn list(
     }
     let more = all.saturating_sub(rows.len() as u64);
     if more > 0 {
-        let _ = write!(text, "\nand {more} older runs (--json shows all)");
+        let _ = write!(text, "\nand {more} more runs (--json shows all)");
     }
     text
 }

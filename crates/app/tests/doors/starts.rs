@@ -94,8 +94,8 @@ fn flags_that_contradict_each_other_are_refused() {
         (&["do it", "--effort", "XL"], "`effort` can be S, M, L, not `XL`"),
         (&["do it", "--effort", "S", "--effort", "M"], "--effort"),
         (&["do it", "--effort", "S", "--param", "effort=M"], "given twice"),
-        (&["do it", "--scenario", "x", "--agent", "claude"], "cannot be used with"),
-        (&["do it", "--issue", "x.json"], "cannot be used with"),
+        (&["do it", "--scenario", "x", "--agent", "claude"], "contradict each other"),
+        (&["do it", "--issue", "x.json"], "contradict each other"),
         (&["do it", "--effort", "S", "--discuss"], "there is none"),
         (&["do it", "--effort", "S", "--auto", "--discuss"], "there is none"),
         (&["do it", "--effort", "S", "--branch", "old"], "old"),
@@ -107,7 +107,7 @@ fn flags_that_contradict_each_other_are_refused() {
         has(&said.err, &[why]);
     }
     let said = world.refused(&["run", "--flow", "draft", "--effort", "S", "do it"]);
-    has(&said, &["the flow `draft` has no parameter"]);
+    has(&said, &["the flow `draft` knows no effort"]);
     let said = world.refused(&["run", "--flow", "draft", "--no-pr", "do it"]);
     has(&said, &["offers no pull request"]);
     assert!(world.is_untouched());

@@ -38,6 +38,105 @@ fn what_is_no_request_is_refused_with_two_examples_and_nothing_is_made() {
 }
 
 #[test]
+fn flags_that_cannot_be_are_refused_with_two_examples_and_nothing_is_made() {
+    let project = Project::new("");
+    for (words, why) in [
+        (&["--nonsense", REQUEST][..], "has no flag `--nonsense`"),
+        (&["--autto", REQUEST], "did you mean `--auto`?"),
+        (&["-x", REQUEST], "has no flag `-x`"),
+        (&["--auto", "--auto", REQUEST], "`--auto` is given twice"),
+        (&["--effort", "S", "--effort", "M", REQUEST], "given twice"),
+        (&["--effort", "S", "--param", "effort=M", REQUEST], "given twice"),
+        (&["--param", "effort=M", "--param", "effort=S", REQUEST], "given twice"),
+        (&[REQUEST, "--effort"], "needs a value"),
+        (&["--auto=yes", REQUEST], "--auto"),
+        (&["--effort", "Q", REQUEST], "can be S, M, L, not `Q`"),
+        (&["--effort", "xs", REQUEST], "there is no effort XS"),
+        (&["--effort", "", REQUEST], "can be S, M, L"),
+        (&["--param", "effort=Q", REQUEST], "can be S, M, L"),
+        (&["--param", "colour=red", REQUEST], "has no parameter `colour`"),
+        (&["--param", "effort", REQUEST], "has no `=`"),
+        (&["--budget", "0", REQUEST], "`--budget 0` is no amount"),
+        (&["--budget", "-3", REQUEST], "`--budget -3` is no amount"),
+        (&["--budget", "much", REQUEST], "`--budget much` is no amount"),
+        (&["--branch", "mine", REQUEST], "it can be new or current"),
+        (&["--scenario", "play.toml", "--agent", "claude", REQUEST], "contradict each other"),
+        (&["--issue", "issue.json", REQUEST], "contradict each other"),
+        (&["--json", "--plain", REQUEST], "contradict each other"),
+        (&["--agent", "nobody", REQUEST], "there is no agent `nobody`"),
+        (&[], "nothing is asked for"),
+        (&["--auto"], "nothing is asked for"),
+    ] {
+        refused(&project, words, why);
+    }
+    let said = project.world.forge(&["run", "--flow", "nothing", REQUEST]);
+    assert_eq!((said.code, said.err.matches("forge run").count()), (WRONG, 2), "{said}");
+}
+
+#[test]
+fn a_request_without_quotes_is_refused_with_the_same_command_in_quotes() {
+    let project = Project::new("");
+    let said = run(&project, &["count", "--auto", "the", "lines", "--budget", "2.50"]);
+    assert_eq!(said.code, WRONG, "{said}");
+    has(
+        &said.err,
+        &[
+            "3 words; put it into quotes",
+            "next: forge run --flow feature --auto --budget 2.50 'count the lines'",
+        ],
+    );
+    refused(&project, &["count", "the", "lines"], "put it into quotes");
+}
+
+#[test]
+fn an_effort_may_be_said_in_small_letters() {
+    let project = Project::new("");
+    let said = run(&project, &["--effort", "m", "--dry-run", REQUEST]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["M (said by --effort M)"]);
+}
+
+#[test]
+fn what_is_not_committed_is_named_before_anything_is_paid() {
+    let note = |said: &Said| {
+        let mut notes = said.err.lines().filter(|line| line.starts_with("note: the run starts"));
+        let note = notes.next().map(str::to_owned);
+        assert_eq!(notes.next(), None, "{said}");
+        note
+    };
+    let project = Project::new(
+        "[[play]]\nrole = \"coherence-checker\"\n\
+         result = { summary = \"It is no wish.\", verdict = \"block\", findings = [] }\n",
+    );
+    let said = run(&project, &["--effort", "S", REQUEST]);
+    assert_eq!((said.code, note(&said)), (WRONG, None), "{said}");
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        project.world.write(name, "new\n");
+    }
+    project.world.write("src/main", "changed\n");
+    project.world.write("forge.local.toml", "");
+    let said = run(&project, &["--effort", "S", REQUEST]);
+    assert_eq!(said.code, WRONG, "{said}");
+    let note = note(&said).expect("a note");
+    has(&note, &["7 changed files in your checkout are not in it (src/main, a, b, c, d, ...)"]);
+    // First the note, then who is waited for, then what came of it.
+    let order = ["note: the run starts from", "looking at the request (scripted) ...", "no wish"];
+    let order = order.map(|words| said.err.find(words).expect(words));
+    assert!(order.is_sorted(), "{said}");
+    assert!(project.world.is_untouched());
+    // What the person names is read where it lies.
+    for name in ["b", "c", "d", "e", "f"] {
+        std::fs::remove_file(project.world.repo.join(name)).unwrap();
+    }
+    project.world.git(&["checkout", "--quiet", "src/main"]);
+    let said = run(&project, &["--effort", "S", "--dry-run", "--json", REQUEST]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["1 changed file in your checkout is not in it (a)"]);
+    let said = run(&project, &["--effort", "S", "--dry-run", "--scenario", "a", REQUEST]);
+    assert!(!said.out.contains("changed file"), "{said}");
+}
+
+#[test]
 fn a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two_examples() {
     let project = Project::new(
         "[[play]]\nrole = \"coherence-checker\"\n\
@@ -104,6 +203,7 @@ fn without_an_effort_a_person_chooses_one() {
     let said = run(&project, &[REQUEST]);
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.err, &["how much effort", "M was detected"]);
+    has(&said.err, &["S skips split/review, split/checkpoint-b, review, post", "L skips post"]);
     assert!(project.world.is_untouched());
     let commands = said.commands();
     for effort in ["S", "M", "L"] {

@@ -19,6 +19,9 @@ fn at_a_terminal_effort_and_checkpoint_a_are_asked_in_place_and_the_summary_is_s
     let mut person = Person::at(&project.world, &run(&[]));
     let offered = person.until_sees("[S/M/L] Enter for M, q to stop");
     has(&offered, &["how much effort", "> M  runs", "checkpoint-b"]);
+    // What is no answer is said to be none, and asked for again.
+    person.press("medium\r");
+    person.until_sees("`medium` is none of the answers");
     person.press("S\r");
     let asked = person.until_sees("Build it like this?");
     has(&asked, &["approach", "a file of its own", "risk", "medium", "APPROVE_WITH_NOTES"]);

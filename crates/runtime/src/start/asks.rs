@@ -3,10 +3,16 @@
 //!
 //! Invariant: whoever cannot ask says so, and never answers for a person.
 
-/// What may be asked before a run exists. Who implements only some of it can ask for nothing else.
+/// What may be asked or told before a run exists. Who implements only some of it can ask for nothing else.
 pub trait Asks {
     /// Whether a repository may run these commands on this machine.
     fn commands(&mut self, commands: &[String]) -> Allowed;
+
+    /// Tells what a person should know before they choose, and before anything is paid.
+    fn know(&mut self, _note: &str) {}
+
+    /// Tells what is waited for.
+    fn wait(&mut self, _what: &str) {}
 
     /// Which effort the run is to take.
     fn effort(&mut self, _offer: &EffortOffer) -> Reply<String> {

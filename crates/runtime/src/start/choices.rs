@@ -187,7 +187,9 @@ impl Ready {
                 } else {
                     "this flow changes no code, so that no branch can follow it"
                 };
-                Trouble::usage(what, "leave `--branch current` out")
+                let new = request.said_again(&[("--branch", "new")], &[]);
+                let unsaid = request.said_again(&[], &["--branch"]);
+                Trouble::usage(what, examples(&[&new, &unsaid]))
             })
         };
         match (request.branch, self.another_branch()) {
@@ -265,13 +267,20 @@ impl Ready {
     ) -> Trouble {
         let mut what = Vec::new();
         let mut commands = Vec::new();
+        let mut means = BTreeMap::new();
         let branch = open.contains(&Open::Branch);
         let new: &[(&str, &str)] = if branch { &[("--branch", "new")] } else { &[] };
         if let (true, Some(Detected { value, why })) = (open.contains(&Open::Effort), detected) {
             what.push(format!("how much effort is it to take? {value} was detected: {why}"));
             for choice in efforts(&self.found.flow, &self.params) {
                 let effort = [("--effort", choice.value.as_str())];
-                commands.push(request.said_again(&[&effort[..], new].concat(), &[]));
+                let said = request.said_again(&[&effort[..], new].concat(), &[]);
+                let skips = match choice.skips.as_slice() {
+                    [] => "nothing".to_owned(),
+                    skips => skips.join(", "),
+                };
+                means.insert(said.clone(), format!("\n      {} skips {skips}", choice.value));
+                commands.push(said);
             }
         }
         if let (true, Some(name)) = (branch, self.another_branch()) {
@@ -290,7 +299,11 @@ impl Ready {
         let yes =
             request.said_again(&[], &[]).replacen("forge run", &format!("forge run {YES}"), 1);
         commands.push(yes);
-        Trouble::person(what.join("\n"), format!("one of\n  {}", commands.join("\n  ")))
+        let commands = commands.iter().map(|command| {
+            let means = means.get(command).map(String::as_str).unwrap_or_default();
+            format!("\n  {command}{means}")
+        });
+        Trouble::person(what.join("\n"), format!("one of{}", commands.collect::<String>()))
     }
 }
 

@@ -158,6 +158,7 @@ impl Doors {
         let mut stages = Vec::new();
         ready.collect(&flow.stages, &params, "", Runs::Yes, &mut stages);
         let mut notes = settings.notes();
+        notes.extend(ready.left_out.clone());
         // What is only proposed is asked about, and not said.
         if asked.is_empty() {
             notes.extend(chosen.notes);

@@ -134,7 +134,7 @@ impl Request {
             }
             if is_flags && gone.contains(&flag) {
                 // Its value is the next word, but for those that have none.
-                if !word.contains('=') && ![AUTO, YES].contains(&flag) {
+                if !word.contains('=') && ![AUTO, YES, NO_PR].contains(&flag) {
                     rest.next();
                 }
                 continue;
@@ -147,13 +147,15 @@ impl Request {
 
 /// The flag for automatic approvals.
 pub(super) const AUTO: &str = "--auto";
+/// The flag that offers no pull request.
+pub(super) const NO_PR: &str = "--no-pr";
 /// The flag for any parameter.
 const PARAM: &str = "--param";
 /// The flag that takes what was detected.
 pub(super) const YES: &str = "--yes";
 
 /// A word as a shell reads it back.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -177,7 +177,7 @@ pub(super) fn refused(what: impl Into<String>) -> Trouble {
 }
 
 /// Two commands that would be taken, one below the other.
-pub(super) fn examples(commands: &[&str; 2]) -> String {
+pub fn examples(commands: &[&str; 2]) -> String {
     format!("{}\n   or: {}", commands[0], commands[1])
 }
 

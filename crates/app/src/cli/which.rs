@@ -1,0 +1,173 @@
+//! Which run is meant by a command that names none: the one that can take it.
+//!
+//! Not here: what a name means (`Doors::resolve`), and commands that only look, which take the latest.
+//!
+//! Invariant: where several runs could be meant, a person says which.
+
+use forge_core::view::{RunRow, Standing};
+use forge_runtime::{
+    Trouble,
+    doors::{Doors, RUNS_MAX},
+    home::now,
+};
+
+use crate::screen;
+
+/// Runs that are listed if several could be meant.
+const LISTED_MAX: usize = 10;
+
+/// What a person wants of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Resume,
+    Attach,
+    Pause,
+    Stop,
+    /// To answer this question.
+    Answer {
+        question: forge_core::id::QuestionId,
+    },
+}
+
+impl Wanted {
+    fn command(self) -> String {
+        match self {
+            Self::Resume => "forge resume RUN".to_owned(),
+            Self::Attach => "forge attach RUN".to_owned(),
+            Self::Pause => "forge pause RUN".to_owned(),
+            Self::Stop => "forge stop RUN".to_owned(),
+            Self::Answer { question } => format!("forge answer RUN {question} …"),
+        }
+    }
+
+    /// What could be done with them, in words.
+    fn done(self) -> String {
+        match self {
+            Self::Resume => "resumed".to_owned(),
+            Self::Attach => "looked at".to_owned(),
+            Self::Pause => "paused".to_owned(),
+            Self::Stop => "stopped".to_owned(),
+            Self::Answer { question } => format!("answered about {question}"),
+        }
+    }
+}
+
+/// The run that a person named, or the only one that can take what they want.
+pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<String, Trouble> {
+    if let Some(named) = named {
+        return doors.resolve(named);
+    }
+    // Says what to do where there is none at all.
+    doors.latest()?;
+    let (rows, _) = doors.rows(RUNS_MAX)?;
+    // Those that somebody is at, and those that nobody is.
+    let (attended, alone): (Vec<&RunRow>, Vec<&RunRow>) = rows
+        .iter()
+        .filter(|row| !is_done(row.standing))
+        .partition(|row| doors.is_driven(&row.run) || doors.is_attended(&row.run));
+    let choices: [Vec<&RunRow>; 2] = match wanted {
+        Wanted::Resume => {
+            let (failed, open) = alone.into_iter().partition(|row| has_failed(row.standing));
+            // What has failed is meant only if nothing else can be.
+            let open: Vec<&RunRow> = open;
+            if open.is_empty() && attended.is_empty() {
+                [failed, Vec::new()]
+            } else {
+                [open, attended]
+            }
+        }
+        Wanted::Attach => {
+            [attended, alone.into_iter().filter(|row| !has_failed(row.standing)).collect()]
+        }
+        Wanted::Pause | Wanted::Stop => {
+            let alone = alone.into_iter().filter(|row| can_be_held(row.standing, wanted));
+            [attended, alone.collect()]
+        }
+        Wanted::Answer { question } => {
+            let mut asking = Vec::new();
+            for row in attended.into_iter().chain(alone).filter(|row| row.questions > 0) {
+                let asked = doors.view(&row.run)?.asked;
+                if asked.iter().any(|asked| asked.question == question.to_string()) {
+                    asking.push(row);
+                }
+            }
+            [asking, Vec::new()]
+        }
+    };
+    match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
+        Some([row]) => Ok(row.run.clone()),
+        Some(rows) => Err(several(rows, wanted)),
+        None => Err(Trouble::usage(
+            format!("there is no run that could be {}", wanted.done()),
+            "forge status",
+        )),
+    }
+}
+
+fn several(rows: &[&RunRow], wanted: Wanted) -> Trouble {
+    let now = now();
+    let mut lines: Vec<String> = rows
+        .iter()
+        .take(LISTED_MAX)
+        .map(|row| {
+            let ago = screen::ago(row.changed_at, now);
+            format!("  {:<11} {ago:>7} ago  {}", row.standing.word(), row.run)
+        })
+        .collect();
+    if rows.len() > LISTED_MAX {
+        lines.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
+    }
+    Trouble::usage(
+        format!("{} runs could be {}; say which", rows.len(), wanted.done()),
+        format!("{}, one of\n{}", wanted.command(), lines.join("\n")),
+    )
+}
+
+/// Nothing can be done with it any more.
+const fn is_done(standing: Standing) -> bool {
+    match standing {
+        Standing::Done | Standing::Abandoned => true,
+        Standing::Going
+        | Standing::Waiting
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Failed
+        | Standing::Blocked => false,
+    }
+}
+
+/// It is over, but can be opened again.
+const fn has_failed(standing: Standing) -> bool {
+    match standing {
+        Standing::Failed | Standing::Blocked => true,
+        Standing::Going
+        | Standing::Waiting
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Abandoned => false,
+    }
+}
+
+/// Whether a run that nobody drives would take it.
+fn can_be_held(standing: Standing, wanted: Wanted) -> bool {
+    match standing {
+        Standing::Going | Standing::Waiting | Standing::Limited => true,
+        Standing::Paused | Standing::Interrupted | Standing::Parked | Standing::Escalated => {
+            wanted == Wanted::Stop
+        }
+        Standing::Stopped
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Done
+        | Standing::Abandoned => false,
+    }
+}

@@ -1,0 +1,107 @@
+//! Commands that name no run take the one that can be meant, and say so if that is none or several. Also what
+//! is said about runs that nobody drives.
+
+use crate::{
+    goes::UNTIL_GO,
+    world::{CONTENT, DONE, INTERRUPTED, Said, WAITS, WRONG, World, has, pty::Person},
+};
+
+/// A world with a run that waits, and a newer one that is done.
+fn waits_and_done() -> (World, String) {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let waits = world.latest();
+    assert_eq!(world.run("draft", &["--auto"]).code, DONE);
+    assert_ne!(world.latest(), waits);
+    (world, waits)
+}
+
+/// It was refused because nobody is there who drives the run.
+fn is_alone(said: &Said, run: &str) {
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &[&format!("nobody drives {run}"), "next: ", &format!("forge resume {run}")]);
+    assert!(!said.all().contains("going"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
+    let (world, waits) = waits_and_done();
+    let listed = world.ok(&["status"]);
+    assert!(listed.lines().nth(1).unwrap().starts_with("waiting"), "{listed}");
+    let said = world.forge(&["resume"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &[&waits]);
+    has(&world.ok(&["pause"]), &[&format!("{waits} is paused")]);
+    has(&world.ok(&["stop"]), &[&format!("{waits} is stopped")]);
+    has(&world.refused(&["stop"]), &["no run that could be stopped", "next: forge status"]);
+    has(&world.refused(&["stop", &waits]), &["the run is stopped already"]);
+    has(&world.refused(&["attach"]), &[&format!("nobody drives {waits}")]);
+    has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
+    assert_eq!(world.forge(&["resume"]).code, DONE);
+    has(&world.refused(&["resume"]), &["no run that could be resumed"]);
+    has(&world.refused(&["answer", "Q1", "approve"]), &["no run that could be answered about Q1"]);
+    has(&world.refused(&["attach"]), &["no run that could be looked at"]);
+}
+
+#[test]
+fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
+    let (world, first) = waits_and_done();
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let second = world.latest();
+    let records = [&first, &second].map(|run| world.records(run));
+    for words in [&["resume"][..], &["stop"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
+    {
+        let said = world.refused(words);
+        has(&said, &["2 runs could be", "say which", "next: forge ", "RUN", "waiting"]);
+        let order = [&second, &first].map(|run| said.find(run.as_str()).expect(run));
+        assert!(order.is_sorted(), "the newest comes first: {said}");
+    }
+    assert_eq!([&first, &second].map(|run| world.records(run)), records);
+}
+
+#[test]
+fn of_a_run_that_is_driven_and_others_that_wait_the_driven_one_is_stopped() {
+    let (world, waits) = waits_and_done();
+    world.flow("slow", &format!("[[stage]]\nname = \"a\"\ncommand = \"{UNTIL_GO}\"\n"));
+    let mut running = world.start(&["run", "--flow", "slow", "do it"]);
+    running.until_says("a#1 started");
+    let driven = world.latest();
+    has(&world.ok(&["stop"]), &[&format!("{driven} is stopped")]);
+    assert_eq!(running.end().code, INTERRUPTED);
+    assert_eq!(world.view(&waits)["standing"], "waiting");
+}
+
+#[test]
+fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
+    let (world, waits) = waits_and_done();
+    for words in [&["answer", "Q1", "yes"][..], &["answer", &waits, "Q1", "yes"]] {
+        has(&world.refused(words), &["`yes` is no answer", "approve, revise, retry, waive"]);
+    }
+    has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
+    has(&world.refused(&["answer", "Q1", "waive"]), &["what is waived has to be named"]);
+    has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
+    has(&world.ok(&["log", &waits]), &["-x more"]);
+}
+
+#[test]
+fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
+    let (world, waits) = waits_and_done();
+    is_alone(&world.forge(&["attach", &waits]), &waits);
+    world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
+    is_alone(&world.forge(&["attach", &waits]), &waits);
+    let mut person = Person::at(&world, &["attach", &waits]);
+    person.until_sees("go on with it here? [y/n]");
+    person.press("n\r");
+    assert_eq!(person.end(), WRONG, "{}", person.screen());
+    let mut person = Person::at(&world, &["attach", &waits]);
+    person.until_sees("go on with it here? [y/n]");
+    person.press("\r");
+    person.until_sees("Q2 about write");
+    // Somebody else answers, and is told that it goes on there.
+    let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
+    has(&said, &["goes on where it is shown"]);
+    person.until_sees("Q3 about write");
+    world.ok(&["answer", &waits, "Q3", "approve"]);
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
