@@ -62,6 +62,12 @@ const FAMILIES: &[Family] = &[
         full: &[("FORGE_BUDGETS_RUNS", "1000")],
     },
     Family {
+        name: "screens",
+        test: ("forge", "screens"),
+        ci: &[("FORGE_SCREENS_ITEMS", "36")],
+        full: &[("FORGE_SCREENS_ITEMS", "300")],
+    },
+    Family {
         name: "claude",
         test: ("forge", "claude"),
         ci: &[("FORGE_CLAUDE_SILENCE", "skip")],

@@ -2,11 +2,14 @@
 //! the terminal shows the frame, and every unit on it stands where `status` says at the same record.
 //!
 //! - `replay/feed.rs`: who appends the facts.
+//! - `tests/screens/reading.rs`: how a screen is read.
 //!
 //! What is on the screen is read from the terminal's own cells, and what it should be from the JSON of `status`; nothing
 //! of `rows.rs` is asked.
 
 mod feed;
+#[path = "../../tests/screens/reading.rs"]
+mod reading;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,9 +21,11 @@ use forge_runtime::{
     doors::Doors,
     follow::{Follower, Picture},
 };
-use serde_json::Value;
 
-use self::feed::{Feeder, Made, Spoken, repository};
+use self::{
+    feed::{Feeder, Made, Spoken, repository},
+    reading::{Shown, states},
+};
 use super::{
     frame::{Frame, Look, Seat, Size, frame},
     line::Colours,
@@ -97,100 +102,12 @@ impl<'a> Watcher<'a> {
             assert_eq!(status, view, "status at record {seq}");
         }
         let status = serde_json::to_value(&view).expect("a view can be written");
-        let units = status["units"].as_array().expect("it has units");
-        let by_name: BTreeMap<&str, &Value> = units
-            .iter()
-            .map(|unit| (name_of(unit["unit"].as_str().expect("a name")), unit))
-            .collect();
-        let mut counted: BTreeMap<String, u64> = BTreeMap::new();
-        let rows = contents(&self.screen, self.size);
-        let cells = self.state_cells();
-        for (row, state) in rows.iter().zip(&cells) {
-            let words: Vec<&str> = row.split_whitespace().collect();
-            let [mark, name, ..] = words[..] else { continue };
-            if let Some(unit) = by_name.get(name).filter(|_| is_mark(mark)) {
-                let (should_mark, should) = words_of(unit);
-                assert_eq!((mark, state.as_str()), (should_mark, should.as_str()), "{seq}: {row}");
-                if name.starts_with('T') {
-                    self.seen.entry(name.to_owned()).or_default().insert(should);
-                    let word = unit["state"].as_str().expect("a state");
-                    *counted.entry(word.to_owned()).or_default() += 1;
-                }
-            } else if row.starts_with("    ") && is_mark(mark) {
-                count_folded(&words, &mut counted);
-            }
-        }
-        if rows.iter().any(|row| row.trim_start().starts_with("and ")) {
-            return;
-        }
-        let mut should: BTreeMap<String, u64> = BTreeMap::new();
-        for (_, unit) in by_name.iter().filter(|(name, _)| name.starts_with('T')) {
-            let word = unit["state"].as_str().expect("a state");
-            *should.entry(word.to_owned()).or_default() += 1;
-        }
-        assert_eq!(
-            counted, should,
-            "every item is told, alone or in a count, at {seq}:\n{rows:#?}"
-        );
-    }
-
-    /// What stands in the column of states, row by row.
-    fn state_cells(&self) -> Vec<String> {
-        let from = if self.size.width < 120 { 28 } else { 47 };
-        let rows = self.screen.screen().rows(from, 19);
-        rows.map(|row| row.trim().to_owned()).collect()
-    }
-}
-
-/// How a unit is called on the screen: its item, or its stage.
-fn name_of(unit: &str) -> &str {
-    unit.strip_prefix("build.").and_then(|inner| inner.strip_suffix("/implement")).unwrap_or(unit)
-}
-
-fn is_mark(text: &str) -> bool {
-    ["·", "◌", "●", "?", "✓", "-", "✗"].contains(&text)
-}
-
-/// What a person should read of a unit of `status --json`: its mark, and its state with gate, attempt and round.
-fn words_of(unit: &Value) -> (&'static str, String) {
-    let round = match unit["round"].as_u64().expect("a round") {
-        0 => String::new(),
-        round => format!(" r{round}"),
-    };
-    let attempt = match unit["attempt"].as_u64().expect("an attempt") {
-        0 | 1 => String::new(),
-        attempt => format!(" #{attempt}"),
-    };
-    let (mark, word) = match unit["state"].as_str().expect("a state") {
-        "waiting" => ("·", round.trim_start().to_owned()),
-        "limited" => ("◌", format!("limited{round}")),
-        "working" => ("●", format!("working{attempt}{round}")),
-        "judging" => ("●", format!("in {}{round}", unit["gate"].as_str().expect("a gate"))),
-        "asking" => ("?", format!("asks you{round}")),
-        "accepted" => ("✓", format!("good{round}")),
-        "skipped" => ("-", "skipped".to_owned()),
-        "failed" => ("✗", format!("FAILED{round}")),
-        "blocked" => ("✗", format!("BLOCKED{round}")),
-        other => panic!("{other} is a new state: say how it looks"),
-    };
-    match unit["items"].as_array() {
-        Some(items) if items[1] != 0 => (mark, format!("{} of {} items", items[0], items[1])),
-        Some(_) | None => (mark, word),
-    }
-}
-
-/// Adds what a line like `✓ 12 good  · 3 to come` tells.
-fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
-    for triple in words.windows(3) {
-        let [mark, number, word] = triple else { continue };
-        let state = match *word {
-            "good" => "accepted",
-            "skipped" => "skipped",
-            "to" => "waiting",
-            _ => continue,
+        let shown = Shown {
+            rows: contents(&self.screen, self.size),
+            cells: states(self.screen.screen(), self.size.width),
         };
-        if let (true, Ok(number)) = (is_mark(mark), number.parse::<u64>()) {
-            *counted.entry(state.to_owned()).or_default() += number;
+        for (item, state) in shown.compare(&status, seq) {
+            self.seen.entry(item).or_default().insert(state);
         }
     }
 }

@@ -24,6 +24,9 @@ use super::{World, until_or};
 /// A sequence that no program writes, and that changes nothing on a screen.
 const LAST: &str = "\x1b]7777;last\x07";
 
+/// What every frame of a screen ends with.
+pub(crate) const FRAME_END: &str = "\x1b[?2026l";
+
 /// A terminal with a program on it.
 pub(crate) struct Person {
     keys: File,
@@ -115,6 +118,15 @@ impl Person {
     /// What is on the screen now.
     pub(crate) fn screen(&self) -> String {
         self.seen.lock().unwrap().screen.screen().contents()
+    }
+
+    /// Looks at the cells of the screen, when no frame is half way here.
+    pub(crate) fn look<T>(&self, look: impl Fn(&vt100::Screen) -> T) -> T {
+        let whole = || {
+            let seen = self.seen.lock().unwrap();
+            seen.bytes.ends_with(FRAME_END.as_bytes()).then(|| look(seen.screen.screen()))
+        };
+        until_or("a whole frame", whole, || self.screen())
     }
 
     /// Whether the program shows its own screen, and not the one of the shell.

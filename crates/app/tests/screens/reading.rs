@@ -1,0 +1,143 @@
+//! A screen read as a person reads it, from the cells of a terminal, and compared with `status --json`.
+//!
+//! For runs whose items are `build.T1/implement` and so on. Nothing of the program is asked how it shows things: what
+//! should stand there is said here once more.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// From this width on, names have more room.
+const WIDE: usize = 120;
+/// Where the column of states begins on a narrow and on a wide screen, and how wide it is.
+const STATE_AT: u16 = 28;
+const STATE_AT_WIDE: u16 = 47;
+const STATE_COLUMNS: u16 = 19;
+
+/// What is on a screen.
+pub(crate) struct Shown {
+    /// Its rows.
+    pub(crate) rows: Vec<String>,
+    /// What stands in the column of states, row by row.
+    pub(crate) cells: Vec<String>,
+}
+
+/// What stands in the column of states.
+pub(crate) fn states(screen: &vt100::Screen, width: usize) -> Vec<String> {
+    let from = if width < WIDE { STATE_AT } else { STATE_AT_WIDE };
+    screen.rows(from, STATE_COLUMNS).map(|row| row.trim().to_owned()).collect()
+}
+
+impl Shown {
+    /// Every item that has a row of its own: mark, name and state.
+    pub(crate) fn items(&self) -> Vec<(String, String, String)> {
+        let mut items = Vec::new();
+        for (row, cell) in self.rows.iter().zip(&self.cells) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            if let [mark, name, ..] = words[..]
+                && is_mark(mark)
+                && is_item(name)
+            {
+                items.push((mark.to_owned(), name.to_owned(), cell.clone()));
+            }
+        }
+        items
+    }
+
+    /// Compares everything with what `status` says of the same record. Gives the items and their states.
+    pub(crate) fn compare(&self, status: &Value, seq: u64) -> Vec<(String, String)> {
+        let units = status["units"].as_array().expect("it has units");
+        let name = |unit: &Value| name_of(unit["unit"].as_str().expect("a name")).to_owned();
+        let by_name: BTreeMap<String, &Value> =
+            units.iter().map(|unit| (name(unit), unit)).collect();
+        let (mut counted, mut compared) = (BTreeMap::new(), Vec::new());
+        for (row, cell) in self.rows.iter().zip(&self.cells) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            let [mark, name, ..] = words[..] else { continue };
+            if let Some(unit) = by_name.get(name).filter(|_| is_mark(mark)) {
+                let should = words_of(unit);
+                assert_eq!((mark, cell.as_str()), (should.0, should.1.as_str()), "{seq}: {row}");
+                if is_item(name) {
+                    *counted.entry(state_of(unit)).or_default() += 1;
+                    compared.push((name.to_owned(), should.1));
+                }
+            } else if row.starts_with("    ") && is_mark(mark) {
+                count_folded(&words, &mut counted);
+            }
+        }
+        // Where not even all that is under way has room, nobody can count.
+        if !self.rows.iter().any(|row| row.trim_start().starts_with("and ")) {
+            let mut should: BTreeMap<String, u64> = BTreeMap::new();
+            for (_, unit) in by_name.iter().filter(|(name, _)| is_item(name)) {
+                *should.entry(state_of(unit)).or_default() += 1;
+            }
+            let rows = &self.rows;
+            assert_eq!(
+                counted, should,
+                "every item is told at {seq}, alone or in a count: {rows:#?}"
+            );
+        }
+        compared
+    }
+}
+
+/// How a unit is called on the screen: its item, or its stage.
+fn name_of(unit: &str) -> &str {
+    unit.strip_prefix("build.").and_then(|inner| inner.strip_suffix("/implement")).unwrap_or(unit)
+}
+
+fn is_item(name: &str) -> bool {
+    name.strip_prefix('T').is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+fn is_mark(text: &str) -> bool {
+    ["·", "◌", "●", "?", "✓", "-", "✗"].contains(&text)
+}
+
+fn state_of(unit: &Value) -> String {
+    unit["state"].as_str().expect("a state").to_owned()
+}
+
+/// What a person should read of a unit of `status --json`: its mark, and its state with gate, attempt and round.
+fn words_of(unit: &Value) -> (&'static str, String) {
+    let round = match unit["round"].as_u64().expect("a round") {
+        0 => String::new(),
+        round => format!(" r{round}"),
+    };
+    let attempt = match unit["attempt"].as_u64().expect("an attempt") {
+        0 | 1 => String::new(),
+        attempt => format!(" #{attempt}"),
+    };
+    let (mark, word) = match unit["state"].as_str().expect("a state") {
+        "waiting" => ("·", round.trim_start().to_owned()),
+        "limited" => ("◌", format!("limited{round}")),
+        "working" => ("●", format!("working{attempt}{round}")),
+        "judging" => ("●", format!("in {}{round}", unit["gate"].as_str().expect("a gate"))),
+        "asking" => ("?", format!("asks you{round}")),
+        "accepted" => ("✓", format!("good{round}")),
+        "skipped" => ("-", "skipped".to_owned()),
+        "failed" => ("✗", format!("FAILED{round}")),
+        "blocked" => ("✗", format!("BLOCKED{round}")),
+        other => panic!("{other} is a new state: say how it looks"),
+    };
+    match unit["items"].as_array() {
+        Some(items) if items[1] != 0 => (mark, format!("{} of {} items", items[0], items[1])),
+        Some(_) | None => (mark, word),
+    }
+}
+
+/// Adds what a line like `✓ 12 good  · 3 to come` tells.
+fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
+    for triple in words.windows(3) {
+        let [mark, number, word] = triple else { continue };
+        let state = match *word {
+            "good" => "accepted",
+            "skipped" => "skipped",
+            "to" => "waiting",
+            _ => continue,
+        };
+        if let (true, Ok(number)) = (is_mark(mark), number.parse::<u64>()) {
+            *counted.entry(state.to_owned()).or_default() += number;
+        }
+    }
+}
