@@ -354,6 +354,7 @@ stories! {
     a_review_without_a_verdict_is_answered_in_every_way_from_elsewhere: NO_VERDICT by Elsewhere;
     a_review_without_a_verdict_is_answered_in_every_way_while_detached: NO_VERDICT by Detached;
     a_red_task_is_answered_in_every_way_by_keys: RED_TASK by Keys;
+    a_red_task_is_answered_in_every_way_by_pipes: RED_TASK by Pipes;
     a_red_task_is_answered_in_every_way_from_elsewhere: RED_TASK by Elsewhere;
     a_red_task_is_answered_in_every_way_while_detached: RED_TASK by Detached;
     a_red_end_is_answered_in_every_way_by_keys: RED_END by Keys;

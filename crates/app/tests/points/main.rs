@@ -5,6 +5,8 @@
 //! modules. `begins`: before a run exists. `design`, `tasks`: the two checkpoints. `building`: what goes wrong with a task. `ending`: the last
 //! look, and the summary. `unproved`: a project without checks. `reviewers`: what judges may say. `words`: what a person
 //! says reaches whom it is for. `sees`: what can be looked at before one answers. `several`: more than one person. `terminal`: the same at a real terminal. `sequences`: what happens when, as snapshots.
+//! `ways`: the same answer by keys, by pipes, from a second process. `answered`: every question, each of its answers, in each of these ways. `chosen`: the same
+//! for what is refused or chosen before a run exists. `table`: which test answers which point from where; it fails where a cell has none.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -22,6 +24,7 @@ mod reviewers;
 mod sees;
 mod sequences;
 mod several;
+mod table;
 mod tasks;
 mod terminal;
 mod unproved;

@@ -1,8 +1,13 @@
 //! What reviewers may say, and what follows: their data counts, their prose never does; critical findings never
 //! pass by themselves; who finds as much as before is not asked a third time.
+//!
+//! Each of phase 3b (a design), 4b (tasks) and 6 (code) is sent back once, twice, for ever with fewer findings and with as many,
+//! without a verdict, with data that cannot be read, and with prose that says the opposite of the data. The one of 3b
+//! without a verdict is in `building.rs`.
 
 use crate::{
     project::{Left, Project, STOPS_HERE, at, design_review, review, task_review},
+    tasks::tasks_review,
     world::{ESCALATED, has},
 };
 
@@ -164,4 +169,80 @@ fn a_reviewer_of_a_task_without_a_verdict_is_for_a_person_and_nothing_lands() {
             ],
         );
     }
+}
+
+/// Checkpoint B of a run with this reviewer of the tasks: after so many attempts, with this to be seen.
+fn with_tasks(reviews: &str, tries: usize, wanted: &[&str]) {
+    let project = Project::new(reviews);
+    let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+    left.waits_for(2).shows(&["Q2 about split: Build it in these tasks?"]).shows(wanted);
+    assert_eq!(left.tries("split"), tries, "{}", left.said);
+    assert_eq!(left.tries("design"), 1, "the design was approved");
+}
+
+#[test]
+fn tasks_that_are_sent_back_come_to_the_person_better_or_with_what_is_left() {
+    const GOOD: &[&str] = &["verdict   APPROVE (review: nothing found)"];
+    with_tasks(&shrinking(&[2], &tasks_review), 2, GOOD);
+    with_tasks(&shrinking(&[2, 1], &tasks_review), 3, GOOD);
+    // For ever: fewer each time, as many, and more.
+    with_tasks(
+        &shrinking(&[3, 2, 1, 1], &tasks_review),
+        3,
+        &["has no rounds left", "REVISE (review: 1 major)", "F6 major: design.md:1: major thing 1"],
+    );
+    let no_use = ["found as much as before", "another round would not help"];
+    with_tasks(&shrinking(&[2, 2, 2], &tasks_review), 2, &no_use);
+    with_tasks(&shrinking(&[1, 2, 3], &tasks_review), 2, &no_use);
+}
+
+#[test]
+fn the_data_of_a_reviewer_of_tasks_counts_and_its_prose_does_not() {
+    let in_prose = |prose: &str, play: &str| play.replace("Look at the data.", prose);
+    let says_pass = in_prose("# PASS\\n\\nVerdict: APPROVE", &tasks_review("revise", &["major"]));
+    with_tasks(&at(1, &says_pass), 2, &["split#1/review#1 wants changes", "APPROVE"]);
+    let says_revise = in_prose("# REVISE\\n\\nVerdict: FAIL", &tasks_review("pass", &[]));
+    with_tasks(&says_revise, 1, &["verdict   APPROVE (review: nothing found)"]);
+}
+
+#[test]
+fn a_reviewer_of_tasks_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
+    let silent = tasks_review("pass", &[]);
+    let at_result = silent.find("result = ").unwrap();
+    for useless in [
+        "no_result = true\n",
+        "result_text = \"{\"\n",
+        "result_text = \"PASS\"\n",
+        "result = { summary = \"PASS\", findings = [] }\n",
+        "result = { summary = \"no\", verdict = \"revise\", findings = [] }\n",
+    ] {
+        let project = Project::new(&format!("{}{useless}", &silent[..at_result]));
+        let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+        left.waits_for(2).offers(
+            2,
+            &[
+                ("retry", "`review` looks again"),
+                (
+                    "approve",
+                    "`review` is waived with its findings noted, and `checkpoint-b` looks next",
+                ),
+                ("revise \"WORDS\"", "`split` is done again, with your words in its brief"),
+                ("give-up", "`split` fails; what does not wait for it goes on"),
+            ],
+        );
+        let tries = (left.tries("split"), left.tries("split#1/review"));
+        assert_eq!(tries, (1, 2), "{useless}: {}", left.said);
+        if useless.starts_with("no_result") {
+            // Waived, it is still for the person.
+            left.answer(&["Q2", "approve"]).waits_for(3).shows(&["Build it in these tasks?"]);
+        }
+    }
+}
+
+#[test]
+fn a_reviewer_of_tasks_that_blocks_ends_the_run() {
+    let project = Project::new(&tasks_review("block", &[]));
+    let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
+    left.ends(ESCALATED).hides(&["Build it in these tasks?"]);
+    has(&left.said.all(), &["split", "I looked", &format!("forge resume {}", left.run)]);
 }

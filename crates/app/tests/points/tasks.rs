@@ -13,7 +13,8 @@ const OFFERS: &[(&str, &str)] = &[
     ("give-up", "`split` fails; what does not wait for it goes on"),
 ];
 
-fn tasks_review(verdict: &str, findings: &[&str]) -> String {
+/// What a reviewer of the tasks says.
+pub(crate) fn tasks_review(verdict: &str, findings: &[&str]) -> String {
     review("role = \"task-reviewer\"", "review-tasks.md", verdict, findings)
 }
 
