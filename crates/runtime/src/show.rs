@@ -2,7 +2,7 @@
 //!
 //! Not here: how they look on a terminal.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use forge_core::{
     Run,
@@ -152,17 +152,14 @@ impl Doors {
 
     fn code_change(&self, run: &Run, unit: &UnitId) -> Result<Vec<u8>, Trouble> {
         let repository = &self.home.repository;
-        let (from, to) = match run.unit(unit).landed.as_ref() {
+        let (from, to) = if let Some(commit) = &run.unit(unit).landed {
             // What landed is one commit.
-            Some(commit) => {
-                let before = repository.commit_of(&format!("{commit}^"));
-                let base = || run.law().start.base.clone().expect("a run with code has a base");
-                (before.unwrap_or_else(base), commit.clone())
-            }
-            None => {
-                let span = span(repository, run, unit)?;
-                (span.from, span.to)
-            }
+            let before = repository.commit_of(&format!("{commit}^"));
+            let base = || run.law().start.base.clone().expect("a run with code has a base");
+            (before.unwrap_or_else(base), commit.clone())
+        } else {
+            let span = span(repository, run, unit)?;
+            (span.from, span.to)
         };
         Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
     }
@@ -204,7 +201,7 @@ fn at_most(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         let end = text.as_bytes()[..bytes_max].iter().rposition(|byte| *byte == b'\n');
         text.truncate(end.map_or(0, |end| end + 1));
-        text.push_str(&format!("[cut here: the difference has more than {bytes_max} bytes]\n"));
+        let _ = writeln!(text, "[cut here: the difference has more than {bytes_max} bytes]");
     }
     text
 }

@@ -422,12 +422,13 @@ fn asking_much() -> Picture {
     let shown = asked.shown.as_mut().expect("it shows something");
     shown.approach = "It puts a bucket before each handler and lets it drip. ".repeat(14);
     shown.key_changes = vec![format!("src/{}/limit.rs is new", "deep".repeat(40))];
+    let output: Vec<String> = (1..=40).map(|n| format!("line {n}")).collect();
     asked.findings = vec![
         serde_json::from_value(serde_json::json!({
             "id": "F1", "severity": "major", "path": "design.md", "line": 3,
             "what": "it does not say what happens after a restart: 重启后令牌桶是空的还是满的？",
             "why": "whoever restarts it could spend twice",
-            "proof": { "command": "cargo test", "output": (1..=40).map(|n| format!("line {n}\n")).collect::<String>() },
+            "proof": { "command": "cargo test", "output": output.join("\n") },
         }))
         .expect("it is a finding"),
     ];

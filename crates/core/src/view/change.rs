@@ -55,7 +55,6 @@ impl Change {
     }
 
     /// Whether there is nothing to see.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
     pub const fn is_nothing(&self) -> bool {
         match self {
             Self::Nothing => true,
