@@ -78,6 +78,9 @@ pub struct RunRow {
     pub flow: String,
     /// The beginning of the request.
     pub title: String,
+    /// Where the request comes from: the address of an issue, or the folder of an older run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Where it stands.
     pub standing: Standing,
     /// Why it stands there, where that needs words.
@@ -413,6 +416,7 @@ impl RunRow {
             run: id.to_owned(),
             flow,
             title,
+            source: run.is_started().then(|| run.law().start.source.clone()).flatten(),
             standing,
             until: limit.as_ref().map(|(until, _)| *until),
             why: limit.map_or_else(|| why(run), |(_, what)| what),

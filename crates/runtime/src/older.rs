@@ -3,17 +3,22 @@
 //!
 //! A run that is in the journal is that run. Any other is begun anew from its `request.md`, with what its state
 //! says: effort, skips, flags. What its phases made is not taken for done: no gate of ours has looked at it.
+//! The new run keeps the folder's path, so that whoever names it again goes on with that run.
 //!
 //! Invariant: nothing in the folder is written.
 
 use std::{collections::BTreeMap, path::Path};
 
-use forge_core::event::{Approvals, Detail};
+use forge_core::{
+    event::{Approvals, Detail},
+    view::{RunRow, Standing},
+};
 use serde::Deserialize;
 
 use crate::{
     Trouble,
     doors::Doors,
+    journal::{Store, StoreError},
     start::{BranchChoice, Offered, Request, Unsaid},
     text::read_text,
 };
@@ -26,6 +31,8 @@ const REQUEST: &str = "request.md";
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most bytes of a request.
 const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
+/// The last phase of an older run.
+const LAST: &str = "final-commit";
 /// The flow that older runs go through.
 const FLOW: &str = "feature";
 
@@ -43,6 +50,13 @@ const OTHER_SKIPS: [&str; 2] = ["pr-creation", "post-to-source"];
 pub enum Named {
     /// A run of this repository.
     Run(String),
+    /// The run that was begun from this folder before, and what a person should know about it.
+    CameOf {
+        /// Its id.
+        run: String,
+        /// Which run it is, and that it goes on.
+        note: String,
+    },
     /// Something older, to begin anew from.
     Older(Box<Older>),
 }
@@ -94,8 +108,59 @@ impl Doors {
                 return Ok(Named::Run(id));
             }
         }
+        if let Some(row) = self.came_of(&path)? {
+            return go_on(&path, row);
+        }
         older(&path, &state, effort).map(|older| Named::Older(Box::new(older)))
     }
+}
+
+impl Doors {
+    /// The newest run that was begun from this folder.
+    fn came_of(&self, folder: &Path) -> Result<Option<RunRow>, Trouble> {
+        let store = match Store::open_to_read(&self.home.dir) {
+            Ok(store) => store,
+            Err(StoreError::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let source = folder.display().to_string();
+        let rows = store.rows_with("\"source\":")?;
+        // A row that cannot be read says nothing that could be acted on.
+        let rows = rows.iter().filter_map(|row| serde_json::from_str::<RunRow>(&row.row).ok());
+        let own = rows.filter(|row| row.source.as_ref() == Some(&source));
+        Ok(own.max_by_key(|row| (row.started_at, row.changed_at)))
+    }
+}
+
+/// Goes on with the run that was begun from a folder before, instead of paying for another one.
+fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
+    let shown = folder.display();
+    let run = row.run;
+    let over = match row.standing {
+        Standing::Done => "is done",
+        Standing::Abandoned => "was abandoned",
+        Standing::Going
+        | Standing::Waiting
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Failed
+        | Standing::Blocked => {
+            let note = format!("{run} was begun from {shown} before; it goes on");
+            return Ok(Named::CameOf { run, note });
+        }
+    };
+    let what = format!("{run}, which was begun from {shown}, {over}");
+    let anew = anew(folder);
+    Err(Trouble::usage(what, format!("forge show {run}, or to do it again: {anew}")))
+}
+
+/// The command that begins from what was asked for in a folder.
+fn anew(folder: &Path) -> String {
+    format!("forge run \"$(cat {})\"", folder.join(REQUEST).display())
 }
 
 fn state(folder: &Path) -> Result<State, Trouble> {
@@ -107,10 +172,7 @@ fn state(folder: &Path) -> Result<State, Trouble> {
     serde_json::from_str(&text).map_err(|error| {
         Trouble::usage(
             format!("{} cannot be read: {error}", path.display()),
-            format!(
-                "mend it, or begin anew: forge run \"$(cat {})\"",
-                folder.join(REQUEST).display()
-            ),
+            format!("mend it, or begin anew: {}", anew(folder)),
         )
     })
 }
@@ -118,10 +180,10 @@ fn state(folder: &Path) -> Result<State, Trouble> {
 /// What is begun anew from a folder.
 fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Trouble> {
     let shown = folder.display();
-    let anew = format!("forge run \"$(cat {})\"", folder.join(REQUEST).display());
+    let anew = anew(folder);
     let over = match (state.current_phase.as_deref(), state.current_phase_status.as_deref()) {
         (_, Some("abandoned")) => Some("was abandoned"),
-        (Some("completed"), _) => Some("is completed"),
+        (Some("completed"), _) | (Some(LAST), Some("completed")) => Some("is completed"),
         _ => None,
     };
     if let Some(over) = over {
@@ -140,8 +202,9 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Tro
         None => effort(state, &shown.to_string(), &mut notes)?,
     };
     let is_on = |flag: Option<bool>| flag.unwrap_or_default();
-    let text = without_head(&text).trim().to_owned();
+    let text = without_head(&text.replace("\r\n", "\n")).trim().to_owned();
     let request = Request {
+        older: Some(folder.to_owned()),
         flow: Some(FLOW.to_owned()),
         effort: Some(effort.clone()),
         approvals: if is_on(state.auto_approve) {

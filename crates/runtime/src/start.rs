@@ -268,6 +268,7 @@ impl Doors {
         let text_of_request = redacted_text(&chosen.text);
         let has_secret = text_of_request != chosen.text;
         let id = new_run_id(&text_of_request);
+        let older = request.older.as_ref().map(|folder| folder.display().to_string());
         let start = Start {
             request: text_of_request,
             flow: name,
@@ -287,7 +288,7 @@ impl Doors {
             branch: ready.lands.then(|| frozen.branch_of(&id)),
             onto: chosen.onto,
             chosen: chosen.why,
-            source: ready.issue.map(|issue| issue.source),
+            source: ready.issue.map(|issue| issue.source).or(older),
             detail: request.detail,
             coherence,
             base,

@@ -193,6 +193,10 @@ impl Resume {
             None => which::run(&doors, None, Wanted::Resume)?,
             Some(named) => match named? {
                 Named::Run(run) => run,
+                Named::CameOf { run, note } => {
+                    screen::warn(&format!("note: {note}"));
+                    run
+                }
                 Named::Older(older) => {
                     let request = Request { budget, ..older.request };
                     return drive(&doors, &request, &older.notes, &self.manner);

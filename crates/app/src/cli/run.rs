@@ -102,6 +102,7 @@ impl Run {
 
     fn request(&self) -> Result<Request, Trouble> {
         Ok(Request {
+            older: None,
             text: self.request.clone().unwrap_or_default(),
             issue: self.issue.clone(),
             flow: self.flow.clone(),

@@ -434,13 +434,18 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
         world.write(&format!(".specs/{name}/state.json"), state);
         world.write(
             &format!(".specs/{name}/request.md"),
-            "---\nsource_type: text\n---\nShow sums\n",
+            "---\r\nsource_type: text\r\n---\r\nShow sums\r\n",
         );
         world.forge(&["resume", &format!(".specs/{name}")])
     };
     for (name, state, why) in [
         ("a", r#"{"currentPhaseStatus": "abandoned"}"#, "was abandoned"),
         ("b", r#"{"currentPhase": "completed"}"#, "is completed"),
+        (
+            "b2",
+            r#"{"currentPhase": "final-commit", "currentPhaseStatus": "completed"}"#,
+            "is completed",
+        ),
         ("c", r#"{"effort": "#, "cannot be read"),
         ("d", r#"{"skippedPhases": ["phase-2"]}"#, "--effort M"),
         ("e", r#"{"effort": "XS"}"#, "--effort M"),
@@ -468,6 +473,17 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     let said = world.forge(&["resume", ".specs/d", "--effort", "S"]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(start_of(&world)["params"]["effort"], "S");
+    // What came of a folder before is not begun, and paid for, a second time.
+    let n_runs = world.ids().len();
+    let said = world.refused(&["resume", ".specs/f"]);
+    has(&said, &["which was begun from", "is done", "to do it again: forge run \"$(cat "]);
+    let said = older("g", r#"{"effort": "L"}"#);
+    assert_eq!(said.code, WAITS, "{said}");
+    let id = world.latest();
+    let again = world.forge(&["resume", ".specs/g/"]);
+    assert_eq!(again.code, WAITS, "{again}");
+    has(&again.err, &[&format!("{id} was begun from "), "it goes on"]);
+    assert_eq!(world.ids().len(), n_runs + 1);
 }
 
 #[test]

@@ -354,7 +354,8 @@ impl Table {
 }
 
 impl Unit {
-    /// Back to the start. What was counted over the whole run is kept.
+    /// Back to the start. What was counted over the whole run is kept, and so is that it does not apply:
+    /// neither parameters nor the tags of the same item change.
     pub(super) fn reset(&mut self, stage: &Stage) {
         for table in &mut self.inner.tables {
             if table.standing() != Standing::Closed {
@@ -362,7 +363,9 @@ impl Unit {
             }
         }
         let old = std::mem::take(self);
+        let state = if old.state == State::Skipped { State::Skipped } else { State::Waiting };
         *self = Self {
+            state,
             since: old.since,
             attempt: old.attempt,
             round: old.round,
@@ -569,8 +572,11 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
         unit.replaced.clear();
         unit.files = Files::default();
         unit.serious.clear();
-        // Another item may have other tags, so that other gates apply.
+        // Another item may have other tags, so that other gates apply, and other stages.
         unit.skipped.clear();
+        if unit.state == State::Skipped {
+            unit.state = State::Waiting;
+        }
         let tables = std::mem::take(&mut unit.inner.tables);
         unit.inner.tables = tables.into_iter().map(|table| again(table, stage.inner())).collect();
     }

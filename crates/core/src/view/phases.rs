@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::stamp;
+use super::{summary::why_nothing, words::stamp};
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
     flow::{Check, Condition, Stage, When, Work},
@@ -392,6 +392,13 @@ impl Carrier<'_> {
         }
         match unit.state {
             State::Skipped => Progress::Skipped,
+            // A delivery that had nothing to deliver is over, but nothing was completed.
+            State::Accepted
+                if matches!(self.stage().work, Work::Deliver { .. })
+                    && !why_nothing(unit).is_empty() =>
+            {
+                Progress::Skipped
+            }
             State::Accepted => Progress::Completed,
             State::Waiting if unit.attempt == 0 => Progress::Pending,
             State::Waiting | State::Working | State::Failed { .. } => match first {

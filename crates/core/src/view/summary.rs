@@ -477,7 +477,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
 }
 
 /// What a delivery noted that came to its end and delivered nothing.
-fn why_nothing(unit: &Unit) -> String {
+pub(super) fn why_nothing(unit: &Unit) -> String {
     unit.receipt.as_ref().map(|receipt| receipt.notes.join("; ")).unwrap_or_default()
 }
 

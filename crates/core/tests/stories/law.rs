@@ -272,6 +272,8 @@ impl Watch {
 
     fn ruled(&mut self, judgement: &JudgementId, ruling: &Ruling) {
         let place = (judgement.attempt.unit.clone(), judgement.gate.clone());
+        // Whoever allowed checks has it looked at again: what comes of that is what counts.
+        self.unproved.remove(&place);
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => {
                 self.said_no.remove(&place);

@@ -1,7 +1,9 @@
 //! `state.json` in the phases of a flow: what is completed, skipped, under way, for every effort.
 
 use forge_core::{
-    event::{Answer, Approvals, Detail, Outcome},
+    event::{Answer, Approvals, Detail, Outcome, Receipt},
+    money::Spent,
+    run::State,
     view::{PhasesView, phases::PhaseStatus},
 };
 
@@ -185,4 +187,29 @@ fn a_long_log_has_only_its_end() {
     assert_eq!(log.len(), PHASE_LOG_ROWS_MAX);
     let last = world.run.story().calls.newest().unwrap().at;
     assert_eq!(log.last().unwrap().timestamp, forge_core::view::stamp(last));
+}
+
+#[test]
+fn a_delivery_that_had_nothing_to_deliver_is_skipped_and_not_completed() {
+    let why = "nothing to deliver, because the code is what the run started from";
+    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) };
+    let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
+    let view = phases(&world.told());
+    assert_eq!(
+        view.skipped_phases,
+        ["phase-4b", "checkpoint-b", "phase-7", "pr-creation", "post-to-source"]
+    );
+    assert!(!view.completed_phases.iter().any(|phase| phase == "pr-creation"));
+    assert_eq!(view.current_phase.as_deref(), Some("completed"));
+}
+
+#[test]
+fn what_was_skipped_at_the_start_stays_skipped_when_something_before_it_is_done_again() {
+    let world = World::feature("S").verdict("design#1/review#1", revise(1)).told();
+    for kept in 1..=world.journal.len() {
+        let cut = world.cut(kept);
+        assert_eq!(cut.unit("post").state, State::Skipped, "after record {kept}");
+        assert_eq!(cut.unit("review").state, State::Skipped, "after record {kept}");
+    }
+    assert_eq!(world.about("post does not apply").len(), 1, "it is said once");
 }

@@ -18,6 +18,8 @@ pub struct Request {
     pub text: String,
     /// The file of an issue that says it.
     pub issue: Option<PathBuf>,
+    /// The folder of an older run that it is taken from.
+    pub older: Option<PathBuf>,
     /// Which flow, if not the one that is set.
     pub flow: Option<String>,
     /// Choices, by parameter.
@@ -82,6 +84,7 @@ impl Request {
         Self {
             text: text.into(),
             issue: None,
+            older: None,
             flow: None,
             params: BTreeMap::new(),
             effort: None,
