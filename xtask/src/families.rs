@@ -68,6 +68,13 @@ const FAMILIES: &[Family] = &[
         full: &[("FORGE_SCREENS_ITEMS", "300")],
     },
     Family {
+        name: "points",
+        test: ("forge", "points"),
+        // From how many of four places each question is answered.
+        ci: &[("FORGE_POINTS_WAYS", "1")],
+        full: &[("FORGE_POINTS_WAYS", "all")],
+    },
+    Family {
         name: "claude",
         test: ("forge", "claude"),
         ci: &[("FORGE_CLAUDE_SILENCE", "skip")],

@@ -139,7 +139,15 @@ const CELLS: &[(u8, Place, &[&str], By)] = &[
             "terminal::at_a_terminal_effort_and_checkpoint_a_are_asked_in_place_and_the_summary_is_shown_at_the_end",
         ]),
     ),
-    (8, Pipes, &["approve"], Tests(&["design::who_approves_the_design_lets_it_be_built"])),
+    (
+        8,
+        Pipes,
+        &["approve"],
+        Tests(&[
+            "design::who_approves_the_design_lets_it_be_built",
+            "answered::checkpoint_a_is_answered_in_every_way_by_pipes",
+        ]),
+    ),
     (
         8,
         Pipes,
@@ -227,6 +235,7 @@ const CELLS: &[(u8, Place, &[&str], By)] = &[
         &["retry", "give-up"],
         Tests(&[
             "building::an_agent_that_leaves_nothing_of_use_twice_is_for_a_person",
+            "answered::an_agent_without_a_result_is_answered_in_every_way_by_pipes",
             "answered::a_review_without_a_verdict_is_answered_in_every_way_by_pipes",
         ]),
     ),
