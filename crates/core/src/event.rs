@@ -19,7 +19,7 @@ use crate::{
     verdict::{BlockerClass, Finding, Shown, Verdict, VerdictWord},
 };
 
-pub use start::{Approvals, Coherence, Detail, Limits, Start};
+pub use start::{Approvals, CameTo, Coherence, Detail, Limits, Start};
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -30,7 +30,7 @@ pub use change::{Change, Version, versions};
 pub use phases::PhasesView;
 pub use result::{ArtifactView, LandedView, NotedView, ProofState, ResultView, WaivedView};
 pub use sentence::{sentence, short_commit};
-pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, spendings, stats};
+pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, refused, spendings, stats};
 pub use summary::SummaryView;
 pub use words::{Amount, day, moment, span, stamp};
 

@@ -30,8 +30,8 @@ use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits, Outcome,
-        Person, Receipt, Record, Ruling, Start, Why,
+        Answer, Approvals, Blob, CameTo, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
+        Outcome, Person, Receipt, Record, Ruling, Start, Why,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Stage, Work},
@@ -155,6 +155,7 @@ impl Game {
             used: None,
             took_ms: 5,
             summary: String::new(),
+            came_to: CameTo::Pass,
         });
         Start {
             request: "chance".to_owned(),

@@ -227,11 +227,20 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
     let form = |key: Key| {
         match key {
         Key::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
-        Key::Findings => "[{severity, what, path?, line?, why?, proof?, was?}]; severity is \"critical\", \
-            \"major\" or \"minor\"; path is from the top of the checkout, or a file of the inbox; \
-            proof is {quote} or {command, output}; was is an earlier finding such as \"F3\"; one with neither path \
-            nor proof is only noted; a pass may have minor ones; [] if there are none"
-            .to_owned(),
+        Key::Findings => {
+            let which = match call {
+                CallId::Attempt(_) => "only what is left when you are done",
+                CallId::Judgement(_) => {
+                    "was is an earlier finding such as \"F3\"; a pass may have minor ones"
+                }
+            };
+            format!(
+                "[{{severity, what, path?, line?, why?, proof?, was?}}]; severity is \"critical\", \
+                 \"major\" or \"minor\"; path is from the top of the checkout, or a file of the inbox; \
+                 proof is {{quote}} or {{command, output}}; one with neither path nor proof is only noted; \
+                 {which}; [] if there are none"
+            )
+        }
         Key::Lists => {
             let list = stage.list.as_deref().unwrap_or("NAME");
             format!(

@@ -58,12 +58,17 @@ impl Home {
             let top = self.repository.top.as_deref().unwrap_or(&self.repository.common_dir);
             return Ok(top.join(root).join(run));
         }
+        Ok(self.personal()?.join(run))
+    }
+
+    /// What Forge keeps of this repository for one person, outside of it.
+    pub fn personal(&self) -> Result<PathBuf, Trouble> {
         let path = &self.repository.common_dir;
         let sum = Sha256::digest(path.as_os_str().as_encoded_bytes());
         let sum = hex(&sum[..4]);
         let top = self.repository.top.as_deref().unwrap_or(path);
         let name = slug(&top.file_name().unwrap_or_default().to_string_lossy());
-        Ok(state_dir()?.join(format!("{name}-{sum}")).join(run))
+        Ok(state_dir()?.join(format!("{name}-{sum}")))
     }
 
     /// The folders of all calls of a run.

@@ -50,6 +50,7 @@ mod programs;
 pub mod project;
 pub mod projection;
 mod refs;
+mod refused;
 pub mod roster;
 mod secrets;
 pub mod settings;

@@ -77,6 +77,9 @@ impl Doors {
             Err(StoreError::Missing { .. }) => {}
             Err(error) => return Err(error.into()),
         }
+        if which.run.is_none() {
+            all.extend(self.home.refused()?);
+        }
         let since = since.map(day);
         if let Some(since) = &since {
             all.retain(|spending| spending.day >= *since);

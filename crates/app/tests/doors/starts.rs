@@ -312,6 +312,11 @@ fn a_request_that_nobody_could_act_on_is_refused_and_nothing_is_made() {
     has(&said.err, &["nobody could act on this request: It says nothing about software."]);
     has(&said.err, &["forge run \"", "forge run --issue", "this look cost $0.0010"]);
     assert!(world.is_untouched());
+    // No run pays for it, and it is counted all the same.
+    assert_eq!(world.run("looked", &[]).code, WRONG);
+    has(&world.ok(&["stats", "--by", "run"]), &["(refused)", "$0.0020"]);
+    has(&world.ok(&["stats", "--by", "role"]), &["coherence-checker"]);
+    assert!(world.is_untouched());
     world.write("forge.toml", "coherence = \"off\"\n[agents.scripted]\nscenario = \"play.toml\"\n");
     let said = world.run("looked", &[]);
     assert_eq!(said.code, DONE, "it can be turned off: {said}");
@@ -331,6 +336,7 @@ fn a_look_that_fails_is_said_and_paid_by_the_run_and_is_no_wall() {
         let coherence = start_of(&world)["coherence"].clone();
         let summary = coherence["summary"].as_str().unwrap_or_default();
         assert!(summary.starts_with("the request was not looked at: "), "{played}: {coherence}");
+        assert_eq!(coherence["came_to"], "nothing", "it is not called a pass");
         assert!(coherence["spent"].to_string().contains("1000"), "{played}: {coherence}");
     }
 }

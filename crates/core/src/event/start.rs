@@ -122,4 +122,27 @@ pub struct Coherence {
     /// What it said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "CameTo::is_pass")]
+    pub came_to: CameTo,
+}
+
+/// What came of the look at a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CameTo {
+    /// It can be acted on.
+    #[default]
+    Pass,
+    /// Nobody could act on it, so that no run began.
+    Block,
+    /// Nothing that could be read.
+    Nothing,
+}
+
+impl CameTo {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_pass(&self) -> bool {
+        *self == Self::Pass
+    }
 }

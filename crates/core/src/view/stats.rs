@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::words::{Amount, day};
 use crate::{
     Time,
-    event::{Event, Outcome, Receipt, Ruling, Start},
+    event::{CameTo, Coherence, Event, Outcome, Receipt, Ruling, Start},
     flow::{Check, Flow, Stage, Work},
     id::CallId,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -140,6 +140,9 @@ pub struct StatsRow {
 /// The stage under which the look at the request is counted.
 pub(super) const COHERENCE: &str = "coherence";
 
+/// What stands for the run where a request was refused.
+const REFUSED: &str = "(refused)";
+
 /// The name of whom or what nobody told us.
 const UNKNOWN: &str = "unknown";
 
@@ -172,6 +175,14 @@ impl CallEnd {
             Outcome::Deferred { .. } => Self::Deferred,
             Outcome::Lost => Self::Lost,
             Outcome::Interrupted => Self::Interrupted,
+        }
+    }
+
+    pub(super) fn of_request(came_to: CameTo) -> Self {
+        match came_to {
+            CameTo::Pass => Self::Passed,
+            CameTo::Block => Self::Blocked,
+            CameTo::Nothing => Self::Fault,
         }
     }
 
@@ -314,21 +325,31 @@ impl Spending {
 /// What the look at the request cost, which was over when the run began.
 fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Vec<Spending> {
     let Some(coherence) = &start.coherence else { return Vec::new() };
+    let role = flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default();
+    of_look(run, 1, at, role, coherence)
+}
+
+/// What a look at a request cost after which no run began. They are told apart by their numbers.
+pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
+    of_look(REFUSED, number, at, role, coherence)
+}
+
+fn of_look(run: &str, number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
     let whole = Spending {
         run: run.to_owned(),
-        call: format!("{COHERENCE}#1"),
+        call: format!("{COHERENCE}#{number}"),
         part: 0,
         day: day(at),
         unit: COHERENCE.to_owned(),
         stage: COHERENCE.to_owned(),
-        role: named(flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default()),
+        role: named(role),
         agent: String::new(),
         provider: String::new(),
         model: String::new(),
         tokens: coherence.spent.tokens,
         cost: coherence.spent.cost,
         took_ms: coherence.took_ms,
-        end: CallEnd::Passed,
+        end: CallEnd::of_request(coherence.came_to),
     };
     whole.by_model(coherence.spent, coherence.used.clone())
 }

@@ -1,7 +1,7 @@
 //! `summary.md`: what a run came to, how ever it ended, from facts alone.
 
 use forge_core::{
-    event::{Answer, Coherence, Colour, Detail, Evidence, Outcome, Receipt, Ruling},
+    event::{Answer, CameTo, Coherence, Colour, Detail, Evidence, Outcome, Receipt, Ruling},
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{Severity, Verdict},
@@ -87,9 +87,22 @@ fn with_debug_every_call_is_told() {
         used: Some(Used { agent: "claude".to_owned(), models: vec![] }),
         took_ms: 900,
         summary: "clear".to_owned(),
+        came_to: CameTo::Pass,
     });
     let world = world.told();
     insta::assert_snapshot!("summary_debug", told(&world));
+}
+
+#[test]
+fn a_look_at_the_request_that_came_to_nothing_is_not_said_to_have_passed() {
+    let mut world = World::feature("S");
+    world.start.detail = Detail::Debug;
+    let (spent, came_to) = (Spent::NOTHING, CameTo::Nothing);
+    let look = Coherence { spent, used: None, took_ms: 5, summary: String::new(), came_to };
+    world.start.coherence = Some(look);
+    let text = told(&world.told());
+    let row = text.lines().find(|line| line.contains("coherence#1")).unwrap();
+    assert!(row.contains("fault") && !row.contains("passed"), "{row}");
 }
 
 #[test]
@@ -222,8 +235,13 @@ fn what_the_look_at_the_request_cost_is_part_of_what_the_run_spent() {
         ..Spent::NOTHING
     };
     let mut world = World::feature("S").budget("0.45").call_budget("0.10");
-    world.start.coherence =
-        Some(Coherence { spent, used: None, took_ms: 5, summary: String::new() });
+    world.start.coherence = Some(Coherence {
+        spent,
+        used: None,
+        took_ms: 5,
+        summary: String::new(),
+        came_to: CameTo::Pass,
+    });
     let mut world = world.begin();
     assert_eq!(RunRow::of(ID, &world.run).spent, Money(400_000));
     let call = crate::world::reserved(&world, "analyse#1");

@@ -7,7 +7,7 @@
 //! wall: it is said that nobody looked, and the run begins. It is advice before a run; what is made is
 //! judged by the gates.
 //!
-//! Invariant: what it cost is paid by the run that begins, or told in the refusal.
+//! Invariant: what it cost is paid by the run that begins, or told in the refusal and kept (`refused.rs`).
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
 use std::{
@@ -22,7 +22,7 @@ use forge_agents::{
     session_id, start,
 };
 use forge_core::{
-    event::Coherence,
+    event::{CameTo, Coherence},
     flow::REQUEST,
     money::{Cost, Money, Spent, Used},
     view::Amount,
@@ -89,9 +89,10 @@ impl Doors {
         place.remove();
         match looked? {
             Looked::Passed(coherence) => Ok((Some(coherence), None)),
-            Looked::Blocked(Coherence { summary, spent, .. }) => {
-                let why = summary.trim();
-                Err(refused(format!("nobody could act on this request: {why}{}", paid(&spent))))
+            Looked::Blocked(coherence) => {
+                self.home.keep_refused(role, &coherence)?;
+                let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
+                Err(refused(format!("nobody could act on this request: {why}{paid}")))
             }
             Looked::Unseen(coherence) => {
                 let note = format!("the request was not looked at: {}", coherence.summary.trim());
@@ -191,7 +192,7 @@ impl Look<'_> {
         };
         let uses = heard.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-        let cost = |summary: &str| Coherence {
+        let cost = |came_to: CameTo, summary: &str| Coherence {
             spent: spent(&uses),
             used: Some(Used {
                 agent: self.name.to_owned(),
@@ -199,18 +200,20 @@ impl Look<'_> {
             }),
             took_ms: took.unwrap_or_default(),
             summary: redacted_text(summary),
+            came_to,
         };
         Ok(match result {
-            Err(why) => Looked::Unseen(cost(&format!("{}: {why}", self.name))),
+            Err(why) => Looked::Unseen(cost(CameTo::Nothing, &format!("{}: {why}", self.name))),
             Ok(AgentResult { verdict: Some(Verdict::Pass), summary, .. }) => {
-                Looked::Passed(cost(&summary))
+                Looked::Passed(cost(CameTo::Pass, &summary))
             }
             Ok(AgentResult { verdict: Some(Verdict::Block), summary, .. }) => {
-                Looked::Blocked(cost(&summary))
+                Looked::Blocked(cost(CameTo::Block, &summary))
             }
-            Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => {
-                Looked::Unseen(cost(&format!("{} said neither pass nor block", self.name)))
-            }
+            Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => Looked::Unseen(cost(
+                CameTo::Nothing,
+                &format!("{} said neither pass nor block", self.name),
+            )),
         })
     }
 

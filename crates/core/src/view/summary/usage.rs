@@ -133,7 +133,7 @@ pub(super) fn calls(run: &Run) -> Vec<CallView> {
         role: run.law().flow.coherence.clone().unwrap_or_default(),
         agent: coherence.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
         models: models(coherence.used.as_ref()),
-        end: CallEnd::Passed,
+        end: CallEnd::of_request(coherence.came_to),
         session: None,
         took_ms: coherence.took_ms,
         tokens: coherence.spent.tokens.total(),
