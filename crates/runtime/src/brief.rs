@@ -224,8 +224,7 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
     }
     keys.sort();
     keys.dedup();
-    let form = |key: Key| {
-        match key {
+    let form = |key: Key| match key {
         Key::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
         Key::Findings => {
             let which = match call {
@@ -252,10 +251,10 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
         }
         Key::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),
         Key::Shown => {
-            "{approach, key_changes: [texts], risk}; risk is \"low\", \"medium\" or \"high\"".to_owned()
+            "{approach, key_changes: [texts], risk}; risk is \"low\", \"medium\" or \"high\""
+                .to_owned()
         }
         Key::Commit => "a commit message".to_owned(),
-    }
     };
     keys.into_iter().map(|key| (key.name(), form(key))).collect()
 }
