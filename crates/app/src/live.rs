@@ -129,7 +129,7 @@ pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble
         screen::tell(approval);
     }
     if let Some(picture) = &screen.shown {
-        for line in frame::last(picture, screen::width(), LAST_LINES_MAX) {
+        for line in frame::last(picture, screen.seat, screen::width(), LAST_LINES_MAX) {
             screen::tell_as_it_is(&line.render(colours));
         }
     }
@@ -332,9 +332,9 @@ impl<'a> Screen<'a> {
         if self.asked_driver.is_none_or(|asked| asked.elapsed() >= DRIVER_EVERY) {
             self.asked_driver = Some(Instant::now());
             self.n_alone = if self.follower.is_driven() { 0 } else { self.n_alone + 1 };
-            self.seat = if self.n_alone == 0 { Seat::Attached } else { Seat::Alone };
         }
         let is_alone = self.n_alone >= LOOKS_ALONE;
+        self.seat = if is_alone { Seat::Alone } else { Seat::Attached };
         match picture.view.row.standing {
             Standing::Done | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
                 Some(self.stopped(picture))
@@ -342,7 +342,6 @@ impl<'a> Screen<'a> {
             Standing::Waiting if self.n_alone > 0 => {
                 self.is_all_put_off(picture).then(|| self.stopped(picture))
             }
-            Standing::Going | Standing::Limited if is_alone => Some(Ended::Alone),
             Standing::Paused
             | Standing::Interrupted
             | Standing::Stopped
@@ -474,7 +473,7 @@ impl<'a> Screen<'a> {
                         self.said = Some(Said::until_key(text));
                     }
                     (None, Task::Drive { .. }) => self.put_off_all(),
-                    (None, Task::Attach) => return Some(Ended::LookedAway),
+                    (None, Task::Attach) => return Some(self.turned_away()),
                 },
                 Heard::HangUp => self.hang_up(),
                 Heard::Suspend => {
@@ -537,6 +536,7 @@ impl<'a> Screen<'a> {
             }
             Key::Char('a') => self.put_off.clear(),
             Key::Char('p') => self.pause(),
+            Key::Char('r') => self.drive_on(picture),
             Key::Char('q' | 'd') => return self.look_away(),
             Key::Escape => self.chosen = None,
             Key::PageUp
@@ -592,11 +592,31 @@ impl<'a> Screen<'a> {
                     Err(bug) => std::panic::resume_unwind(bug),
                 }
             }
-            (None, Task::Attach) => Some(Ended::LookedAway),
+            (None, Task::Attach) => Some(self.turned_away()),
             (None, Task::Drive { .. }) => {
                 self.put_off_all();
                 None
             }
+        }
+    }
+
+    /// How whoever only looked leaves a run.
+    fn turned_away(&self) -> Ended {
+        match &self.shown {
+            Some(picture) if frame::is_left_alone(picture, self.seat) => Ended::Alone,
+            Some(_) | None => Ended::LookedAway,
+        }
+    }
+
+    /// Goes on with a run that nobody drives.
+    fn drive_on(&mut self, picture: &Picture) {
+        if !frame::is_left_alone(picture, self.seat) {
+            return;
+        }
+        self.task = Task::Drive { budget: None };
+        if let Err(trouble) = self.drive(None) {
+            self.task = Task::Attach;
+            self.said = Some(trouble.what);
         }
     }
 

@@ -146,6 +146,11 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
     eprintln!("{n_items} items, {facts} facts in {time:.1?}; {n_frames} frames at 80×24");
     // What stays in the scrollback is the run as it was left.
     let bytes = small.bytes();
+    assert_eq!(
+        bytes.matches("\x1b[2J").count(),
+        1,
+        "it is cleared when it is entered, and never again"
+    );
     let (_, left) = bytes.rsplit_once(SCREEN_LEFT).unwrap();
     let mut scrollback = vt100::Parser::new(cells(120), cells(80), 0);
     scrollback.process(left.as_bytes());

@@ -125,8 +125,8 @@ impl Follower<'_> {
     pub fn look(&mut self) -> Result<Picture, Trouble> {
         self.take_new()?;
         self.usual.learn(&self.store);
-        self.listen();
         let now = now();
+        self.listen(now);
         Ok(Picture {
             view: self.view.clone(),
             seq: self.seq,
@@ -173,7 +173,7 @@ impl Follower<'_> {
             let automatic = facts.facts.iter().filter(|fact| is_automatic(fact)).map(sentence);
             self.approvals.extend(automatic);
             self.run.take(&facts);
-            self.times.hear(record.at, &self.run);
+            self.times.hear(record.epoch, &facts, &self.run);
             self.seq = record.seq;
         }
         if !records.is_empty() {
@@ -185,7 +185,7 @@ impl Follower<'_> {
     }
 
     /// Listens to the calls under way, and to no others.
-    fn listen(&mut self) {
+    fn listen(&mut self, now: Time) {
         let over = |call: &CallId| !self.run.calls().contains_key(call);
         let ended: Vec<CallId> = self.ears.keys().filter(|call| over(call)).cloned().collect();
         for call in ended {
@@ -205,6 +205,7 @@ impl Follower<'_> {
                 Ear::of(&self.run, call, begun.ordinal, since, &places)
             });
             ear.listen();
+            self.times.not_before(call, ear.begun().unwrap_or(now));
         }
     }
 
@@ -225,10 +226,10 @@ impl Follower<'_> {
         let mut working: BTreeMap<String, Vec<Working>> = BTreeMap::new();
         for (call, ear) in &self.ears {
             // An item may be gone by now.
-            let does = if self.run.has(call.unit()) {
-                call_in_words(&self.run, call)
-            } else {
-                "no longer needed".to_owned()
+            let does = match (self.run.has(call.unit()), ear.begun()) {
+                (false, _) => "no longer needed".to_owned(),
+                (true, Some(_)) => call_in_words(&self.run, call),
+                (true, None) => format!("{}: not begun yet", call_in_words(&self.run, call)),
             };
             let player = role(&self.run, call)
                 .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));

@@ -85,36 +85,55 @@ pub(crate) fn frame(picture: &Picture, look: &Look) -> Frame {
 }
 
 /// The run as it was left, for the scrollback: no keys, and as many lines as it takes, up to a limit.
-pub(crate) fn last(picture: &Picture, width: usize, most: usize) -> Vec<Line> {
-    let mut lines = head(picture, Seat::Attached, width, most);
+pub(crate) fn last(picture: &Picture, seat: Seat, width: usize, most: usize) -> Vec<Line> {
+    let mut lines = head(picture, seat, width, most);
     lines.push(headings(width));
     let rows = fold(rows(picture, width), most.saturating_sub(lines.len()));
     lines.extend(rows.iter().map(|row| row.line(picture, width, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
+/// Whether a run would go on if somebody drove it.
+pub(crate) fn is_left_alone(picture: &Picture, seat: Seat) -> bool {
+    let would_go_on = match picture.view.row.standing {
+        Standing::Going | Standing::Limited => true,
+        Standing::Waiting
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Done
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Abandoned => false,
+    };
+    would_go_on && seat == Seat::Alone
+}
+
 /// Which run, where it stands, what it spent.
 pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize) -> Vec<Line> {
     let (view, row) = (&picture.view, &picture.view.row);
-    let standing = match (seat, row.standing) {
-        (Seat::Alone, Standing::Going | Standing::Limited) => "no driver".to_owned(),
-        (Seat::Driving | Seat::Attached | Seat::Alone, standing) => match row.until {
-            Some(until) => {
-                format!("{} until {}", standing.word(), screen::then(until, picture.now))
-            }
-            None => standing.word().to_owned(),
-        },
+    let is_alone = is_left_alone(picture, seat);
+    let standing = match row.until {
+        Some(_) | None if is_alone => "no driver".to_owned(),
+        Some(until) => {
+            format!("{} until {}", row.standing.word(), screen::then(until, picture.now))
+        }
+        None => row.standing.word().to_owned(),
     };
+    let ink = if is_alone { Ink::Yellow } else { ink_of(row.standing) };
     let run = screen::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
     let mut first = Line::of(Ink::Grey, " forge ").and(Ink::Bold, &run);
     let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
     first.push(Ink::Plain, &" ".repeat(gap));
-    first.push(ink_of(row.standing), &standing);
+    first.push(ink, &standing);
     let mut lines = vec![first];
     if height >= LOW {
         lines.push(Line::of(Ink::Plain, &format!(" {}", row.title)));
     }
-    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(view, picture.now).join("  ·  "))));
+    let until = if is_alone { row.changed_at } else { picture.now };
+    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(view, until).join("  ·  "))));
     if !row.why.is_empty() {
         lines.push(Line::of(ink_of(row.standing), &format!(" {}", row.why)));
     }
@@ -180,8 +199,11 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     if let Some(said) = &look.said {
         foot.push(Line::of(Ink::Yellow, &format!(" {said}")));
     }
-    if look.seat == Seat::Alone && row.standing == Standing::Going {
-        let text = format!(" nobody drives this run: forge resume {}", row.run);
+    let is_alone = is_left_alone(picture, look.seat);
+    if is_alone {
+        // The end of a run's name is enough, and a command that is cut cannot be copied.
+        let end = row.run.rsplit('-').next().unwrap_or(&row.run);
+        let text = format!(" nobody drives this run, so nothing goes on: forge resume {end}");
         foot.push(Line::of(Ink::Yellow, &text));
     }
     let mut keys = Line::of(Ink::Plain, " ");
@@ -194,10 +216,15 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     if !picture.view.asked.is_empty() {
         key("a", "answer");
     }
-    if is_moving(row.standing) {
+    if is_moving(row.standing) && !is_alone {
         key("p", "pause");
     }
-    key("q", "leave, it goes on");
+    if is_alone {
+        key("r", "drive it on here");
+        key("q", "leave");
+    } else {
+        key("q", "leave, it goes on");
+    }
     if look.seat == Seat::Driving {
         key("Ctrl-C", "stop");
     }

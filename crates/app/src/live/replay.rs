@@ -23,12 +23,12 @@ use forge_runtime::{
 };
 
 use self::{
-    feed::{Feeder, Made, Spoken, repository},
+    feed::{Feeder, Made, PACE, Spoken, repository},
     reading::{Shown, states},
 };
 use super::{
-    frame::{Frame, Look, Seat, Size, frame},
-    line::Colours,
+    frame::{Frame, Look, Seat, Size, frame, span},
+    line::{Colours, Line},
     paint::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
@@ -48,6 +48,8 @@ struct Watcher<'a> {
     painter: Painter,
     screen: vt100::Parser,
     size: Size,
+    /// The lines of the last frame, as long as the size stays.
+    before: Option<Vec<String>>,
     /// The states in which each item was compared.
     seen: BTreeMap<String, BTreeSet<String>>,
     n_looks: usize,
@@ -63,6 +65,7 @@ impl<'a> Watcher<'a> {
             painter: Painter::new(Colours::Yes),
             screen: terminal(size),
             size,
+            before: None,
             seen: BTreeMap::new(),
             n_looks: 0,
             worst: Duration::ZERO,
@@ -71,7 +74,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn resize(&mut self, size: Size) {
-        self.size = size;
+        (self.size, self.before) = (size, None);
         self.screen.screen_mut().set_size(cells(size.height), cells(size.width));
     }
 
@@ -87,21 +90,42 @@ impl<'a> Watcher<'a> {
         self.n_bytes += bytes.len();
         assert!(bytes.is_empty() || bytes.starts_with("\x1b[?2026h"), "in one piece");
         assert!(!bytes.contains("\x1b[2J"), "nothing is cleared");
+        self.is_spare(&lines, &bytes);
         self.screen.process(bytes.as_bytes());
         let (now, should) = (contents(&self.screen, self.size), expected(&lines, self.size));
         assert_eq!(now, should, "torn at record {}", picture.seq);
         picture
     }
 
+    /// Exactly the lines that changed are written; nothing at all, if none did.
+    fn is_spare(&mut self, lines: &[Line], bytes: &str) {
+        let mut now: Vec<String> = lines.iter().map(|line| line.render(Colours::Yes)).collect();
+        now.resize(self.size.height, String::new());
+        if let Some(before) = self.before.replace(now.clone()) {
+            let changed = (1..).zip(before.iter().zip(&now)).filter(|(_, (old, new))| old != new);
+            let written = changed.clone().filter(|(n, _)| bytes.contains(&format!("\x1b[{n};1H")));
+            assert_eq!(changed.count(), written.count(), "all that changed: {bytes}");
+            let n_written = bytes.matches(";1H").count();
+            let n_changed = before.iter().zip(&now).filter(|(old, new)| old != new).count();
+            assert_eq!(n_written, n_changed, "only what changed: {bytes}");
+            assert_eq!(n_changed == 0, bytes.is_empty(), "an idle frame has no bytes");
+        }
+    }
+
     /// Compares everything on the screen with what `status` says of the same record.
     fn compare(&mut self, seq: u64, view: &RunView) {
-        let mut view = view.clone();
         if self.n_looks.is_multiple_of(LOOKS_PER_STATUS) {
             let status = self.doors.view(self.follower.id()).expect("status can be told");
+            let mut view = view.clone();
             self.doors.say_where(&mut view);
             assert_eq!(status, view, "status at record {seq}");
         }
-        let status = serde_json::to_value(&view).expect("a view can be written");
+        self.compare_view(seq, view);
+    }
+
+    /// The same, where the journal has gone on already.
+    fn compare_view(&mut self, seq: u64, view: &RunView) {
+        let status = serde_json::to_value(view).expect("a view can be written");
         let shown = Shown {
             rows: contents(&self.screen, self.size),
             cells: states(self.screen.screen(), self.size.width),
@@ -130,7 +154,8 @@ fn tell(what: &str, watcher: &Watcher<'_>, spoken: &Spoken) {
 /// A whole run, twenty facts between two frames, compared after each frame.
 fn watched(size: Size, others: [Size; 2]) {
     let (_folder, doors) = repository();
-    let made = Made { id: "20261115-three-hundred-parts-aaaa", n_items: ITEMS, began: 60_000 };
+    let made =
+        Made { id: "20261115-three-hundred-parts-aaaa", n_items: ITEMS, began: 60_000, pace: PACE };
     let (feeder, mut fed) = Feeder::start(&doors, made);
     let mut watcher = Watcher::at(&doors, made.id, size);
     loop {
@@ -154,6 +179,83 @@ fn watched(size: Size, others: [Size; 2]) {
     assert_eq!(watcher.seen.len(), ITEMS, "every item was on the screen");
     for (item, states) in &watcher.seen {
         assert!(states.len() >= 3, "{item} was seen only as {states:?}");
+    }
+}
+
+/// Nobody waits for anybody: whatever record a look finds, the screen shows what `status` said then.
+#[test]
+fn a_screen_that_looks_while_facts_are_appended_shows_one_record_and_nothing_in_between() {
+    let (_folder, doors) = repository();
+    let made = Made { id: "20261115-a-few-parts-bbbb", n_items: 60, began: 60_000, pace: PACE };
+    let (views, first, thread) = feed::freely(&doors, made);
+    let mut told = BTreeMap::from([(first.seq, first.view)]);
+    let mut watcher = Watcher::at(&doors, made.id, SMALL);
+    let mut seqs = BTreeSet::new();
+    loop {
+        let is_over = thread.is_finished();
+        let seq = watcher.look().seq;
+        while !told.contains_key(&seq) {
+            let fed = views.recv().expect("what was appended is told");
+            told.insert(fed.seq, fed.view);
+        }
+        watcher.compare_view(seq, &told[&seq]);
+        seqs.insert(seq);
+        if is_over {
+            break;
+        }
+    }
+    let spoken = thread.join().expect("the feeder does not fail");
+    assert_eq!(seqs.last(), Some(&spoken.seq), "the last look shows the last record");
+    assert!(seqs.len() > 3, "it was looked while facts came");
+    tell("freely", &watcher, &spoken);
+}
+
+/// The usual time of each stage, as a person reads it.
+fn usual_times(watcher: &Watcher<'_>) -> BTreeMap<String, String> {
+    let rows = contents(&watcher.screen, watcher.size);
+    let cells = watcher.screen.screen().rows(56, 8);
+    let mut times = BTreeMap::new();
+    for (row, cell) in rows.iter().zip(cells) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        if let [mark, name, ..] = words[..]
+            && reading::is_mark(mark)
+        {
+            times.insert(name.to_owned(), cell.trim().to_owned());
+        }
+    }
+    times
+}
+
+#[test]
+fn the_tree_shows_how_long_each_stage_took_in_past_runs() {
+    let (_folder, doors) = repository();
+    // A fact takes 0.2 s, 1 s and 30 s: what is usual is the one in the middle.
+    let past = [
+        ("20261101-past-aaaa", 200),
+        ("20261102-past-bbbb", 1_000),
+        ("20261103-past-cccc", 30_000),
+    ];
+    let made = |id, pace| Made { id, n_items: 1, began: 90_000_000, pace };
+    let mut samples: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (id, pace) in past {
+        feed::whole(&doors, made(id, pace));
+        let records = doors.records(id, 1).expect("it can be read");
+        for (stage, unit) in [("plan", "plan"), ("T1", "build.T1/implement"), ("end", "end")] {
+            samples.entry(stage).or_default().push(feed::worked_on(&records, unit));
+        }
+    }
+    let mut now = feed::Journal::begin(&doors.home.dir, made("20261115-now-dddd", PACE));
+    now.feed(6);
+    let mut watcher = Watcher::at(&doors, "20261115-now-dddd", SMALL);
+    // With each look one past run is read.
+    for _ in past {
+        watcher.look();
+    }
+    let shown = usual_times(&watcher);
+    for (stage, mut took) in samples {
+        took.sort_unstable();
+        assert!(took[1] >= 1_000 && took[0] < took[1] && took[1] < took[2], "{stage}: {took:?}");
+        assert_eq!(shown[stage], format!("~{}", span(took[1])), "{stage}: {shown:?}");
     }
 }
 

@@ -278,11 +278,36 @@ fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left
 }
 
 #[test]
+fn a_run_that_nobody_drives_says_so_and_its_time_stands_still() {
+    let mut picture = building(12);
+    let alone = |picture: &Picture| {
+        let look = Look { seat: Seat::Alone, ..look(SMALL) };
+        text(&frame(picture, &look).lines, Colours::No)
+    };
+    for standing in [Standing::Going, Standing::Limited] {
+        picture.view.row.standing = standing;
+        picture.view.row.until = (standing == Standing::Limited).then_some(NOW + 3_600_000);
+        let shown = alone(&picture);
+        assert!(shown.lines().next().is_some_and(|line| line.ends_with("no driver")), "{shown}");
+        let next = "nobody drives this run, so nothing goes on: forge resume k3f9";
+        for text in [next, "r drive it on here", "q leave", " 12:30  ·"] {
+            assert!(shown.contains(text), "{text} is missing:\n{shown}");
+        }
+        assert!(!shown.contains("it goes on") && !shown.contains("pause"), "{shown}");
+    }
+    picture.view.row.standing = Standing::Paused;
+    assert!(alone(&picture).contains("paused"), "who paused it knows that nothing goes on");
+    picture.view.row.standing = Standing::Going;
+    let left = text(&last(&picture, Seat::Alone, 80, 60), Colours::No);
+    assert!(left.contains("no driver") && !left.contains("going"), "{left}");
+}
+
+#[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
-    let lines = last(&building(12), 80, 60);
+    let lines = last(&building(12), Seat::Attached, 80, 60);
     let shown = text(&lines, Colours::No);
     assert!(shown.contains("T12 ") && !shown.contains("choose"), "{shown}");
-    assert!(last(&building(300), 80, 60).len() <= 60);
+    assert!(last(&building(300), Seat::Attached, 80, 60).len() <= 60);
 }
 
 /// What a terminal in memory shows.

@@ -200,6 +200,50 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
 }
 
 #[test]
+fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.forge(&RUN).code, WAITS);
+    let run = world.latest();
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("Is this the document you want?");
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("shorter");
+    person.until_sees("> shorter");
+    person.press(CTRL_D);
+    let alone = person.until_sees("nobody drives this run, so nothing goes on: forge resume");
+    has(&alone, &["no driver", "not begun yet", "r drive it on here"]);
+    assert!(!alone.contains("it goes on") && !alone.contains("going"), "{alone}");
+    // Nothing was begun, so that nothing takes time.
+    let write = alone.lines().find(|line| line.contains("● write")).unwrap();
+    has(write, &["working #2"]);
+    assert!(!world.place().join("attempts").join(&run).join("0003").exists(), "{alone}");
+    person.press("q");
+    assert_eq!(person.end(), DONE);
+    has(&person.until_sees("next: forge resume"), &["nobody drives"]);
+    let mut other = Person::at(&world, &["resume", &run]);
+    other.until_sees("Q2 about write");
+    other.press(ESCAPE);
+    assert_eq!(other.end(), WAITS);
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("Q2 about write");
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("longer");
+    person.until_sees("> longer");
+    person.press(CTRL_D);
+    person.until_sees("r drive it on here");
+    person.press("r");
+    person.until_sees("Q3 about write");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    has(&world.ok(&["status", &run]), &["done"]);
+}
+
+#[test]
 fn an_editor_and_a_pager_have_the_terminal_for_a_while_and_progress_is_the_latest_line() {
     let world = World::new();
     let say = "echo half way >> $FORGE_OUTBOX/progress; ";

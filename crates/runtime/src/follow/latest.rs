@@ -47,6 +47,8 @@ const PROGRESS: &str = "progress";
 /// Listens to one call.
 pub(super) struct Ear {
     since: Time,
+    /// When a driver made its folder. Nothing before that.
+    begun: Option<Time>,
     folder: PathBuf,
     /// Where an agent has its outbox.
     boxes: Option<AttemptFolder>,
@@ -94,11 +96,17 @@ impl Ear {
             .and_then(|frozen| home.checkouts(id, frozen).ok())
             .map(|checkouts| boxes(&checkouts, ordinal));
         let recent = VecDeque::from([first]);
-        Self { since, folder, boxes, stream, recent, line: None, changed: None }
+        Self { since, begun: None, folder, boxes, stream, recent, line: None, changed: None }
     }
 
     /// Hears what is new.
     pub(super) fn listen(&mut self) {
+        if self.begun.is_none() && self.folder.is_dir() {
+            let made = fs::symlink_metadata(AttemptFolder::at(&self.folder).attempt());
+            let made = made.and_then(|found| found.modified()).ok().map(in_milliseconds);
+            // A gate has no file of its own, only those of its steps.
+            self.begun = Some(made.unwrap_or(self.since).max(self.since));
+        }
         let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
         let (recent, line) = (&mut self.recent, &mut self.line);
         stream.read_some(PIECES_MAX, &mut |shown| {
@@ -138,6 +146,11 @@ impl Ear {
         }
     }
 
+    /// Since when somebody works on it. Nothing, if a driver has still to begin it.
+    pub(super) const fn begun(&self) -> Option<Time> {
+        self.begun
+    }
+
     pub(super) const fn since(&self) -> Time {
         self.since
     }
@@ -157,6 +170,11 @@ impl Ear {
     pub(super) fn into_recent(self) -> VecDeque<Seen> {
         self.recent
     }
+}
+
+fn in_milliseconds(time: SystemTime) -> Time {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time::try_from(since.as_millis()).unwrap_or_default()
 }
 
 /// The last line of a regular file that says something.

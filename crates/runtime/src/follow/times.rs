@@ -1,5 +1,8 @@
 //! How long units are worked on: the time in which at least one call of a unit, or of a unit inside it,
-//! is under way. Waiting for people, limits and room does not count, so that past runs can be compared.
+//! is under way. Waiting for people, limits, room and a driver does not count, so that past runs can be compared.
+//!
+//! Between the last record of one driver and the first of the next, nobody knows from the journal whether a call was
+//! worked on: then it took what it says of itself when it has ended.
 //!
 //! Invariant: of past runs, one is read with each look, so that no screen waits for them.
 
@@ -7,7 +10,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     Run, Time,
-    event::Record,
+    event::{Event, Record},
     id::{CallId, UnitId},
     run::State,
     view::RunRow,
@@ -30,7 +33,9 @@ const RECORDS_MAX: u64 = 5_000;
 #[derive(Default)]
 pub(super) struct Times {
     busy: BTreeMap<String, Busy>,
-    started: BTreeMap<CallId, Time>,
+    started: BTreeMap<CallId, Started>,
+    /// Epoch and time of the last record.
+    last: Option<(u64, Time)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -39,38 +44,68 @@ struct Busy {
     total: u64,
     n_calls: u32,
     since: Time,
+    /// So many milliseconds between two drivers were left out.
+    left_out: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Started {
+    at: Time,
+    left_out: u64,
 }
 
 impl Times {
-    /// The run has taken in a record of this time.
-    pub(super) fn hear(&mut self, at: Time, run: &Run) {
+    /// The run has taken in a record that was written in this epoch.
+    pub(super) fn hear(&mut self, epoch: u64, record: &Record, run: &Run) {
+        if let Some((before, at)) = self.last
+            && before != epoch
+        {
+            self.leave_out(record.at.saturating_sub(at));
+        }
+        self.last = Some((epoch, record.at));
         let over = |call: &&CallId| !run.calls().contains_key(*call);
         let ended: Vec<CallId> = self.started.keys().filter(over).cloned().collect();
         for call in ended {
-            self.end(&call, at);
+            self.end(&call, record.at, took(&record.facts, &call));
         }
         for call in run.calls().keys() {
             if !self.started.contains_key(call) {
-                self.begin(call, at);
+                self.begin(call, record.at);
             }
         }
     }
 
     fn begin(&mut self, call: &CallId, at: Time) {
-        self.started.insert(call.clone(), at);
+        self.started.insert(call.clone(), Started { at, left_out: 0 });
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
             if busy.n_calls == 0 {
-                busy.since = at;
+                (busy.since, busy.left_out) = (at, 0);
             }
             busy.n_calls += 1;
         }
     }
 
-    fn end(&mut self, call: &CallId, at: Time) {
-        self.started.remove(call);
+    /// Nobody may have worked for so long.
+    fn leave_out(&mut self, ms: u64) {
+        for busy in self.busy.values_mut().filter(|busy| busy.n_calls > 0) {
+            busy.since += ms;
+            busy.left_out += ms;
+        }
+        for started in self.started.values_mut() {
+            started.left_out += ms;
+        }
+    }
+
+    fn end(&mut self, call: &CallId, at: Time, took: u64) {
+        let Some(Started { at: began, left_out }) = self.started.remove(call) else { return };
+        let counted = at.saturating_sub(began).saturating_sub(left_out);
+        let missing = took.saturating_sub(counted).min(left_out);
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
+            let missing = missing.min(busy.left_out);
+            busy.left_out -= missing;
+            busy.total += missing;
             busy.n_calls = busy.n_calls.saturating_sub(1);
             if busy.n_calls == 0 {
                 busy.total += at.saturating_sub(busy.since);
@@ -78,9 +113,20 @@ impl Times {
         }
     }
 
+    /// A call under way has not really begun before this moment.
+    pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
+        for unit in all_around(call.unit()) {
+            if let Some(busy) = self.busy.get_mut(&unit)
+                && busy.n_calls == 1
+            {
+                busy.since = busy.since.max(moment);
+            }
+        }
+    }
+
     /// When a call under way was started.
     pub(super) fn started(&self, call: &CallId) -> Option<Time> {
-        self.started.get(call).copied()
+        self.started.get(call).map(|started| started.at)
     }
 
     /// How long each unit was worked on until now.
@@ -91,6 +137,25 @@ impl Times {
         };
         self.busy.iter().map(|(unit, busy)| (unit.clone(), took(busy))).collect()
     }
+}
+
+/// How long a call took that ends with one of these facts, as far as it says so.
+fn took(facts: &[Event], call: &CallId) -> u64 {
+    let said = |fact: &Event| {
+        if let (Event::AttemptEnded { attempt, receipt: Some(receipt), .. }, CallId::Attempt(of)) =
+            (fact, call)
+        {
+            return (attempt == of).then_some(receipt.took_ms);
+        }
+        if let (Event::Judged { judgement, receipt, .. }, CallId::Judgement(of)) = (fact, call) {
+            return (judgement == of).then_some(receipt.took_ms);
+        }
+        if let Event::CallSettled { call: of, took_ms, .. } = fact {
+            return (call == of).then_some(*took_ms);
+        }
+        None
+    };
+    facts.iter().find_map(said).unwrap_or_default()
 }
 
 /// A unit, and the stages that it lies in.
@@ -155,8 +220,9 @@ fn samples(records: &[Journaled]) -> Result<Vec<(String, u64)>, Trouble> {
     let mut run = Run::new();
     let mut times = Times::default();
     for record in records {
-        run.take(&Record { at: record.at, facts: facts(record)? });
-        times.hear(record.at, &run);
+        let heard = Record { at: record.at, facts: facts(record)? };
+        run.take(&heard);
+        times.hear(record.epoch, &heard, &run);
     }
     let is_good = |state: &State| match state {
         State::Accepted => true,
@@ -191,14 +257,50 @@ mod tests {
         let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
         times.begin(&one, 1_000);
         times.begin(&other, 2_000);
-        times.end(&one, 4_000);
+        times.end(&one, 4_000, 0);
         assert_eq!(times.at(5_000)["build.T1/implement"], 3_000);
         assert_eq!(times.at(5_000)["build.T2/implement"], 3_000, "it goes on");
-        times.end(&other, 6_000);
+        times.end(&other, 6_000, 0);
         assert_eq!(times.at(99_000)["build"], 5_000, "both together, and no time twice");
         times.begin(&one, 10_000);
-        times.end(&one, 11_000);
+        times.end(&one, 11_000, 0);
         assert_eq!(times.at(99_000)["build"], 6_000, "waiting in between does not count");
+    }
+
+    #[test]
+    fn time_between_two_drivers_counts_only_as_far_as_the_call_says_that_it_worked() {
+        for (took, expected) in [(0, 1_500), (1_000, 1_500), (7_000, 7_000), (999_000, 61_500)] {
+            let mut times = Times::default();
+            let call = attempt("build.T1/implement");
+            times.begin(&call, 1_000);
+            times.leave_out(60_000);
+            times.end(&call, 62_500, took);
+            assert_eq!(times.at(99_000)["build.T1/implement"], expected, "it says {took}");
+            assert_eq!(times.at(99_000)["build"], expected);
+        }
+    }
+
+    #[test]
+    fn two_calls_that_went_on_without_a_driver_count_once_for_their_stage() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 1_000);
+        times.leave_out(60_000);
+        times.end(&one, 61_000, 60_000);
+        times.end(&other, 61_000, 60_000);
+        assert_eq!(times.at(99_000)["build"], 60_000);
+    }
+
+    #[test]
+    fn a_call_that_nobody_has_begun_yet_takes_no_time() {
+        let mut times = Times::default();
+        let call = attempt("design");
+        times.begin(&call, 1_000);
+        times.not_before(&call, 9_000);
+        assert_eq!(times.at(9_000)["design"], 0);
+        times.not_before(&call, 12_000);
+        assert_eq!(times.at(15_000)["design"], 3_000);
     }
 
     #[test]

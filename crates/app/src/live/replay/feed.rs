@@ -9,15 +9,18 @@ use std::{
     collections::BTreeMap,
     path::Path,
     process::Command as Program,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::mpsc::{Receiver, SyncSender, channel, sync_channel},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use forge_core::{
     Command, Effect, Input, Report, Run, Time, decide,
-    event::{Answer, Approvals, Blob, Detail, Limits, Outcome, Person, Receipt, Ruling, Start},
-    id::{QuestionId, UnitId},
+    event::{
+        Answer, Approvals, Blob, Detail, Event, Limits, Outcome, Person, Receipt, Record, Ruling,
+        Start,
+    },
+    id::{AttemptId, JudgementId, QuestionId, UnitId},
     item::Item,
     money::{Cost, Money, Spent, Tokens},
     verdict::{Finding, Severity, Verdict},
@@ -31,8 +34,8 @@ use forge_runtime::{
     journal::{RunLock, Store, Writer},
 };
 
-/// How fast time goes by in the journal.
-const FACTS_PER_SECOND: u64 = 200;
+/// So many milliseconds go by with each fact: 200 facts a second.
+pub(super) const PACE: Time = 5;
 /// So many items are worked on at once.
 const AT_ONCE: usize = 10;
 
@@ -52,6 +55,8 @@ pub(super) struct Made {
     pub(super) n_items: usize,
     /// So many milliseconds ago it began.
     pub(super) began: Time,
+    /// So many milliseconds go by with each fact.
+    pub(super) pace: Time,
 }
 
 /// What the journal holds after some facts more.
@@ -71,6 +76,8 @@ pub(super) struct Feeder {
 
 /// How it went.
 pub(super) struct Spoken {
+    /// Its last record.
+    pub(super) seq: u64,
     pub(super) n_facts: usize,
     /// The time between first and last record, by the journal.
     pub(super) journal: Duration,
@@ -107,6 +114,56 @@ impl Feeder {
         drop((self.more, self.fed));
         self.thread.join().expect("the feeder does not fail")
     }
+}
+
+/// Appends all facts of a run as fast as the disk takes them, and tells what `status` says after each record.
+pub(super) fn freely(doors: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
+    let (tell, told) = channel();
+    let mut journal = Journal::begin(&doors.home.dir, made);
+    let first = journal.fed();
+    let thread = thread::spawn(move || {
+        let mut seq = 0;
+        while seq != journal.writer.seq() {
+            seq = journal.writer.seq();
+            journal.feed(1);
+            let _nobody_looks = tell.send(journal.fed());
+        }
+        journal.spoken()
+    });
+    (told, first, thread)
+}
+
+/// Appends all facts of a run.
+pub(super) fn whole(doors: &Doors, made: Made) {
+    Journal::begin(&doors.home.dir, made).feed(usize::MAX);
+}
+
+/// How long the calls of a unit were under way, one after the other, in milliseconds.
+pub(super) fn worked_on(records: &[(u64, Record)], unit: &str) -> u64 {
+    let (mut since, mut total) = (None, 0);
+    for (_, record) in records {
+        for fact in &record.facts {
+            if let Event::AttemptEnded { attempt: AttemptId { unit: of, .. }, .. }
+            | Event::Judged {
+                judgement: JudgementId { attempt: AttemptId { unit: of, .. }, .. },
+                ..
+            } = fact
+                && of.to_string() == unit
+            {
+                total += since.take().map_or(0, |since: Time| record.at - since);
+            }
+            if let Event::AttemptStarted { attempt: AttemptId { unit: of, .. }, call: Some(_) }
+            | Event::JudgementStarted {
+                judgement: JudgementId { attempt: AttemptId { unit: of, .. }, .. },
+                ..
+            } = fact
+                && of.to_string() == unit
+            {
+                since = Some(record.at);
+            }
+        }
+    }
+    total
 }
 
 /// A run and where it is written.
@@ -156,13 +213,13 @@ impl Journal {
 
     /// Appends so many facts, and those of the same record.
     pub(super) fn feed(&mut self, n_facts: usize) {
-        let until = self.n_facts + n_facts;
+        let until = self.n_facts.saturating_add(n_facts);
         while self.n_facts < until {
             let all = wanted(&self.run);
             if all.is_empty() {
                 return;
             }
-            let due = self.run.now() + self.n_last * 1_000 / FACTS_PER_SECOND;
+            let due = self.run.now() + self.n_last * self.made.pace;
             let moment = |effect: &Effect| match effect {
                 Effect::Wake { at } => due.max(*at),
                 Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => due,
@@ -191,7 +248,8 @@ impl Journal {
     fn spoken(&self) -> Spoken {
         let first = self.store.read(self.made.id, 1).expect("it can be read")[0].at;
         let journal = Duration::from_millis(self.run.now() - first);
-        Spoken { n_facts: self.n_facts, journal, appending: self.appending }
+        let seq = self.writer.seq();
+        Spoken { seq, n_facts: self.n_facts, journal, appending: self.appending }
     }
 
     /// What the world says when this is wanted.
