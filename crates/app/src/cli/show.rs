@@ -29,7 +29,7 @@ pub(crate) struct Show {
     run: Option<String>,
     /// Print this artifact
     artifact: Option<String>,
-    /// Print the change of the run, or of one unit: its code, or its texts
+    /// Print the change of the run, or what one unit changed
     #[arg(
         long,
         value_name = "UNIT",

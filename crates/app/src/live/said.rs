@@ -5,8 +5,10 @@
 use forge_core::Time;
 use forge_runtime::follow::Picture;
 
-/// How long something is said that nobody has to act on, in milliseconds.
-const BRIEFLY_MS: u64 = 5_000;
+/// How long something is said at least that nobody has to act on, in milliseconds: facts may follow each other at once.
+const AT_LEAST_MS: u64 = 1_500;
+/// And at most, if nothing follows.
+const AT_MOST_MS: u64 = 5_000;
 
 /// Something that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +21,8 @@ pub(crate) struct Said {
 enum Lasts {
     /// Until a key is pressed.
     UntilKey,
-    /// Until there is another fact, or this moment.
-    Until { seq: u64, at: Time },
+    /// Until there is another fact than this, and for a few seconds at most.
+    Briefly { seq: u64, since: Time },
 }
 
 impl Said {
@@ -31,16 +33,17 @@ impl Said {
 
     /// Said until the next key or fact, and for a few seconds at most.
     pub(crate) fn briefly(text: impl Into<String>, picture: &Picture) -> Self {
-        let (seq, at) = (picture.seq, picture.now + BRIEFLY_MS);
-        Self { text: text.into(), lasts: Lasts::Until { seq, at } }
+        let (seq, since) = (picture.seq, picture.now);
+        Self { text: text.into(), lasts: Lasts::Briefly { seq, since } }
     }
 
     /// What is still said in this picture.
     pub(crate) fn in_picture(&self, picture: &Picture) -> Option<&str> {
         match self.lasts {
             Lasts::UntilKey => Some(&self.text),
-            Lasts::Until { seq, at } => {
-                (picture.seq == seq && picture.now < at).then_some(self.text.as_str())
+            Lasts::Briefly { seq, since } => {
+                let most = if picture.seq == seq { AT_MOST_MS } else { AT_LEAST_MS };
+                (picture.now.saturating_sub(since) < most).then_some(self.text.as_str())
             }
         }
     }
