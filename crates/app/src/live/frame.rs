@@ -9,10 +9,7 @@
 //! Invariant: never more lines than the height, and no line wider than the width.
 //! Invariant: the states that are shown are those that `status` shows.
 
-use forge_core::{
-    Time,
-    view::{RunView, Standing},
-};
+use forge_core::view::Standing;
 use forge_runtime::follow::Picture;
 
 use super::{
@@ -113,7 +110,7 @@ pub(crate) fn is_left_alone(picture: &Picture, seat: Seat) -> bool {
 
 /// Which run, where it stands, what it spent.
 pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize) -> Vec<Line> {
-    let (view, row) = (&picture.view, &picture.view.row);
+    let row = &picture.view.row;
     let is_alone = is_left_alone(picture, seat);
     let standing = match row.until {
         Some(_) | None if is_alone => "no driver".to_owned(),
@@ -132,8 +129,7 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
     if height >= LOW {
         lines.push(Line::of(Ink::Plain, &format!(" {}", row.title)));
     }
-    let until = if is_alone { row.changed_at } else { picture.now };
-    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(view, until).join("  ·  "))));
+    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(picture, seat).join("  ·  "))));
     if !row.why.is_empty() {
         lines.push(Line::of(ink_of(row.standing), &format!(" {}", row.why)));
     }
@@ -143,16 +139,19 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
     lines
 }
 
-fn sums(view: &RunView, now: Time) -> Vec<String> {
-    let row = &view.row;
-    let until = if is_moving(row.standing) { now } else { row.changed_at };
+fn sums(picture: &Picture, seat: Seat) -> Vec<String> {
+    let (view, row) = (&picture.view, &picture.view.row);
+    let is_alone = is_left_alone(picture, seat);
+    let is_moving = is_moving(row.standing) && !is_alone;
+    let until = if is_moving { picture.now } else { row.changed_at };
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let mut sums = vec![
         span(until.saturating_sub(row.started_at)),
         format!("{}{budget}", row.amount().in_words()),
         format!("{} tokens", screen::short_number(view.tokens)),
     ];
-    if row.working > 0 {
+    // What nobody drives may have calls that nobody has begun.
+    if row.working > 0 && !is_alone {
         sums.push(format!("{} under way", screen::count(row.working, "call")));
     }
     if row.questions > 0 {

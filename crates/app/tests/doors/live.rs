@@ -4,7 +4,7 @@ use std::{ffi::OsString, fs};
 
 use crate::{
     goes::UNTIL_GO,
-    world::{CONTENT, DONE, FORGE, INTERRUPTED, WAITS, World, has, pty::Person, until},
+    world::{CONTENT, DONE, FORGE, INTERRUPTED, PARKED, WAITS, World, has, pty::Person, until},
 };
 
 const UP: &str = "\x1b[A";
@@ -217,12 +217,13 @@ fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
     let alone = person.until_sees("nobody drives this run, so nothing goes on: forge resume");
     has(&alone, &["no driver", "not begun yet", "r drive it on here"]);
     assert!(!alone.contains("it goes on") && !alone.contains("going"), "{alone}");
-    // Nothing was begun, so that nothing takes time.
+    // Nothing was begun.
     let write = alone.lines().find(|line| line.contains("● write")).unwrap();
     has(write, &["working #2"]);
-    assert!(!world.place().join("attempts").join(&run).join("0003").exists(), "{alone}");
+    assert_eq!(world.find_attempt(&run, "write#2"), None, "{alone}");
+    assert!(!alone.contains("under way"), "{alone}");
     person.press("q");
-    assert_eq!(person.end(), DONE);
+    assert_eq!(person.end(), PARKED);
     has(&person.until_sees("next: forge resume"), &["nobody drives"]);
     let mut other = Person::at(&world, &["resume", &run]);
     other.until_sees("Q2 about write");
