@@ -208,13 +208,9 @@ impl Ask {
         let run = &picture.view.row.run;
         let text = wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns);
         let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
+        let (bottom, cursor) = self.bottom(picture, question, columns);
         // One more line is between the text and what is below it.
-        let room = |bottom: &[Line]| height.saturating_sub(1 + 1 + bottom.len());
-        let (mut bottom, mut cursor) = self.bottom(picture, question, Fits::Yes, columns);
-        if text.len() > room(&bottom) {
-            (bottom, cursor) = self.bottom(picture, question, Fits::No, columns);
-        }
-        let room = room(&bottom);
+        let room = height.saturating_sub(1 + 1 + bottom.len());
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, line) in text.iter().enumerate().skip(first).take(room) {
             let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
@@ -241,7 +237,6 @@ impl Ask {
         &self,
         picture: &Picture,
         question: &QuestionView,
-        fits: Fits,
         columns: usize,
     ) -> (Vec<Line>, Cursor) {
         let mut lines = Vec::new();
@@ -254,7 +249,7 @@ impl Ask {
                 for way in ways(question) {
                     lines.extend(way_lines(&way, columns));
                 }
-                lines.push(keys(&choosing(question, fits)));
+                lines.push(keys(&choosing(question)));
             }
             Step::Sure { way } => {
                 lines.extend(way_lines(way, columns));
@@ -297,29 +292,18 @@ impl Ask {
     }
 }
 
-/// Whether all of a question is seen at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fits {
-    Yes,
-    No,
-}
-
 /// The keys beside the answers: only those that do something here.
-fn choosing(question: &QuestionView, fits: Fits) -> Vec<(&'static str, &'static str)> {
+fn choosing(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
     match question.change {
         Change::Code => keys.push(("v", "see the change")),
-        Change::NewTexts => keys.push(("v", "read it")),
-        Change::ChangedTexts => keys.push(("v", "what changed")),
+        Change::NewTexts => keys.push(("v", "see it")),
+        Change::ChangedTexts => keys.push(("v", "see it, and what changed")),
         Change::Nothing => {}
     }
     keys.push(("f", "full text"));
     if ways(question).iter().any(|way| way.answer == Answer::Revise) {
         keys.push(("e", "revise in editor"));
-    }
-    match fits {
-        Fits::No => keys.push(("↑↓", "scroll")),
-        Fits::Yes => {}
     }
     keys.push(("Esc", "later"));
     keys

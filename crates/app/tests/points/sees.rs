@@ -145,7 +145,7 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     let project = Project::new(&no_file());
     let mut reader = Reader::at(&project, &[]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 about design", "v read it"]);
+    has(&asked, &["Q1 about design", "v see it  "]);
     let read = plain(&reader.reads("v", "One file."));
     assert!(read.contains("Design") && !read.contains("diff --git"), "{read}");
     // All of the question can be read in the same way.
@@ -159,12 +159,12 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     let asked = reader.person.until("the next question", |screen| {
         screen.contains("Q2 about design") && screen.contains("Esc later")
     });
-    has(&asked, &["v what changed"]);
+    has(&asked, &["v see it, and what changed"]);
     let read = plain(&reader.reads("v", "all of design.md"));
     assert!(read.starts_with(DESIGN_DIFF.trim_end()), "{read}");
     assert_eq!(read.matches("No file.").count(), 2, "the line, and the whole text: {read}");
     // The question is where it was, and can be answered.
-    reader.person.until_sees("v what changed");
+    reader.person.until_sees("v see it, and what changed");
     reader.person.press("g");
     reader.person.until_sees("Enter give up");
     reader.person.press("\r");
