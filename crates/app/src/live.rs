@@ -616,7 +616,7 @@ impl<'a> Screen<'a> {
         self.task = Task::Drive { budget: None };
         if let Err(trouble) = self.drive(None) {
             self.task = Task::Attach;
-            self.said = Some(trouble.what);
+            self.said = Some(Said::until_key(trouble.what));
         }
     }
 
