@@ -624,13 +624,12 @@ impl Draft {
     fn escalate_if_identical(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
         let n = self.run.n_failures(unit, class, what);
         if n >= IDENTICAL_FAILURES_MAX && *self.run.phase() == Phase::Going {
-            let place = unit.place();
-            let what = match main_line(class, what) {
-                (line, 0) => format!("`{place}` failed {n} times in the same way: {line}"),
-                (line, more) => {
-                    format!("`{place}` failed {n} times in the same way: {line} and {more} more")
-                }
-            };
+            // It is counted over all items of a stage; the last one is where to look.
+            let (place, last) = (unit.place(), unit.to_string());
+            let last = if last == place { String::new() } else { format!(", last in {last}") };
+            let (line, more) = main_line(class, what);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let what = format!("`{place}` failed {n} times in the same way{last}: {line}{more}");
             self.record(Event::RunHeld { hold: Hold::Escalated { what } });
         }
     }

@@ -476,7 +476,7 @@ fn title(request: &str) -> String {
 
 fn why(run: &Run) -> String {
     match run.phase() {
-        Phase::Held(hold) => sentence::hold(hold),
+        Phase::Held(hold) => sentence::held_because(hold),
         Phase::Over(End::Failed | End::Blocked) => {
             let units = run.units();
             let failed = units.iter().filter(|(_, _, unit)| {

@@ -392,9 +392,10 @@ fn occasion(id: &str, at: Time, fact: &Event) -> Option<(Kind, String)> {
                 Some((Kind::Stop, format!("forge resume {id} --budget AMOUNT")))
             }
             Hold::Unfinished { .. } => Some((Kind::Stop, format!("forge resume {id}"))),
-            Hold::Escalated { .. } => {
-                Some((Kind::HandOff, format!("mend the cause, then forge resume {id}")))
-            }
+            Hold::Escalated { .. } => Some((
+                Kind::HandOff,
+                format!("forge log {id} (what failed), mend the cause, then forge resume {id}"),
+            )),
         };
     }
     if let Event::RunEnded { end, .. } = fact {

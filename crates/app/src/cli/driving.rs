@@ -349,7 +349,9 @@ pub(crate) fn next_step(view: &RunView) -> Option<String> {
         | Standing::Interrupted
         | Standing::Stopped
         | Standing::Parked => Some(format!("forge resume {run}")),
-        Standing::Escalated => Some(format!("mend the cause, then forge resume {run}")),
+        Standing::Escalated => {
+            Some(format!("forge log {run} (what failed), mend the cause, then forge resume {run}"))
+        }
         Standing::Failed | Standing::Blocked => {
             Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
         }

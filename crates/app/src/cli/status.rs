@@ -126,8 +126,13 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         }
     };
     text.push('\n');
+    // Where nobody drives and nothing is under way, no unit is worked on, and no time goes by.
+    let pace = match (driver, row.working) {
+        (Driven::No, 0) => Pace::Still,
+        (Driven::Yes, _) | (Driven::No, _) => Pace::Goes,
+    };
     for unit in &view.units {
-        let _ = write!(text, "\n{}", line(unit, now, width));
+        let _ = write!(text, "\n{}", line(unit, pace, now, width));
     }
     for question in &view.asked {
         let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
@@ -146,7 +151,14 @@ fn standing(row: &RunRow, now: Time) -> String {
     }
 }
 
-fn line(unit: &UnitView, now: Time, width: usize) -> String {
+/// Whether anything is worked on.
+#[derive(Clone, Copy)]
+enum Pace {
+    Goes,
+    Still,
+}
+
+fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
     let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
     let name = if unit.depth == 0 { unit.unit.as_str() } else { short(&unit.unit) };
     let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
@@ -163,22 +175,26 @@ fn line(unit: &UnitView, now: Time, width: usize) -> String {
     if unit.amount() != Amount::default() {
         facts.push(unit.amount().in_short());
     }
-    match unit.state {
-        UnitState::Working | UnitState::Judging | UnitState::Asking => {
+    match (unit.state, pace) {
+        (UnitState::Working | UnitState::Judging, Pace::Still) => {}
+        (UnitState::Working | UnitState::Judging, Pace::Goes) | (UnitState::Asking, _) => {
             facts.push(screen::ago(unit.since, now));
         }
-        UnitState::Limited => {
+        (UnitState::Limited, _) => {
             facts.extend(unit.until.map(|until| format!("until {}", screen::then(until, now))));
             facts.push(unit.why.clone());
         }
-        UnitState::Accepted if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
-        UnitState::Waiting
-        | UnitState::Accepted
-        | UnitState::Skipped
-        | UnitState::Failed
-        | UnitState::Blocked => {}
+        (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
+        (
+            UnitState::Waiting
+            | UnitState::Accepted
+            | UnitState::Skipped
+            | UnitState::Failed
+            | UnitState::Blocked,
+            _,
+        ) => {}
     }
-    let state = format!("{}{gate}", word(unit.state));
+    let state = format!("{}{gate}", word(unit.state, pace));
     // However long its name is, the state of a unit is seen.
     let head = screen::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
     let head = columns::fill(&head, 26);
@@ -193,12 +209,18 @@ fn short(unit: &str) -> &str {
     }
 }
 
-const fn word(state: UnitState) -> &'static str {
+const fn word(state: UnitState, pace: Pace) -> &'static str {
     match state {
         UnitState::Waiting => "-",
         UnitState::Limited => "limited",
-        UnitState::Working => "working",
-        UnitState::Judging => "in",
+        UnitState::Working => match pace {
+            Pace::Goes => "working",
+            Pace::Still => "begun",
+        },
+        UnitState::Judging => match pace {
+            Pace::Goes => "in",
+            Pace::Still => "before",
+        },
         UnitState::Asking => "asks you",
         UnitState::Accepted => "good",
         UnitState::Skipped => "skipped",

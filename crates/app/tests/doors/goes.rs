@@ -214,6 +214,12 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
         said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
     assert_eq!(tries, 3, "{said}");
     has(&said.out, &["escalated", "no such compiler", &format!("forge resume {run}")]);
+    let next = format!("next: forge log {run} (what failed), mend the cause, then forge resume");
+    let status = world.ok(&["status", &run]);
+    has(&status, &[&next]);
+    assert!(!status.contains("working") && !status.contains("escalated: "), "{status}");
+    let summary = world.ok(&["show", &run, "summary.md"]);
+    has(&summary, &["The run is **escalated**: `build` failed 3 times in the same way"]);
     fs::write(world.beside("mended"), "").unwrap();
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");

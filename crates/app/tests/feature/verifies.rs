@@ -93,3 +93,32 @@ fn a_project_without_checks_is_delivered_only_after_that_was_waived_by_name() {
     let text = world.ok(&["show", &run, "pull-request.md"]);
     has(&text, &["**Not proved.**", "it is only text", "Forge ran nothing on this code."]);
 }
+
+/// Whoever reviews the whole says itself that it is not to land, and each time again.
+const FINDS_CRITICAL: &str = r#"
+[[play]]
+role = "comprehensive-reviewer"
+files = { "src/whole" = "mended a little\n" }
+artifacts = { "comprehensive-review.md" = "One thing is bad.\n" }
+result = { summary = "bad", commit = "Mend a little", findings = [{ severity = "critical", path = "src/greet", what = "it deletes the disk", proof = { quote = "hello" } }] }
+"#;
+
+#[test]
+fn what_the_last_reviewer_itself_finds_critical_is_neither_landed_nor_delivered_without_a_person() {
+    let project = Project::new(FINDS_CRITICAL);
+    let world = &project.world;
+    let said = project.run("M", &["--auto"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let story = world.story(&run).join("\n");
+    let found = "it found, and left (critical): src/greet: it deletes the disk";
+    has(&story, &["review#1/changes#1 wants changes", found, "is asked about review"]);
+    for never in ["\nreview landed", "\nverify#1 started", "deliver#1 started"] {
+        assert!(!story.contains(never), "{never}: {story}");
+    }
+    // It had its rounds, and was told each time.
+    has(&world.brief(&run, "review#2"), &[found]);
+    assert_eq!(project.deliveries(&run).len(), 0);
+    let branch = Project::branch(&run);
+    assert!(!world.git(&["ls-tree", "-r", "--name-only", &branch]).contains("src/whole"));
+}

@@ -363,9 +363,8 @@ impl Unit {
             }
         }
         let old = std::mem::take(self);
-        let state = if old.state == State::Skipped { State::Skipped } else { State::Waiting };
         *self = Self {
-            state,
+            state: if old.state == State::Skipped { State::Skipped } else { State::Waiting },
             since: old.since,
             attempt: old.attempt,
             round: old.round,

@@ -193,14 +193,21 @@ pub(super) fn hold(hold: &Hold) -> String {
         Hold::Paused { by } => format!("{} paused the run", by.who),
         Hold::Interrupted { by } => format!("{} interrupted the run", by.who),
         Hold::Stopped { by } => format!("{} stopped the run", by.who),
-        Hold::OutOfBudget { what } => format!("parked: {what}"),
-        Hold::Unfinished { unit, note } => {
-            format!(
-                "parked: {unit} is only partly done and has no rounds left; left: {}",
-                line(note)
-            )
+        Hold::OutOfBudget { .. } | Hold::Unfinished { .. } => {
+            format!("parked: {}", held_because(hold))
         }
-        Hold::Escalated { what } => format!("escalated: {what}"),
+        Hold::Escalated { .. } => format!("escalated: {}", held_because(hold)),
+    }
+}
+
+/// Why a run is held, beside the word for how it stands.
+pub(super) fn held_because(held: &Hold) -> String {
+    match held {
+        Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => hold(held),
+        Hold::OutOfBudget { what } | Hold::Escalated { what } => what.clone(),
+        Hold::Unfinished { unit, note } => {
+            format!("{unit} is only partly done and has no rounds left; left: {}", line(note))
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn the_same_failure_of_three_items_escalates_the_run() {
     world.ends("build.B/make#1", fault("cannot open /tmp/y22: no space left"));
     world.is(&Phase::Going);
     world.ends("build.C/make#1", fault("cannot open /tmp/z333: no space left"));
-    let what = "`build/make` failed 3 times in the same way: cannot open /tmp/z333: no space left";
+    let what = "`build/make` failed 3 times in the same way, last in build.C/make: cannot open /tmp/z333: no space left";
     world.is(&Phase::Held(Hold::Escalated { what: what.to_owned() }));
     assert!(!world.calls().contains(&"build.C/make#2".to_owned()));
     // What runs may end.

@@ -56,10 +56,7 @@ fn every_standing_has_its_word_and_exit_code() {
     let same = |world: World, n: u32| world.outcome(&format!("write#{n}"), fault("same"));
     let escalated = (1..=3).fold(World::small(&misses), same).told();
     assert_eq!(standing(&escalated), (Standing::Escalated, 4));
-    assert_eq!(
-        RunRow::of("r", &escalated.run).why,
-        "escalated: `write` failed 3 times in the same way: same"
-    );
+    assert_eq!(RunRow::of("r", &escalated.run).why, "`write` failed 3 times in the same way: same");
     assert_eq!(Standing::of(&Run::new()).word(), "going");
 }
 
