@@ -76,11 +76,11 @@ enum Cmd {
 }
 
 /// Reads the command line and does what it says.
-pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(&args) {
+pub(crate) fn main(args: &[OsString]) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            match usage::refusal(&error, &args, &Cli::command()) {
+            match usage::refusal(&error, args, &Cli::command()) {
                 Some(refusal) => screen::trouble(&refusal),
                 None => {
                     let _nobody_reads = error.print();

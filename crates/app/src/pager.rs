@@ -39,7 +39,7 @@ pub(crate) fn page(text: &str, paging: Paging) {
         Paging::IfLong | Paging::Never => None,
     };
     if let Some(pager) = pager
-        && let Ok(file) = unnamed(text)
+        && let Ok(file) = unnamed(format!("{text}\n").as_bytes())
     {
         let mut command = Command::new("sh");
         command.arg("-c").arg(pager).stdin(Stdio::from(file));
@@ -71,14 +71,13 @@ fn is_long(text: &str) -> bool {
     rows > 0 && text.lines().count() >= rows
 }
 
-/// A file that only we have, with a text in it, at its beginning.
-fn unnamed(text: &str) -> io::Result<File> {
+/// A file that only we have, with this in it, at its beginning.
+pub(crate) fn unnamed(bytes: &[u8]) -> io::Result<File> {
     let path = env::temp_dir().join(format!("forge-page-{}", std::process::id()));
     let mut options = File::options();
     let mut file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(&path)?;
-    file.write_all(text.as_bytes())?;
-    file.write_all(b"\n")?;
+    file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
 }

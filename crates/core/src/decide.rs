@@ -287,13 +287,13 @@ impl Draft {
     /// Holds a run harder than before. What is held already is not let go by a weaker hold.
     fn hold(&mut self, phase: &Phase, hold: Hold) -> Result<(), Refusal> {
         match (phase, &hold) {
-            (Phase::Held(held), Hold::Paused { .. })
+            (Phase::Held(stands), Hold::Paused { .. })
             | (
-                Phase::Held(held @ (Hold::Interrupted { .. } | Hold::Stopped { .. })),
+                Phase::Held(stands @ (Hold::Interrupted { .. } | Hold::Stopped { .. })),
                 Hold::Interrupted { .. },
             )
-            | (Phase::Held(held @ Hold::Stopped { .. }), Hold::Stopped { .. }) => {
-                return Err(Refusal::AlreadyHeld(held.clone()));
+            | (Phase::Held(stands @ Hold::Stopped { .. }), Hold::Stopped { .. }) => {
+                return Err(Refusal::AlreadyHeld(stands.clone()));
             }
             (_, _) => {}
         }

@@ -280,7 +280,7 @@ pub fn settings_text(head: &str, project: &Project, tried: &[Tried]) -> String {
     );
     if project.verify.is_empty() {
         text.push_str(
-            "# None were found. Until there is one, work is unverified, and a person is asked each time.\n\
+            "# None were found. Until there is one, work is unverified, and a person is asked once in each run.\n\
              # commands = [\"make test\"]\n",
         );
     } else {

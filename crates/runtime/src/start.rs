@@ -54,7 +54,7 @@ pub use asks::{
     Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
 };
 use choices::Chosen;
-pub use dry::{ChecksFrom, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
+pub use dry::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
 use given::given_params;
 use issue::Issue;
 use outline::EFFORT;

@@ -45,7 +45,17 @@ pub(super) fn text(dry: &DryRun, width: usize) -> String {
     let mut row = |name: &str, text: &str| {
         lines.push(screen::block(&format!("{name:<9} "), text, width));
     };
-    row("calls", &format!("at most {} of agents by itself", dry.calls_max));
+    let each = match dry.calls_usual.for_each {
+        0 => String::new(),
+        n => format!(", and {n} for each item"),
+    };
+    row(
+        "calls",
+        &format!(
+            "of agents: {}{each} if nothing is sent back; at most {} by itself",
+            dry.calls_usual.once, dry.calls_max
+        ),
+    );
     let money = |amount: Option<forge_core::money::Money>| {
         amount.map_or_else(|| "no cap".to_owned(), |amount| amount.to_string())
     };

@@ -1,16 +1,24 @@
 //! `forge man`: the manual pages, from the definitions that the help comes from.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::{Command, ExitCode, Stdio},
+};
 
 use clap::{Args, CommandFactory as _};
 use clap_mangen::Man as Page;
 use forge_runtime::Trouble;
 
-use crate::screen;
+use crate::{
+    pager::{self, Paging},
+    screen,
+};
 
-/// Print the manual page, or write one for each command
+/// Show the manual page, or write one for each command
 #[derive(Args)]
-#[command(after_help = "forge man | man -l -    reads it at once")]
+#[command(after_help = "Piped, it is the source of the page: forge man > forge.1")]
 pub(crate) struct Man {
     /// Write forge.1, forge-run.1 and so on into this folder
     #[arg(long, value_name = "DIR")]
@@ -22,7 +30,12 @@ impl Man {
         let mut command = super::Cli::command();
         command.build();
         let Some(dir) = &self.dir else {
-            screen::say_exactly(&render(&command, "forge"));
+            let page = render(&command, "forge");
+            if !io::stdout().is_terminal() {
+                screen::say_exactly(&page);
+            } else if read(&page).is_none() {
+                pager::page(&command.render_long_help().to_string(), Paging::IfLong);
+            }
             return Ok(ExitCode::SUCCESS);
         };
         fs::create_dir_all(dir).map_err(|error| Trouble::file(dir, &error))?;
@@ -35,6 +48,13 @@ impl Man {
         screen::say(&format!("wrote {} into {}", screen::count(n, "page"), dir.display()));
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Lets `man` show a page. Nothing, if there is none that can.
+fn read(page: &[u8]) -> Option<()> {
+    let file = pager::unnamed(page).ok()?;
+    let status = Command::new("man").args(["-l", "-"]).stdin(Stdio::from(file)).status().ok()?;
+    status.success().then_some(())
 }
 
 /// A page for a command and one for each below it, by name.

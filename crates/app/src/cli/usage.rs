@@ -29,6 +29,7 @@ const WITH_FLAGS: &str = "forge run --effort M --auto 'show the total at the end
 const BY_ISSUE: &str = "forge run --issue issue.json";
 
 /// Why the words are no `forge run`, if that is what they were meant to be.
+#[expect(clippy::wildcard_enum_match_arm, reason = "clap may come to know more kinds of errors")]
 pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> Option<Trouble> {
     if !error.use_stderr() || args.get(1)? != RUN {
         return None;

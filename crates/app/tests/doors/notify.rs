@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
+    os::unix::fs::{PermissionsExt as _, symlink},
     path::PathBuf,
     process::Command,
     sync::mpsc::{Receiver, channel},
@@ -201,6 +202,67 @@ fn a_webhook_that_refuses_is_noted_without_its_address() {
     let log = log(&world, &run);
     has(&log, &["end: http://127.0.0.1:", "/… answered with 404"]);
     assert!(!log.contains("hidden"), "{log}");
+}
+
+#[test]
+fn what_is_told_steers_no_terminal_and_no_program() {
+    let world = World::new();
+    let question = "x\\u001b[2J\\u0007y?";
+    world.flow(
+        "asks",
+        &format!("[[stage]]\nname = \"a\"\ngates = [{{ human = \"{question}\" }}]\n"),
+    );
+    let (url, posts) = server("204 No Content");
+    world.write("forge.local.toml", format!("{}webhook = \"{url}\"\n", shell(KEEPS)));
+    assert_eq!(world.run("asks", &[]).code, WAITS);
+    let run = world.latest();
+    let (_, body) = posts.recv_timeout(Duration::from_secs(30)).unwrap();
+    until_told(&world, 1);
+    until_quiet(&world, &run);
+    let variables = told(&world).into_iter().map(|(_, file)| {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        fs::read_to_string(file.with_file_name(name.split_once('.').unwrap().0.to_owned() + ".env"))
+            .unwrap()
+    });
+    let message = serde_json::from_str::<Value>(&body).unwrap()["message"].clone();
+    for text in variables.chain([message.as_str().unwrap().to_owned()]) {
+        has(&text, &["x\u{fffd}[2J\u{fffd}y"]);
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+}
+
+#[test]
+fn the_desktop_is_told_by_its_own_program_and_it_is_noted_once_if_that_is_not_there() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    world.write("forge.local.toml", "[notify]\ndesktop = true\n");
+    let bin = world.beside("bin");
+    fs::create_dir(&bin).unwrap();
+    // Nothing else is needed.
+    for program in ["git", "sh", "cat", "mv"] {
+        let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+        let found = String::from_utf8(found.unwrap().stdout).unwrap();
+        symlink(found.trim(), bin.join(program)).unwrap();
+    }
+    let forge = |args: &[&str]| finish(world.command(args).env("PATH", &bin));
+    assert_eq!(forge(&["run", "--flow", "draft", "do it"]).code, WAITS);
+    let run = world.latest();
+    until_quiet(&world, &run);
+    world.ok(&["answer", &run, "Q1", "revise", "shorter"]);
+    assert_eq!(forge(&["resume", &run]).code, WAITS);
+    until_quiet(&world, &run);
+    let log = log(&world, &run);
+    has(&log, &["the desktop was not told: notify-send cannot be started"]);
+    assert_eq!(log.lines().count(), 1, "{log}");
+    let program = bin.join("notify-send");
+    let script = "#!/bin/sh\nfor word; do echo \"<$word>\"; done > $HOME/shown.new\nmv $HOME/shown.new $HOME/shown\n";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(forge(&["answer", &run, "Q2", "approve"]).code, DONE);
+    let shown = until("the desktop to be told", || {
+        fs::read_to_string(world.beside("shown")).ok().filter(|shown| shown.contains("ended"))
+    });
+    has(&shown, &["<--app-name=Forge>\n<-->\n<Forge has ended a run>\n<", "forge show "]);
 }
 
 #[test]

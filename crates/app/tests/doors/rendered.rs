@@ -1,6 +1,6 @@
 //! What is shown on a terminal: rendered, coloured and in pages; and as it is for programs.
 
-use std::process::Command;
+use std::{env, fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 use crate::world::{CONTENT, DONE, FORGE, Said, World, finish, has};
 
@@ -36,6 +36,25 @@ fn an_artifact_is_rendered_on_a_terminal_and_its_bytes_are_for_programs() {
     let plain = at_a_terminal(&world, &format!("show {run} draft.md"), &[("NO_COLOR", "1")]).out;
     has(&plain, &["# A draft with", "1 │ 2"]);
     assert!(!plain.contains('\u{1b}'), "{plain}");
+}
+
+#[test]
+fn the_manual_page_is_shown_by_man_or_as_plain_help_where_there_is_none() {
+    let world = World::new();
+    let man = |script: &str| {
+        let program = world.beside("bin/man");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", world.beside("bin").display(), env::var("PATH").unwrap());
+        at_a_terminal(&world, "man", &[("PATH", &path), ("PAGER", "cat")])
+    };
+    let said = man("echo \"man $*\"; grep -c '^.TH forge 1'");
+    assert_eq!((said.code, said.out.as_str()), (DONE, "man -l -\n1\n"));
+    let said = man("exit 3");
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["Usage: forge", "Exit codes"]);
+    assert!(!said.out.contains(".TH"), "{said}");
 }
 
 #[test]

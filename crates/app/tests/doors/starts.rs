@@ -409,6 +409,7 @@ fn a_dry_run_needs_no_right_to_write_and_is_data_for_programs() {
     let dry: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(dry["stages"][2]["runs"], "skipped");
     assert_eq!(dry["calls_max"], 0);
+    assert_eq!(dry["calls_usual"], serde_json::json!({ "once": 0, "for_each": 0 }));
     assert_eq!(dry["to_allow"].as_array().unwrap().len(), 1);
     assert!(world.is_untouched());
 }

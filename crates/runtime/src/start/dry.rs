@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     event::Approvals,
-    flow::{Check, Exhausted, Gate, Order, Stage, Work},
+    flow::{Check, Delivery, Exhausted, Gate, Order, Stage, Work},
     money::Money,
 };
 use schemars::JsonSchema;
@@ -49,6 +49,8 @@ pub struct DryRun {
     pub stages: Vec<DryStage>,
     /// The most calls of agents that it can make by itself.
     pub calls_max: u64,
+    /// The calls that it makes if nothing is sent back.
+    pub calls_usual: DryCalls,
     /// How much it may do.
     pub caps: DryCaps,
     /// The project's checks.
@@ -61,6 +63,15 @@ pub struct DryRun {
     pub to_allow: Vec<String>,
     /// What a person should know.
     pub notes: Vec<String>,
+}
+
+/// How many calls of agents a run makes if nothing is sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryCalls {
+    /// Once.
+    pub once: u64,
+    /// For each item of its lists.
+    pub for_each: u64,
 }
 
 /// How much a run may do.
@@ -167,6 +178,11 @@ impl Doors {
         Ok(DryRun {
             looked_at_by: looker.and_then(|role| ready.player(role)),
             calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),
+            calls_usual: {
+                let mut calls = usual(&pruned(flow, &params).stages);
+                calls.once += u64::from(looker.is_some());
+                calls
+            },
             caps: DryCaps {
                 budget: request.budget.or(settings.limits.budget),
                 call_budget: settings.limits.call_budget,
@@ -263,6 +279,31 @@ impl Ready {
     }
 }
 
+/// The calls of agents in a table of which nothing is sent back.
+fn usual(stages: &[Stage]) -> DryCalls {
+    let mut calls = DryCalls::default();
+    for stage in stages {
+        let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));
+        calls.once += reviews.count() as u64;
+        match (&stage.work, stage.order) {
+            (Work::Agent { .. }, Order::WorkFirst) => calls.once += 1,
+            (Work::Each { stages, .. }, _) => {
+                let inner = usual(stages);
+                calls.for_each += inner.once + inner.for_each;
+            }
+            (Work::Flow { stages, .. }, _) => {
+                let inner = usual(stages);
+                calls.once += inner.once;
+                calls.for_each += inner.for_each;
+            }
+            // Where its gates look first, there is nothing to do.
+            (Work::Agent { .. }, Order::GatesFirst)
+            | (Work::Command { .. } | Work::Deliver { .. } | Work::Nothing, _) => {}
+        }
+    }
+    calls
+}
+
 fn does(stage: &Stage) -> String {
     let does = match &stage.work {
         Work::Agent { role } => format!("an agent as {role}"),
@@ -271,7 +312,13 @@ fn does(stage: &Stage) -> String {
             format!("for each of {list}, {at_once} at once, at most {items_max}")
         }
         Work::Flow { name, .. } => format!("the flow {name}"),
-        Work::Deliver { what } => format!("delivers: {}", what.word()),
+        Work::Deliver { what } => match what {
+            Delivery::PullRequest => "writes down what a pull request would say; makes none",
+            Delivery::Summary => "writes summary.md",
+            Delivery::Comment => "tells whoever asked",
+            Delivery::Commit => "commits artifacts, summary and state",
+        }
+        .to_owned(),
         Work::Nothing => "only its gates".to_owned(),
     };
     match stage.order {
