@@ -36,6 +36,8 @@ use crate::{
     watch::{Seen, role},
 };
 
+/// A driver begins a call within so many milliseconds, unless there is none.
+const BEGIN_WAIT_MS: u64 = 2_000;
 /// The most units whose streams are remembered.
 const STREAMS_MAX: usize = 64;
 
@@ -130,7 +132,7 @@ impl Follower<'_> {
         Ok(Picture {
             view: self.view.clone(),
             seq: self.seq,
-            working: self.working(),
+            working: self.working(now),
             took: self.times.at(now),
             usual: self.usual.medians().clone(),
             now,
@@ -222,15 +224,17 @@ impl Follower<'_> {
         }
     }
 
-    fn working(&self) -> BTreeMap<String, Vec<Working>> {
+    fn working(&self, now: Time) -> BTreeMap<String, Vec<Working>> {
         let mut working: BTreeMap<String, Vec<Working>> = BTreeMap::new();
         for (call, ear) in &self.ears {
             // An item may be gone by now.
-            let does = match (self.run.has(call.unit()), ear.begun()) {
-                (false, _) => "no longer needed".to_owned(),
-                (true, Some(_)) => call_in_words(&self.run, call),
-                (true, None) => format!("{}: not begun yet", call_in_words(&self.run, call)),
+            let does = if self.run.has(call.unit()) {
+                call_in_words(&self.run, call)
+            } else {
+                "no longer needed".to_owned()
             };
+            let waits = ear.begun().is_none() && now.saturating_sub(ear.since()) >= BEGIN_WAIT_MS;
+            let does = if waits { format!("{does}: not begun yet") } else { does };
             let player = role(&self.run, call)
                 .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));
             working.entry(call.unit().to_string()).or_default().push(Working {

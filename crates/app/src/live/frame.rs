@@ -127,7 +127,9 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
     first.push(ink, &standing);
     let mut lines = vec![first];
     if height >= LOW {
-        lines.push(Line::of(Ink::Plain, &format!(" {}", row.title)));
+        // A title is short wherever it stands; a wide screen has room for more of the request.
+        let first = picture.view.request.lines().find(|line| !line.trim().is_empty());
+        lines.push(Line::of(Ink::Plain, &format!(" {}", first.unwrap_or(&row.title))));
     }
     lines.push(Line::of(Ink::Grey, &format!(" {}", sums(picture, seat).join("  ·  "))));
     if !row.why.is_empty() {

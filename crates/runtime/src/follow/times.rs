@@ -115,9 +115,12 @@ impl Times {
 
     /// A call under way has not really begun before this moment.
     pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
+        let Some(Started { at, .. }) = self.started.get(call).copied() else { return };
         for unit in all_around(call.unit()) {
+            // Where others were at work before it, time went by all the same.
             if let Some(busy) = self.busy.get_mut(&unit)
                 && busy.n_calls == 1
+                && busy.since >= at
             {
                 busy.since = busy.since.max(moment);
             }
@@ -301,6 +304,18 @@ mod tests {
         assert_eq!(times.at(9_000)["design"], 0);
         times.not_before(&call, 12_000);
         assert_eq!(times.at(15_000)["design"], 3_000);
+    }
+
+    #[test]
+    fn time_never_goes_back_when_the_first_of_two_calls_has_ended() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 3_000);
+        times.end(&one, 5_000, 0);
+        times.not_before(&other, 4_000);
+        assert_eq!(times.at(6_000)["build"], 5_000);
+        assert_eq!(times.at(6_000)["build.T2/implement"], 2_000);
     }
 
     #[test]
