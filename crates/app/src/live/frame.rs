@@ -131,7 +131,11 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
         let first = picture.view.request.lines().find(|line| !line.trim().is_empty());
         lines.push(Line::of(Ink::Plain, &format!(" {}", first.unwrap_or(&row.title))));
     }
-    lines.push(Line::of(Ink::Grey, &format!(" {}", sums(picture, seat).join("  ·  "))));
+    let mut told = format!(" {}", sums(picture, seat, &row.amount().in_words()).join("  ·  "));
+    if width(&told) > columns {
+        told = format!(" {}", sums(picture, seat, &row.amount().in_short()).join("  ·  "));
+    }
+    lines.push(Line::of(Ink::Grey, &told));
     if !row.why.is_empty() {
         lines.push(Line::of(ink_of(row.standing), &format!(" {}", row.why)));
     }
@@ -141,7 +145,7 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
     lines
 }
 
-fn sums(picture: &Picture, seat: Seat) -> Vec<String> {
+fn sums(picture: &Picture, seat: Seat, amount: &str) -> Vec<String> {
     let (view, row) = (&picture.view, &picture.view.row);
     let is_alone = is_left_alone(picture, seat);
     let is_moving = is_moving(row.standing) && !is_alone;
@@ -149,7 +153,7 @@ fn sums(picture: &Picture, seat: Seat) -> Vec<String> {
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let mut sums = vec![
         span(until.saturating_sub(row.started_at)),
-        format!("{}{budget}", row.amount().in_words()),
+        format!("{amount}{budget}"),
         format!("{} tokens", screen::short_number(view.tokens)),
     ];
     // What nobody drives may have calls that nobody has begun.

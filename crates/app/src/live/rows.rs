@@ -25,6 +25,9 @@ const COST: usize = 9;
 const NAME: usize = 25;
 const NAME_WIDE: usize = 44;
 
+/// Fewer quiet items than this do not stay beside the count of the others: lines would come and go.
+const KEPT_MIN: usize = 4;
+
 /// How much a line matters where there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
@@ -361,8 +364,19 @@ fn close(all: &mut Vec<Row>, run: &mut Vec<Row>, over: &mut usize) {
         all.append(run);
         return;
     }
-    *over = over.saturating_sub(run.len() - 1);
-    all.push(in_counts(std::mem::take(run)));
+    // Where there is room for several of them, what was done last stays, or what comes next.
+    let kept = run.len().saturating_sub(*over + 1);
+    let kept = if run[0].place == Place::Inside && kept >= KEPT_MIN { kept } else { 0 };
+    *over = over.saturating_sub(run.len() - kept - 1);
+    if run[0].state == UnitState::Waiting {
+        let rest = run.split_off(kept);
+        all.append(run);
+        all.push(in_counts(rest));
+    } else {
+        let rest = run.split_off(run.len() - kept);
+        all.push(in_counts(std::mem::take(run)));
+        all.extend(rest);
+    }
 }
 
 /// Where quiet items lie between others and there is still no room, all of one stage become one line, where the

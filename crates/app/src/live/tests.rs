@@ -278,6 +278,22 @@ fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left
 }
 
 #[test]
+fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
+    let mut picture = picture(100);
+    for task in 1..=80 {
+        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Accepted);
+    }
+    set(&mut picture, "build.T81/implement", UnitState::Working);
+    let shown = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
+    assert!(shown.contains("T80 ") && !shown.contains("T1 ") && shown.contains(" good"), "{shown}");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[48].is_empty() && !lines[47].is_empty(), "all room is used:\n{shown}");
+    picture.view.row.unknown_costs = 1;
+    let shown = text(&frame(&picture, &look(SMALL)).lines, Colours::No);
+    assert!(shown.contains("1 call under way"), "{shown}");
+}
+
+#[test]
 fn a_run_that_nobody_drives_says_so_and_its_time_stands_still() {
     let mut picture = building(12);
     let alone = |picture: &Picture| {
