@@ -90,7 +90,7 @@ fn is_item(name: &str) -> bool {
     name.strip_prefix('T').is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-fn is_mark(text: &str) -> bool {
+pub(crate) fn is_mark(text: &str) -> bool {
     ["·", "◌", "●", "?", "✓", "-", "✗"].contains(&text)
 }
 
