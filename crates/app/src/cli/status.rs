@@ -129,7 +129,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     // Where nobody drives and nothing is under way, no unit is worked on, and no time goes by.
     let pace = match (driver, row.working) {
         (Driven::No, 0) => Pace::Still,
-        (Driven::Yes, _) | (Driven::No, _) => Pace::Goes,
+        (Driven::Yes | Driven::No, _) => Pace::Goes,
     };
     for unit in &view.units {
         let _ = write!(text, "\n{}", line(unit, pace, now, width));
@@ -176,7 +176,6 @@ fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
         facts.push(unit.amount().in_short());
     }
     match (unit.state, pace) {
-        (UnitState::Working | UnitState::Judging, Pace::Still) => {}
         (UnitState::Working | UnitState::Judging, Pace::Goes) | (UnitState::Asking, _) => {
             facts.push(screen::ago(unit.since, now));
         }
@@ -185,13 +184,14 @@ fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
             facts.push(unit.why.clone());
         }
         (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
-        (
+        (UnitState::Working | UnitState::Judging, Pace::Still)
+        | (
             UnitState::Waiting
             | UnitState::Accepted
             | UnitState::Skipped
             | UnitState::Failed
             | UnitState::Blocked,
-            _,
+            Pace::Goes | Pace::Still,
         ) => {}
     }
     let state = format!("{}{gate}", word(unit.state, pace));
