@@ -210,7 +210,6 @@ impl<'a> Screen<'a> {
         };
         if let Task::Drive { budget } = task {
             screen.drive(budget)?;
-            screen.attended = doors.attend(id);
         }
         Ok(screen)
     }
@@ -231,6 +230,9 @@ impl<'a> Screen<'a> {
         // would be asked again. If it cannot have the run, its thread ends.
         let _begun = has_begun.recv();
         self.driver = Some(Driving { hands, thread });
+        if self.attended.is_none() {
+            self.attended = self.doors.attend(self.follower.id());
+        }
         (self.left, self.seat) = (None, Seat::Driving);
         self.is_interrupted = false;
         Ok(())
