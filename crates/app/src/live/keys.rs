@@ -92,7 +92,9 @@ impl Keys {
         let bytes = self.bytes.as_slice();
         if bytes.starts_with(PASTE) {
             let end = bytes.windows(PASTE_END.len()).position(|window| window == PASTE_END)?;
-            let text = String::from_utf8_lossy(&bytes[PASTE.len()..end]).replace('\r', "\n");
+            // Terminals paste the end of a line as one return; what was copied from elsewhere may have both.
+            let text = String::from_utf8_lossy(&bytes[PASTE.len()..end]).replace("\r\n", "\n");
+            let text = text.replace('\r', "\n");
             return Some((end + PASTE_END.len(), Some(Key::Pasted(text))));
         }
         match bytes.get(1)? {
@@ -181,6 +183,7 @@ mod tests {
             all(b"\x1b[200~a\r\r\x04b\x1b[201~c"),
             [Key::Pasted("a\n\n\u{4}b".to_owned()), Key::Char('c')]
         );
+        assert_eq!(all(b"\x1b[200~a\r\nb\x1b[201~"), [Key::Pasted("a\nb".to_owned())]);
     }
 
     #[test]
