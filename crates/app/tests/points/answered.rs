@@ -227,11 +227,7 @@ impl Point {
         };
         let (ways, seed) = (number("FORGE_POINTS_WAYS", 1), number("FORGE_POINTS_SEED", 1));
         let at = WAYS.iter().position(|known| *known == way).expect("it is one of them");
-        let is_it = (self.at + at + seed) % WAYS.len() < ways;
-        if !is_it {
-            eprintln!("not in this sample; FORGE_POINTS_WAYS=all has all");
-        }
-        is_it
+        (self.at + at + seed) % WAYS.len() < ways
     }
 
     /// A person who says revise so often is asked as often, and then approves.

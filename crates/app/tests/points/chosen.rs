@@ -14,6 +14,9 @@ use crate::{
 const STOPS_AT_ONCE: &str = "[[play]]\nrole = \"situation-analyst\"\nartifacts = { \"analysis.md\" = \"no\\n\" }\n\
      result = { status = \"blocked\", summary = \"no\", blocker = { class = \"unknown\", what = \"so far and no further\" } }\n";
 
+/// The effort, the branch that is to follow, and who approves.
+type Chosen<'a> = (&'a str, Option<&'a str>, &'a str);
+
 /// Starts the flow with these words.
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "--flow", "feature"], more].concat()
@@ -67,7 +70,7 @@ fn as_printed(project: &Project, command: &str) -> Said {
 }
 
 /// Each printed command that has this in it goes on to the same choice.
-fn each_command(project: &Project, said: &Said, wanted: &[(&str, (&str, Option<&str>, &str))]) {
+fn each_command(project: &Project, said: &Said, wanted: &[(&str, Chosen<'_>)]) {
     let commands = said.commands();
     for (flag, (effort, onto, approvals)) in wanted {
         let command = commands.iter().find(|command| command.contains(flag));

@@ -345,9 +345,9 @@ fn module(name: &str) -> String {
 /// Whether a test of this name is run.
 fn is_there(test: &str) -> bool {
     let (name, test) = test.split_once("::").expect("a module and a test");
-    let text = module(name);
-    text.contains(&format!("#[test]\nfn {test}() {{"))
-        || text.contains(&format!("    {test}: ")) && text.contains("macro_rules! stories")
+    let source = module(name);
+    source.contains(&format!("#[test]\nfn {test}() {{"))
+        || source.contains(&format!("    {test}: ")) && source.contains("macro_rules! stories")
 }
 
 #[test]
@@ -358,8 +358,8 @@ fn every_point_has_a_test_for_every_answer_from_every_place() {
                 let cell = |row: &&(u8, Place, &[&str], By)| {
                     row.0 == *point && row.1 == place && row.2.contains(answer)
                 };
-                let cells = CELLS.iter().filter(cell).count();
-                assert_eq!(cells, 1, "point {point}, {place:?}, {answer}");
+                let found = CELLS.iter().filter(cell).count();
+                assert_eq!(found, 1, "point {point}, {place:?}, {answer}");
             }
         }
     }
