@@ -7,7 +7,6 @@
 //! FORGE_SCREENS_ITEMS=300 cargo test -p forge --test screens    the full size
 //! ```
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 #![expect(clippy::print_stderr, reason = "figures must be heard of")]
 
 mod world;
@@ -18,7 +17,7 @@ mod reading;
 use std::{collections::BTreeMap, num::NonZeroU16, time::Instant};
 
 use self::{
-    reading::{Shown, states},
+    reading::{Shown, is_item, is_mark, states},
     world::{
         DONE, World, has,
         pty::{FRAME_END, Person},
@@ -94,7 +93,7 @@ fn replay(bytes: &str) -> usize {
             continue;
         }
         n_frames += 1;
-        for (mark, item, state) in shown(screen.screen(), 80).items() {
+        for (mark, item, state) in items(&shown(screen.screen(), 80)) {
             let rank = rank(&mark, &state);
             let before = ranks.insert(item.clone(), rank).unwrap_or_default();
             assert!(before <= rank, "{item} went back to `{state}` in frame {n_frames}");
@@ -158,4 +157,19 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
     left.compare(&world.view(&run), 0);
     let all = format!("{n_items} of {n_items} items");
     has(&left.rows.join("\n"), &[all.as_str(), "✓ end", "done after"]);
+}
+
+/// Every item that has a row of its own: mark, name and state.
+fn items(shown: &Shown) -> Vec<(String, String, String)> {
+    let mut items = Vec::new();
+    for (row, cell) in shown.rows.iter().zip(&shown.cells) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        if let [mark, name, ..] = words[..]
+            && is_mark(mark)
+            && is_item(name)
+        {
+            items.push((mark.to_owned(), name.to_owned(), cell.clone()));
+        }
+    }
+    items
 }

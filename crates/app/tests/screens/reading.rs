@@ -29,21 +29,6 @@ pub(crate) fn states(screen: &vt100::Screen, width: usize) -> Vec<String> {
 }
 
 impl Shown {
-    /// Every item that has a row of its own: mark, name and state.
-    pub(crate) fn items(&self) -> Vec<(String, String, String)> {
-        let mut items = Vec::new();
-        for (row, cell) in self.rows.iter().zip(&self.cells) {
-            let words: Vec<&str> = row.split_whitespace().collect();
-            if let [mark, name, ..] = words[..]
-                && is_mark(mark)
-                && is_item(name)
-            {
-                items.push((mark.to_owned(), name.to_owned(), cell.clone()));
-            }
-        }
-        items
-    }
-
     /// Compares everything with what `status` says of the same record. Gives the items and their states.
     pub(crate) fn compare(&self, status: &Value, seq: u64) -> Vec<(String, String)> {
         let units = status["units"].as_array().expect("it has units");
@@ -86,7 +71,7 @@ fn name_of(unit: &str) -> &str {
     unit.strip_prefix("build.").and_then(|inner| inner.strip_suffix("/implement")).unwrap_or(unit)
 }
 
-fn is_item(name: &str) -> bool {
+pub(crate) fn is_item(name: &str) -> bool {
     name.strip_prefix('T').is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
