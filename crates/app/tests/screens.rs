@@ -7,7 +7,7 @@
 //! FORGE_SCREENS_ITEMS=300 cargo test -p forge --test screens    the full size
 //! ```
 
-#![expect(clippy::print_stderr, reason = "figures must be heard of")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod world;
 
