@@ -158,6 +158,13 @@ pub(crate) fn warn(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Says what a person should know beside what they asked for: one line for programs, as many as it takes on a terminal.
+pub(crate) fn note(text: &str) {
+    let text = harmless(&format!("note: {text}"));
+    let fits = io::stderr().is_terminal() && io::stdout().is_terminal();
+    warn(&if fits { wrap(&text, 6, width()) } else { text });
+}
+
 /// Rings, if somebody sits at a terminal.
 pub(crate) fn ring() {
     let mut err = io::stderr().lock();

@@ -478,7 +478,8 @@ impl Draft {
             Ok(landing) => (outcome, landing),
             Err(what) => (Outcome::Fault { class: FaultClass::NoResult, what }, None),
         };
-        let receipt = Some(receipt.clone());
+        let found = self.named(&unit, &receipt.found);
+        let receipt = Some(Receipt { found, ..receipt.clone() });
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
             attempt: attempt.clone(),
@@ -526,7 +527,7 @@ impl Draft {
             ));
         }
         let (unit, head) = (unit.clone(), receipt.head.clone());
-        let brings = Brings::between(self.run.head(), head.as_ref().unwrap_or(&commit));
+        let brings = Brings::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
         Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
     }
 

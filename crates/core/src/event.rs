@@ -317,6 +317,9 @@ pub struct Receipt {
     /// What a person should know about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What a worker found itself and left for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<Finding>,
     /// What Forge saw when it made the commit, and what the gate `changes` objects to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<String>,
@@ -781,6 +784,7 @@ impl Receipt {
             evidence: Vec::new(),
             changed: Vec::new(),
             notes: Vec::new(),
+            found: Vec::new(),
             flaws: Vec::new(),
         }
     }

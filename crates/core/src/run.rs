@@ -230,7 +230,7 @@ impl Run {
                 self.sessions.clear();
                 Arc::make_mut(&mut self.root).forget_sessions();
             }
-            Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
+            Event::Edited { attempt, edit, why, .. } => self.edited(attempt, edit, why),
             Event::EffectIntended { mark, .. } => {
                 self.marks.entry(mark.clone()).or_insert(Mark::Intended);
             }
@@ -302,6 +302,8 @@ impl Run {
         if let Some(receipt) = receipt {
             unit.take_in(&receipt.artifacts);
             unit.keep_files(outcome, receipt);
+            unit.n_findings += u32::try_from(receipt.found.len()).unwrap_or(u32::MAX);
+            unit.found.extend(receipt.found.iter().cloned());
         }
         match outcome {
             Outcome::Done => {

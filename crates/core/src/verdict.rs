@@ -223,11 +223,6 @@ impl Severity {
 }
 
 impl Finding {
-    /// Whether work with it in it can pass by nobody's word but a person's: it is critical, and shown.
-    pub fn forbids(&self) -> bool {
-        self.severity == Severity::Critical && self.is_grounded()
-    }
-
     /// Whether it can be acted on: it says where, or shows what. Others are only noted.
     pub fn is_grounded(&self) -> bool {
         self.path.is_some() || self.proof.is_some()

@@ -32,8 +32,8 @@ use crate::{
     turns::Left,
 };
 
-/// The most findings of a worker that are told.
-const FOUND_MAX: usize = 20;
+/// The most findings of a worker that are kept, beside all critical ones.
+const FOUND_MAX: usize = 50;
 /// The most bytes of one artifact.
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The last bytes of a transcript that a failure shows.
@@ -382,18 +382,21 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: 
     Report::Worked { attempt, outcome, lists, receipt }
 }
 
-/// What a worker found itself and did not mend: a person is told, and what is critical stands in the way
-/// at the gate `changes`, like anything else that may not land.
+/// What a worker found itself and did not mend: a person is told, and what is critical, shown or not, stands in the
+/// way at the gate `changes`, like anything else that may not land.
 fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) {
-    for finding in findings.take(FOUND_MAX) {
-        let words =
-            format!("it found, and left ({}): {}", finding.severity.word(), finding.in_words());
-        if finding.forbids() {
-            receipt.flaws.push(words);
-        } else {
-            receipt.notes.push(words);
-        }
+    let (critical, mut others): (Vec<Finding>, Vec<Finding>) =
+        findings.partition(|finding| finding.severity == Severity::Critical);
+    for finding in critical {
+        receipt.flaws.push(format!("it found, and left (critical): {}", finding.in_words()));
     }
+    others.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let n_cut = others.len().saturating_sub(FOUND_MAX);
+    if n_cut > 0 {
+        receipt.notes.push(format!("{n_cut} more findings of its own are only in what it left"));
+        others.truncate(FOUND_MAX);
+    }
+    receipt.found = others;
 }
 
 fn reviewed(

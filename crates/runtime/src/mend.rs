@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use forge_core::{
     Command, Refusal, Run,
     event::{Blob, Edit, End, Event},
+    flow::REQUEST,
     id::{Scope, UnitId},
     reading::artifacts,
     rewind::rewind,
@@ -36,6 +37,12 @@ pub struct Editable {
 impl Doors {
     /// The artifact of this name, as `forge show` names it: with its scope, if it has one.
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Trouble> {
+        if name == REQUEST {
+            let what = format!("`{REQUEST}` is what was asked for, and a run keeps to it");
+            let next =
+                format!("forge abandon {id}, then forge run with the request as it should be");
+            return Err(Trouble::usage(what, next));
+        }
         let (run, _) = self.fold(id)?;
         let known = |unit: &UnitId, artifact: &str| -> String {
             match unit.scope.as_str() {

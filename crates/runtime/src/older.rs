@@ -7,7 +7,10 @@
 //!
 //! Invariant: nothing in the folder is written.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use forge_core::{
     event::{Approvals, Detail},
@@ -75,6 +78,7 @@ pub struct Older {
 #[serde(default, rename_all = "camelCase")]
 struct State {
     run: Option<String>,
+    flow: Option<String>,
     effort: Option<String>,
     flow_template: Option<String>,
     skipped_phases: Option<Vec<String>>,
@@ -160,7 +164,13 @@ fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
 
 /// The command that begins from what was asked for in a folder.
 fn anew(folder: &Path) -> String {
-    format!("forge run \"$(cat {})\"", folder.join(REQUEST).display())
+    format!("forge run \"$(cat {})\"", asked_in(folder).display())
+}
+
+/// The file that says what was asked for: beside the state, or, in a folder of ours, among the artifacts.
+fn asked_in(folder: &Path) -> PathBuf {
+    let among = folder.join("artifacts").join(REQUEST);
+    if among.is_file() { among } else { folder.join(REQUEST) }
 }
 
 fn state(folder: &Path) -> Result<State, Trouble> {
@@ -169,7 +179,9 @@ fn state(folder: &Path) -> Result<State, Trouble> {
         let what = format!("{} has no {STATE}", folder.display());
         Trouble::usage(what, "forge status (which runs there are)")
     })?;
-    serde_json::from_str(&text).map_err(|error| {
+    // A list would be taken for the fields in their order.
+    let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text);
+    read.and_then(|map| serde_json::from_value(map.into())).map_err(|error| {
         Trouble::usage(
             format!("{} cannot be read: {error}", path.display()),
             format!("mend it, or begin anew: {}", anew(folder)),
@@ -190,7 +202,15 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Tro
         let what = format!("the run in {shown} {over}, and there is nothing to go on with");
         return Err(Trouble::usage(what, format!("to do it again: {anew}")));
     }
-    let text = read_text(&folder.join(REQUEST), REQUEST_BYTES_MAX)?.ok_or_else(|| {
+    let flow = state.flow.as_deref().unwrap_or(FLOW);
+    if flow != FLOW {
+        let what = format!(
+            "the run in {shown} is of the flow `{flow}`, and only `{FLOW}` can be begun from a folder"
+        );
+        let anew = anew.replacen("forge run", &format!("forge run --flow {flow}"), 1);
+        return Err(Trouble::usage(what, format!("to begin it anew: {anew}")));
+    }
+    let text = read_text(&asked_in(folder), REQUEST_BYTES_MAX)?.ok_or_else(|| {
         let what = format!("{shown} has no {REQUEST}, so that nobody knows what was asked for");
         Trouble::usage(what, "forge run \"what you want, in plain words\"")
     })?;

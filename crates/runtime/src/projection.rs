@@ -19,6 +19,7 @@ use std::{
 use forge_core::{
     Run,
     event::Blob,
+    flow::REQUEST,
     reading,
     run::Phase,
     view::{PhasesView, RunView},
@@ -123,6 +124,10 @@ impl Projector {
         let folder = self.dir.join("artifacts");
         if self.state == 0 {
             self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
+            let path = folder.join(REQUEST);
+            let request = run.law().start.request.as_bytes();
+            replace(&path, request).map_err(|error| Trouble::file(&path, &error))?;
+            self.artifacts.remove(&path);
         }
         self.state = seq;
         let shown = reading::artifacts(run).into_iter();

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, time::Duration};
 use forge_core::{
     Run,
     event::{Blob, Record},
-    flow::{Stage, Work},
+    flow::{REQUEST, Stage, Work},
     id::UnitId,
     view::{self, ResultView, RunView, Version, versions},
 };
@@ -80,6 +80,10 @@ impl Doors {
     pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Trouble> {
         if name == SUMMARY && !self.is_written_by_an_agent(id, name)? {
             return self.summary(id).map(String::into_bytes);
+        }
+        if name == REQUEST {
+            let (run, _) = self.fold(id)?;
+            return Ok(run.law().start.request.clone().into_bytes());
         }
         if name == offer::TEXT
             && let Some(path) = offer::latest(&self.home, id)

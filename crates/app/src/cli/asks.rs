@@ -29,7 +29,7 @@ impl Asks for Terminal {
     }
 
     fn know(&mut self, note: &str) {
-        screen::warn(&screen::harmless(&format!("note: {note}")));
+        screen::note(note);
     }
 
     fn wait(&mut self, what: &str) {
@@ -146,26 +146,6 @@ pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
         }
     }
     Ok(())
-}
-
-/// Whether a person wants to drive a run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DriveOn {
-    Yes,
-    No,
-}
-
-/// Asks whether a run that nobody drives is to be driven on here.
-pub(crate) fn drive_on(why: &str) -> Reply<DriveOn> {
-    if !is_there() {
-        return Reply::Nobody;
-    }
-    let question = format!("{why}\ngo on with it here? [y/n] Enter for y");
-    ask(&mut io::stdin().lock(), &question, &|answer| match answer {
-        "" | "y" | "yes" => Some(DriveOn::Yes),
-        "n" | "no" => Some(DriveOn::No),
-        _ => None,
-    })
 }
 
 /// Whether there is somebody who sees a question and can answer it.

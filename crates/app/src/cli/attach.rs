@@ -12,13 +12,11 @@ use forge_runtime::{
     Trouble,
     doors::{Doors, Left},
     drive::LetGo,
-    start::Reply,
 };
 
 use super::{
-    asks::{self, DriveOn},
     doors,
-    driving::{Form, drive_on_screen, leave, leave_screen},
+    driving::{Form, leave, leave_screen},
     log,
     which::{self, Wanted},
 };
@@ -49,43 +47,29 @@ impl Attach {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
         let run = which::run(&doors, self.run.as_deref(), Wanted::Attach)?;
-        let is_screen = !self.plain && live::is_possible();
-        let standing = doors.view(&run)?.row.standing;
-        if goes_no_further(standing) || is_looked_after(&doors, &run) {
-            if is_screen {
-                return show(&doors, &run);
-            }
-            log::follow(&doors, &run, &mut Company::of(&doors, &run))?;
-            until_let_go(&doors, &run);
-            let how = LetGo::Stopped(doors.view(&run)?.row.standing);
-            let left = Left { run, how, view: None, behind: None };
-            return leave(&doors, left, Form::Sentences);
+        if !self.plain && live::is_possible() {
+            return show(&doors, &run);
         }
-        let how = nobody_drives(&run, standing);
-        if is_screen { take_over(&doors, &run, how) } else { Err(how) }
+        let standing = doors.view(&run)?.row.standing;
+        if !goes_no_further(standing) && !is_looked_after(&doors, &run) {
+            return Err(nobody_drives(&run, standing));
+        }
+        log::follow(&doors, &run, &mut Company::of(&doors, &run))?;
+        until_let_go(&doors, &run);
+        let how = LetGo::Stopped(doors.view(&run)?.row.standing);
+        let left = Left { run, how, view: None, behind: None };
+        leave(&doors, left, Form::Sentences)
     }
 }
 
-/// Shows a run that others drive. If they let go of it, it can be driven on here.
+/// Shows a run that others drive, or nobody: the screen says so, and can drive it on.
 fn show(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
     let ended = live::show(doors, run, Task::Attach)?;
     match ended {
         Ended::Left(_) => until_let_go(doors, run),
-        Ended::Alone => {
-            let standing = doors.view(run)?.row.standing;
-            return take_over(doors, run, nobody_drives(run, standing));
-        }
-        Ended::Detached | Ended::LookedAway => {}
+        Ended::Alone | Ended::Detached | Ended::LookedAway => {}
     }
     leave_screen(doors, run, ended)
-}
-
-/// Asks whether a run is to be driven on here.
-fn take_over(doors: &Doors, run: &str, how: Trouble) -> Result<ExitCode, Trouble> {
-    match asks::drive_on(&how.what) {
-        Reply::Said(DriveOn::Yes) => drive_on_screen(doors, run, None),
-        Reply::Said(DriveOn::No) | Reply::Stop | Reply::Nobody => Err(how),
-    }
 }
 
 /// A run that would go on, and nobody is there who lets it.
@@ -153,7 +137,7 @@ fn until_let_go(doors: &Doors, run: &str) {
     let began = Instant::now();
     while doors.is_driven(run) {
         if began.elapsed() >= LET_GO_WAIT {
-            screen::warn(&format!("note: {run} is still being written down where it is driven"));
+            screen::note(&format!("{run} is still being written down where it is driven"));
             return;
         }
         thread::sleep(LET_GO_LOOK);

@@ -164,7 +164,7 @@ impl Manner {
             form.began(&run);
         }
         for note in notes.iter().chain(&begun.notes) {
-            screen::warn(&format!("note: {note}"));
+            screen::note(note);
         }
         match place {
             Place::Here(form) => {
@@ -194,7 +194,7 @@ impl Resume {
             Some(named) => match named? {
                 Named::Run(run) => run,
                 Named::CameOf { run, note } => {
-                    screen::warn(&format!("note: {note}"));
+                    screen::note(&note);
                     run
                 }
                 Named::Older(older) => {
@@ -282,7 +282,7 @@ fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, T
 /// Says how the run was left, and what to do next.
 pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
     if let Some(behind) = &left.behind {
-        screen::warn(&format!("note: the files that show the run are behind: {behind}"));
+        screen::note(&format!("the files that show the run are behind: {behind}"));
     }
     let standing = match left.how {
         LetGo::Stopped(standing) => standing,

@@ -454,6 +454,8 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
             "is completed",
         ),
         ("c", r#"{"effort": "#, "cannot be read"),
+        ("c2", "[]", "cannot be read"),
+        ("c3", r#"{"flow": "sized"}"#, "is of the flow `sized`"),
         ("d", r#"{"skippedPhases": ["phase-2"]}"#, "--effort M"),
         ("e", r#"{"effort": "XS"}"#, "--effort M"),
     ] {
@@ -491,6 +493,18 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     assert_eq!(again.code, WAITS, "{again}");
     has(&again.err, &[&format!("{id} was begun from "), "it goes on"]);
     assert_eq!(world.ids().len(), n_runs + 1);
+    // The folder of a run of another machine is ours, too, and has what was asked for among its artifacts.
+    assert_eq!(world.ok(&["show", &id, "request.md"]), "Show sums\n");
+    let ours = world.repo.join(".git/forge/runs").join(&id);
+    let state = fs::read_to_string(ours.join("state.json")).unwrap();
+    world.write(".specs/moved/state.json", &state.replace(&id, "20200101-show-sums-moved"));
+    let asked = fs::read_to_string(ours.join("artifacts/request.md")).unwrap();
+    world.write(".specs/moved/artifacts/request.md", &asked);
+    let said = world.forge(&["resume", ".specs/moved"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["a new run begins at its first phase"]);
+    assert_eq!(start_of(&world)["request"], "Show sums");
+    has(&world.refused(&["edit", &id, "request.md"]), &["is what was asked for"]);
 }
 
 #[test]

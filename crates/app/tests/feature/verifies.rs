@@ -2,7 +2,7 @@
 //! proved nor waived by name.
 
 use crate::project::Project;
-use crate::world::{WAITS, has};
+use crate::world::{DONE, WAITS, has};
 
 /// The check turns red once both tasks have landed: whoever reviews the second one sees to it.
 const TURNS_RED: &str = r#"
@@ -121,4 +121,54 @@ fn what_the_last_reviewer_itself_finds_critical_is_neither_landed_nor_delivered_
     assert_eq!(project.deliveries(&run).len(), 0);
     let branch = Project::branch(&run);
     assert!(!world.git(&["ls-tree", "-r", "--name-only", &branch]).contains("src/whole"));
+}
+
+/// Whoever reviews the whole leaves a lot, and what is worst stands last and is not shown.
+fn finds_much(n_minor: usize, last: &str) -> String {
+    let minor = |n| format!("{{ severity = \"minor\", path = \"src/greet\", what = \"nit {n}\" }}");
+    let mut findings: Vec<String> = (1..=n_minor).map(minor).collect();
+    findings.push("{ severity = \"major\", what = \"it is slow | and | odd\" }".to_owned());
+    findings.extend((!last.is_empty()).then(|| last.to_owned()));
+    format!(
+        r#"
+[[play]]
+role = "comprehensive-reviewer"
+artifacts = {{ "comprehensive-review.md" = "Much.\n" }}
+result = {{ summary = "much", commit = "none", findings = [{}] }}
+"#,
+        findings.join(", ")
+    )
+}
+
+#[test]
+fn what_the_last_reviewer_leaves_is_in_the_summary_and_in_the_offer() {
+    let project = Project::new(&finds_much(2, ""));
+    let world = &project.world;
+    let said = project.run("M", &["--auto"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let summary = world.ok(&["show", &run, "summary.md"]);
+    has(&summary, &["- major (note), review F1: it is slow | and | odd", "src/greet: nit 2"]);
+    let offer = world.ok(&["show", &run, "pull-request.md"]);
+    has(&offer, &["## What is left", "- major (note), review: it is slow \\| and \\| odd"]);
+}
+
+#[test]
+fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows_nothing() {
+    let last = "{ severity = \"critical\", what = \"it deletes the disk\" }";
+    let project = Project::new(&finds_much(70, last));
+    let world = &project.world;
+    let said = project.run("M", &["--auto"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let story = world.story(&run).join("\n");
+    has(&story, &["it found, and left (critical): it deletes the disk", "is asked about review"]);
+    assert_eq!(project.deliveries(&run).len(), 0);
+    // A person who lets it pass is named with it where the code is offered.
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
+    has(
+        &world.ok(&["show", &run, "pull-request.md"]),
+        &["## What is left", "(waived)", "deletes the disk"],
+    );
 }

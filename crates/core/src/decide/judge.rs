@@ -7,7 +7,7 @@ use crate::{
     flow::{BuiltIn, Check, Exhausted, Gate, Weight, firsts, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
     run::{Asked, Unit, command_failure},
-    verdict::{Finding, Verdict},
+    verdict::{Finding, Severity, Verdict},
 };
 
 /// How often work that does not fit to what landed meanwhile may come back.
@@ -113,7 +113,7 @@ impl Draft {
                 if gate.weight == Weight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
-                } else if let Some(question) = self.waived_before(&gate, &what, &found) {
+                } else if let Some(question) = self.waived_before(&unit, &gate, &what, &found) {
                     let (gate, why) = (gate.name, Waiver::Person { question });
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
@@ -137,16 +137,27 @@ impl Draft {
     /// The answer by which a person waived the very same lack of proof in this run. A project has checks or
     /// has none: whoever said by name that it is to go on without them is not asked once for each task. Once
     /// the run has added checks of its own, that is no longer the same lack, and each set of them is another.
-    fn waived_before(&self, gate: &Gate, what: &str, found: &[String]) -> Option<QuestionId> {
+    /// A person who was asked at this very unit and wanted something else there is asked again.
+    fn waived_before(
+        &self,
+        unit: &UnitId,
+        gate: &Gate,
+        what: &str,
+        found: &[String],
+    ) -> Option<QuestionId> {
         if gate.check != Check::Verify {
             return None;
         }
         let waive = Answer::Waive { gate: gate.name.clone() };
-        let same = |asked: &&Asked| {
-            matches!(&asked.question.why, Why::Unverified { what: before, found: those } if before == what && those == found)
-                && asked.answer.as_ref().is_some_and(|said| said.answer == waive)
-        };
-        self.run.story().asked.iter().find(same).map(|asked| asked.question.id)
+        let same = |asked: &&Asked| matches!(&asked.question.why, Why::Unverified { what: before, found: those } if before == what && those == found);
+        let waived =
+            |asked: &&Asked| asked.answer.as_ref().is_some_and(|said| said.answer == waive);
+        let same: Vec<&Asked> = self.run.story().asked.iter().filter(same).collect();
+        let here = same.iter().rev().find(|asked| asked.question.unit == *unit);
+        if here.is_some_and(|asked| !waived(asked)) {
+            return None;
+        }
+        same.into_iter().find(waived).map(|asked| asked.question.id)
     }
 
     /// What a call made is part of the run's result now.
@@ -154,22 +165,32 @@ impl Draft {
         let commit = receipt.commit.clone().unwrap_or_default();
         let tree = receipt.tree.clone().unwrap_or_default();
         let head = receipt.head.clone();
-        let brings = Brings::between(self.run.head(), head.as_ref().unwrap_or(&commit));
+        let brings = Brings::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
         self.record(Event::Landed { unit, commit, tree, head, brings });
     }
 
-    /// Whoever shows something critical does not let it pass, whatever they call it: a person who is asked
-    /// next decides, and where nobody is, it goes back.
+    /// Whoever finds something critical does not let it pass, whatever they call it: a person who is asked
+    /// next decides. Where nobody is, what is shown goes back, and what is not shown is no verdict.
     fn in_earnest(&self, unit: &UnitId, position: usize, ruling: &Ruling) -> Ruling {
         let gates = &self.run.stage(unit).gates[position..];
         let is_review = matches!(gates[0].check, Check::Review { .. });
         let mut later = gates[1..].iter().filter(|gate| self.run.holds(&unit.scope, &gate.when));
         let asks = later.any(|gate| matches!(gate.check, Check::Human { .. }));
+        let is_critical = |finding: &&Finding| finding.severity == Severity::Critical;
         match ruling {
             Ruling::Verdict(Verdict::Pass { findings })
-                if is_review && !asks && findings.iter().any(Finding::forbids) =>
+                if is_review && !asks && findings.iter().filter(is_critical).count() > 0 =>
             {
-                Ruling::Verdict(Verdict::Revise { findings: findings.clone() })
+                if findings.iter().filter(is_critical).any(Finding::is_grounded) {
+                    return Ruling::Verdict(Verdict::Revise { findings: findings.clone() });
+                }
+                let said: Vec<String> =
+                    findings.iter().filter(is_critical).map(Finding::in_words).collect();
+                let what = format!(
+                    "it passes the work with a critical finding that has neither path nor proof: {}",
+                    said.join("; ")
+                );
+                Ruling::Fault { class: FaultClass::NoFindings, what }
             }
             Ruling::Verdict(
                 Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. },
@@ -183,14 +204,17 @@ impl Draft {
         }
     }
 
+    /// Findings with names that no other of the unit has.
+    pub(super) fn named(&self, unit: &UnitId, findings: &[Finding]) -> Vec<Finding> {
+        let first = self.run.unit(unit).n_findings + 1;
+        let named = (first..).zip(findings);
+        named.map(|(n, finding)| Finding { id: format!("F{n}"), ..finding.clone() }).collect()
+    }
+
     /// Gives findings their names. To send back without one that can be acted on is a fault.
     fn numbered(&self, unit: &UnitId, ruling: &Ruling) -> Ruling {
         let Ruling::Verdict(verdict) = ruling else { return ruling.clone() };
-        let first = self.run.unit(unit).n_findings + 1;
-        let number = |findings: &[Finding]| -> Vec<Finding> {
-            let named = (first..).zip(findings);
-            named.map(|(n, finding)| Finding { id: format!("F{n}"), ..finding.clone() }).collect()
-        };
+        let number = |findings: &[Finding]| self.named(unit, findings);
         match verdict {
             Verdict::Pass { findings } => {
                 Ruling::Verdict(Verdict::Pass { findings: number(findings) })

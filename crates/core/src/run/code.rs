@@ -13,7 +13,7 @@ use crate::{
 impl Run {
     /// A person's change is an attempt that is done: its gates look at it, and what came after
     /// begins again.
-    pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit) {
+    pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit, why: &str) {
         let law = Arc::clone(self.law_arc());
         let shut = self.not_open(&attempt.unit.scope);
         self.go_back_into(&attempt.unit.scope);
@@ -42,9 +42,16 @@ impl Run {
         unit.opinions.clear();
         unit.waived.clear();
         unit.files = Files::Committed;
-        if let Edit::Artifact { name, content } = edit {
-            unit.take_in(&[(name.clone(), content.clone())].into());
-        }
+        let what = match edit {
+            Edit::Artifact { name, content } => {
+                unit.take_in(&[(name.clone(), content.clone())].into());
+                format!("`{name}`")
+            }
+            Edit::Code { .. } => "the code".to_owned(),
+        };
+        // Whoever works on it next must not take it for their own, and change it back.
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        unit.words.push(format!("I changed {what} by hand{why}. What I wrote stays."));
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {
             self.wait_for_its_turn(scope);
@@ -131,6 +138,11 @@ impl Run {
     /// The commit that the work of a scope stands at, once Forge has made one.
     pub fn code(&self, scope: &Scope) -> Option<&Code> {
         self.table(scope).1.code.as_ref()
+    }
+
+    /// What the next thing that lands is added to: the result so far, or the code that the run began with.
+    pub(crate) fn code_before(&self) -> Option<&str> {
+        self.head().or(self.law().start.base.as_deref())
     }
 
     /// The code tree of the run's result, once something has landed.

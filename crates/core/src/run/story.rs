@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::{
-        Answer, Approval, Event, FailureKind, Hold, Outcome, Person, Question, Receipt, Ruling,
-        SentBack, Waiver,
+        Answer, Approval, Brings, Event, FailureKind, Hold, Outcome, Person, Question, Receipt,
+        Ruling, SentBack, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, UnitId},
     money::{Spent, Used},
@@ -166,6 +166,8 @@ pub struct Landing {
     pub commit: String,
     /// The code tree of the result with it.
     pub tree: String,
+    /// Whether it made the result another one.
+    pub brings: Brings,
 }
 
 /// Something that was done outside, once.
@@ -287,9 +289,10 @@ impl Story {
                 let (unit, kind, reason) = (unit.clone(), *kind, reason.clone());
                 Arc::make_mut(story).failed.push(Failed { at, unit, kind, reason });
             }
-            Event::Landed { unit, commit, tree, .. } => {
+            Event::Landed { unit, commit, tree, brings, .. } => {
                 let (unit, commit, tree) = (unit.clone(), commit.clone(), tree.clone());
-                Arc::make_mut(story).landed.push(Landing { unit, commit, tree });
+                let landing = Landing { unit, commit, tree, brings: *brings };
+                Arc::make_mut(story).landed.push(landing);
             }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());

@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use super::{ProofState, RunRow, Standing, WaivedView, stats::StatsRow, words::Amount};
 use crate::{
     Time,
-    event::{Approval, Colour, Detail, Waiver},
+    event::{Approval, Brings, Colour, Detail, Waiver},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
+    item::Item,
     money::Money,
     run::{Phase, Run, State, Unit},
     verdict::{Finding, Says},
@@ -223,6 +224,8 @@ pub enum TaskStanding {
     Asking,
     /// It is good, and part of the result.
     Landed,
+    /// It is good, and nothing was changed for it.
+    Unchanged,
     /// It is good.
     Done,
     /// It failed.
@@ -495,7 +498,7 @@ fn tasks(run: &Run) -> Vec<TaskRow> {
                         Some(outer) => format!("{outer}/{}", item.id),
                         None => item.id.clone(),
                     };
-                    rows.push(task(name, &item.title, table));
+                    rows.push(task(run, name, item, &inner, table));
                 }
                 collect(run, &inner, rows);
             }
@@ -508,7 +511,12 @@ fn tasks(run: &Run) -> Vec<TaskRow> {
     rows
 }
 
-fn task(id: String, title: &str, table: &crate::run::Table) -> TaskRow {
+fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::Table) -> TaskRow {
+    let brought = run
+        .story()
+        .landed
+        .iter()
+        .any(|landing| landing.brings == Brings::Something && landing.unit.scope.within(scope));
     let units = || table.units.iter();
     let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));
     let mut amount = Amount::default();
@@ -519,12 +527,13 @@ fn task(id: String, title: &str, table: &crate::run::Table) -> TaskRow {
     }
     TaskRow {
         id,
-        title: title.to_owned(),
+        title: item.title.clone(),
         state: match table.standing() {
             crate::run::Standing::Waiting => TaskStanding::Waiting,
             crate::run::Standing::Open if is_asked => TaskStanding::Asking,
             crate::run::Standing::Open => TaskStanding::Open,
-            crate::run::Standing::Closed if table.has_landed() => TaskStanding::Landed,
+            crate::run::Standing::Closed if brought => TaskStanding::Landed,
+            crate::run::Standing::Closed if table.has_landed() => TaskStanding::Unchanged,
             crate::run::Standing::Closed => TaskStanding::Done,
             crate::run::Standing::Failed => TaskStanding::Failed,
         },
@@ -537,7 +546,7 @@ fn task(id: String, title: &str, table: &crate::run::Table) -> TaskRow {
 }
 
 /// Findings that are left, the worst first, in the order of the flow where they are as bad.
-fn left(run: &Run) -> Vec<LeftView> {
+pub fn left(run: &Run) -> Vec<LeftView> {
     let mut all = Vec::new();
     for (id, _, unit) in run.units() {
         let is_good = unit.state == State::Accepted;
@@ -545,7 +554,7 @@ fn left(run: &Run) -> Vec<LeftView> {
         for finding in found {
             all.push(LeftView {
                 unit: id.to_string(),
-                left: left_as(unit, finding),
+                left: left_as(run, &id, unit, finding),
                 finding: finding.clone(),
             });
         }
@@ -554,10 +563,14 @@ fn left(run: &Run) -> Vec<LeftView> {
     all
 }
 
-fn left_as(unit: &Unit, finding: &Finding) -> Left {
+fn left_as(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> Left {
     let was_refused = unit.opinions.iter().any(|opinion| opinion.says >= Says::Revise);
+    let (waived, passed) = (&run.story().waived, &run.story().passed);
+    // Nothing is called waived that nobody let pass.
+    let was_waived = waived.iter().any(|waived| waived.unit == *id)
+        || passed.iter().any(|passed| passed.unit == *id);
     match unit.state {
-        State::Accepted if finding.is_serious() || was_refused => Left::Waived,
+        State::Accepted if was_waived && (finding.is_serious() || was_refused) => Left::Waived,
         State::Accepted => Left::Note,
         State::Waiting
         | State::Working
@@ -611,6 +624,7 @@ impl TaskStanding {
             Self::Open => "open",
             Self::Asking => "asked about",
             Self::Landed => "landed",
+            Self::Unchanged => "nothing changed",
             Self::Done => "done",
             Self::Failed => "failed",
         }

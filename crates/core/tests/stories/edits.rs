@@ -352,6 +352,16 @@ gates = [{ human = "B?" }]
 }
 
 #[test]
+fn whoever_works_on_it_after_an_edit_is_told_that_it_is_a_persons() {
+    let mut world = designed();
+    world.try_edit("design", rewritten("design.md")).unwrap();
+    let words = &world.unit("design").words;
+    assert_eq!(words.len(), 1);
+    assert!(words[0].starts_with("I changed `design.md` by hand ("), "{words:?}");
+    assert!(words[0].ends_with("). What I wrote stays."), "{words:?}");
+}
+
+#[test]
 fn a_run_that_is_done_or_abandoned_is_not_edited() {
     let mut world = World::small(DESIGN).told();
     let refused = |end| Err(Refusal::Over(end));

@@ -5,7 +5,7 @@ use forge_core::{
     event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Ruling, SentBack},
     money::Spent,
     run::Phase,
-    verdict::{BlockerClass, Severity, Verdict},
+    verdict::{BlockerClass, Finding, Severity, Verdict},
     view::{QuestionView, RunView, Standing},
 };
 
@@ -244,6 +244,40 @@ fn who_shows_something_critical_does_not_let_it_pass_where_nobody_is_asked() {
         .ruling("build.T1/implement#1/review#1", pass)
         .told();
     world.says("build.T1/implement#2 started");
+}
+
+#[test]
+fn who_calls_something_critical_and_does_not_show_it_gives_no_verdict_where_nobody_is_asked() {
+    let claim = || {
+        let hidden =
+            Finding { path: None, line: None, ..finding(Severity::Critical, "loses the ledger") };
+        let shown = finding(Severity::Minor, "a word");
+        Ruling::Verdict(Verdict::Pass { findings: vec![shown, hidden] })
+    };
+    let world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/review#1", claim())
+        .ruling("build.T1/implement#1/review#2", claim())
+        .told();
+    world.says("Q2 is asked about build.T1/implement: `review` keeps ending without a verdict (last: it passes the work with a critical finding that has neither path nor proof: loses the ledger). What now?");
+    world.never_says("build.T1/implement landed");
+}
+
+#[test]
+fn whoever_wanted_something_else_of_a_task_than_to_go_on_without_proof_is_asked_about_it_again() {
+    let unverified =
+        || Ruling::Unverified { what: "no checks are set".to_owned(), found: Vec::new() };
+    let mut world = World::feature("S")
+        .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
+        .ruling("build.T1/implement#1/verify#1", unverified())
+        .ruling("build.T2/implement#1/verify#1", unverified())
+        .ruling("build.T2/implement#2/verify#1", unverified())
+        .told();
+    world.say(2, Answer::Revise, "with a test, please");
+    world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
+    world.go_on();
+    world.says("Q4 is asked about build.T2/implement: Nothing proves that it works: no checks are set. What now?");
+    world.never_says("build.T2/implement landed");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use forge_core::{
     reading::{self, Source},
     run::{Run, State},
     verdict::{Risk, Shown},
-    view::short_commit,
+    view::{short_commit, summary},
 };
 
 use super::offer::Offer;
@@ -21,6 +21,8 @@ use crate::{Trouble, steps::Plan, text::whole_chars};
 
 /// The most characters of a title.
 const TITLE_CHARS_MAX: usize = 72;
+/// The most findings that are named.
+const LEFT_MAX: usize = 20;
 /// The most bytes of one artifact that is quoted.
 const QUOTED_BYTES_MAX: usize = 12 * 1024;
 
@@ -54,6 +56,9 @@ pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
         }
     }
     section(&mut text, "How it was verified", &verified(offer));
+    if let Some(left) = left(run) {
+        section(&mut text, "What is left", &left);
+    }
     section(&mut text, "Where it is", &place(offer));
     Ok(text)
 }
@@ -158,6 +163,26 @@ fn verified(offer: &Offer) -> String {
         }
     }
     text
+}
+
+/// What was found and is still so, and why it is offered all the same.
+fn left(run: &Run) -> Option<String> {
+    let all = summary::left(run);
+    let mut text = String::new();
+    for left in all.iter().take(LEFT_MAX) {
+        let _ = writeln!(
+            text,
+            "- {} ({}), {}: {}",
+            left.finding.severity.word(),
+            left.left.word(),
+            flat(&left.unit),
+            flat(&left.finding.in_words())
+        );
+    }
+    if all.len() > LEFT_MAX {
+        let _ = writeln!(text, "- {} more in `summary.md`", all.len() - LEFT_MAX);
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 fn place(offer: &Offer) -> String {
