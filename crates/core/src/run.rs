@@ -31,7 +31,7 @@ pub use story::{
     Asked, Done, EndedCall, Ending, Failed, Landing, Log, Passed, Return, Said, Story, Waived,
 };
 pub use table::{
-    Code, Confidence, Due, Files, Inner, Look, Opened, Opinion, Standing, State, Table, Unit,
+    Code, Confidence, Due, Files, Hand, Inner, Look, Opened, Opinion, Standing, State, Table, Unit,
 };
 
 /// A flow under way.
@@ -269,7 +269,10 @@ impl Run {
         unit.state = State::Working;
         unit.attempt = attempt.number;
         unit.since = now;
-        unit.confidence = Confidence::Clean;
+        unit.confidence = match unit.hand {
+            Hand::Agents => Confidence::Clean,
+            Hand::Persons => Confidence::Doubted,
+        };
         unit.found.clear();
         unit.opinions.clear();
         unit.waived.clear();

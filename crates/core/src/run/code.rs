@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Code, Confidence, Ending, Files, Run, Standing, State, position};
+use super::{Code, Confidence, Ending, Files, Hand, Run, Standing, State, position};
 use crate::{
     event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
     flow::{BuiltIn, Check, followers},
@@ -51,6 +51,7 @@ impl Run {
         };
         // Whoever works on it next must not take it for their own, and change it back.
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        unit.hand = Hand::Persons;
         unit.words.push(format!("I changed {what} by hand{why}. What I wrote stays."));
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::{
-        Answer, Approval, Brings, Event, FailureKind, Hold, Outcome, Person, Question, Receipt,
-        Ruling, SentBack, Waiver,
+        Answer, Approval, Brings, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
+        Receipt, Ruling, SentBack, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, UnitId},
     money::{Spent, Used},
@@ -40,6 +40,8 @@ pub struct Story {
     pub failed: Log<Failed>,
     /// What became part of the result.
     pub landed: Log<Landing>,
+    /// What persons changed by hand.
+    pub edited: Log<ByHand>,
     /// What was done outside, once.
     pub done: Log<Done>,
     /// What a person should know.
@@ -170,6 +172,19 @@ pub struct Landing {
     pub brings: Brings,
 }
 
+/// Something that a person changed by hand.
+#[derive(Clone, Debug)]
+pub struct ByHand {
+    /// Of which unit.
+    pub unit: UnitId,
+    /// What.
+    pub edit: Edit,
+    /// Who.
+    pub by: Person,
+    /// Why, in their words.
+    pub why: String,
+}
+
 /// Something that was done outside, once.
 #[derive(Clone, Debug)]
 pub struct Done {
@@ -294,6 +309,11 @@ impl Story {
                 let landing = Landing { unit, commit, tree, brings: *brings };
                 Arc::make_mut(story).landed.push(landing);
             }
+            Event::Edited { attempt, edit, by, why } => {
+                let (unit, edit) = (attempt.unit.clone(), edit.clone());
+                let (by, why) = (by.clone(), why.clone());
+                Arc::make_mut(story).edited.push(ByHand { unit, edit, by, why });
+            }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());
                 Arc::make_mut(story).done.push(Done { attempt, reference });
@@ -311,7 +331,6 @@ impl Story {
             | Event::AttemptStarted { .. }
             | Event::JudgementStarted { .. }
             | Event::UnitAccepted { .. }
-            | Event::Edited { .. }
             | Event::RunRewound { .. }
             | Event::EffectIntended { .. }
             | Event::RunEnded { .. } => {}

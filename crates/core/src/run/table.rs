@@ -116,6 +116,8 @@ pub struct Unit {
     pub due: Due,
     /// What persons said to the next attempt, in their words.
     pub words: Vec<String>,
+    /// Whether a person ever changed it by hand.
+    pub hand: Hand,
     /// What was found at the current attempt.
     pub found: Vec<Finding>,
     /// What reviews say of the current attempt, in the order of their looks.
@@ -241,6 +243,16 @@ pub enum Due {
     Fresh,
     /// It was sent back.
     Again,
+}
+
+/// Whose hand is in what a unit has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hand {
+    /// Those of agents alone.
+    #[default]
+    Agents,
+    /// A person's, too: what is made of it later is not approved by itself.
+    Persons,
 }
 
 /// Whether every review of an attempt passed without critical findings.
@@ -370,6 +382,7 @@ impl Unit {
             round: old.round,
             landings: old.landings,
             words: old.words,
+            hand: old.hand,
             notes: old.notes,
             n_findings: old.n_findings,
             serious: old.serious,

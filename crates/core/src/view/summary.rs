@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{ProofState, RunRow, Standing, WaivedView, stats::StatsRow, words::Amount};
 use crate::{
     Time,
-    event::{Approval, Brings, Colour, Detail, Waiver},
+    event::{Approval, Brings, Colour, Detail, Edit, Waiver},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
@@ -95,6 +95,9 @@ pub struct SummaryView {
     /// Checkpoints that passed, and who let them pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalView>,
+    /// What persons changed by hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditView>,
     /// What would make the next run better.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<Improvement>,
@@ -255,6 +258,20 @@ pub enum Left {
     Note,
 }
 
+/// Something that a person changed by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EditView {
+    /// Of which unit.
+    pub unit: String,
+    /// The artifact, or nothing if it was code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    /// Who.
+    pub who: String,
+    /// Why, in their words.
+    pub why: String,
+}
+
 /// A checkpoint that passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalView {
@@ -323,6 +340,7 @@ pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
         findings,
         more_findings,
         approvals: approvals(run),
+        edits: edits(run),
         improvements: improve::improvements(run),
         phases,
         total,
@@ -585,6 +603,19 @@ fn left_as(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> Left {
             }
         }
     }
+}
+
+fn edits(run: &Run) -> Vec<EditView> {
+    let view = run.story().edited.iter().map(|edited| EditView {
+        unit: edited.unit.to_string(),
+        artifact: match &edited.edit {
+            Edit::Artifact { name, .. } => Some(name.clone()),
+            Edit::Code { .. } => None,
+        },
+        who: edited.by.who.clone(),
+        why: edited.why.clone(),
+    });
+    cut(view.collect(), TASKS_MAX).0
 }
 
 fn approvals(run: &Run) -> Vec<ApprovalView> {

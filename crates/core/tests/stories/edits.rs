@@ -362,6 +362,24 @@ fn whoever_works_on_it_after_an_edit_is_told_that_it_is_a_persons() {
 }
 
 #[test]
+fn what_an_agent_makes_of_a_persons_edit_is_not_approved_by_itself() {
+    let mut world = World::small(DESIGN).auto().begin();
+    world.end("design#1");
+    let pass = Ruling::Verdict(Verdict::Pass {
+        findings: vec![finding(forge_core::verdict::Severity::Critical, "wrong")],
+    });
+    world.rules("design#1/critic#1", pass);
+    world.edit("design", "design.md");
+    world.rules("design#2/critic#1", revises(1));
+    world.end("design#3");
+    world.end("design#3/critic#1");
+    assert_eq!(world.wanted(), ["Q2"], "they are asked what became of it");
+    let view = forge_core::view::summary::of("r", &world.run, world.run.now());
+    let text = forge_core::view::summary::markdown(&view);
+    assert!(text.contains("- design: `design.md` changed by hand by eve: "), "{text}");
+}
+
+#[test]
 fn a_run_that_is_done_or_abandoned_is_not_edited() {
     let mut world = World::small(DESIGN).told();
     let refused = |end| Err(Refusal::Over(end));

@@ -93,6 +93,12 @@ fn head(view: &SummaryView, text: &mut String) {
             (who, words) => line!(text, "- {unit}: {gate} approved by {}: {words}", plain(who)),
         }
     }
+    for edit in &view.edits {
+        let what =
+            edit.artifact.as_deref().map_or("the code".to_owned(), |name| format!("`{name}`"));
+        let (who, why) = (plain(&edit.who), plain(&edit.why));
+        line!(text, "- {}: {what} changed by hand by {who}: {why}", edit.unit);
+    }
     line!(text);
 }
 
