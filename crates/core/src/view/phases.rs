@@ -13,11 +13,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{summary::why_nothing, words::stamp};
+use super::{
+    stats::{COHERENCE, Hand, hand_of},
+    summary::why_nothing,
+    words::stamp,
+};
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
-    flow::{Check, Condition, Stage, When, Work},
+    flow::{Condition, Stage, When, Work},
     id::{CallId, Scope, UnitId},
+    money::Used,
     run::{EndedCall, Phase, Run, State, Unit},
 };
 
@@ -108,13 +113,13 @@ pub enum PhaseStatus {
 /// What one call of an agent used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLogRow {
-    /// Its phase.
+    /// Its phase, or `coherence` for the look at the request.
     pub phase: String,
     /// Tokens, all together.
     pub tokens: u64,
     /// How long it took.
     pub duration_ms: u64,
-    /// The model, or `exec` where no agent was at work.
+    /// The models, or `unknown`.
     pub model: String,
     /// When it ended.
     pub timestamp: String,
@@ -484,67 +489,49 @@ pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<S
 }
 
 fn log(run: &Run) -> Vec<PhaseLogRow> {
-    let mut rows: Vec<PhaseLogRow> = Vec::new();
-    for call in run.story().calls.iter().rev() {
-        if rows.len() == PHASE_LOG_ROWS_MAX {
-            break;
-        }
-        rows.extend(log_row(run, call));
-    }
+    let ended = run.story().calls.iter().rev().filter_map(|call| log_row(run, call));
+    // The look at the request was before all of them.
+    let mut rows: Vec<PhaseLogRow> = ended.chain(look_row(run)).take(PHASE_LOG_ROWS_MAX).collect();
     rows.reverse();
     rows
 }
 
-/// Nothing, for gates that no agent looks through, and for calls that have no phase.
+/// Nothing, where no agent was at work, and for calls that have no phase.
 fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
+    match hand_of(run, call) {
+        Hand::Forge => return None,
+        Hand::Agent => {}
+    }
     let gate = match &call.call {
         CallId::Attempt(_) => None,
         CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
-    };
-    let models = call.used.iter().flat_map(|used| &used.models);
-    let models: Vec<&str> =
-        models.map(|used| used.model.as_str()).filter(|model| !model.is_empty()).collect();
-    let model = match (hand(run, &call.call)?, models.as_slice()) {
-        (Hand::Forge, _) => "exec".to_owned(),
-        (Hand::Agent, []) => "unknown".to_owned(),
-        (Hand::Agent, models) => models.join(", "),
     };
     Some(PhaseLogRow {
         phase: label_of(run, call.call.unit(), gate)?,
         tokens: call.spent.tokens.total(),
         duration_ms: call.took_ms,
-        model,
+        model: models(call.used.as_ref()),
         timestamp: stamp(call.at),
     })
 }
 
-/// Who did the work of a call.
-enum Hand {
-    Agent,
-    Forge,
+/// The look at the request, which was over when the run began.
+fn look_row(run: &Run) -> Option<PhaseLogRow> {
+    let coherence = run.law().start.coherence.as_ref()?;
+    Some(PhaseLogRow {
+        phase: COHERENCE.to_owned(),
+        tokens: coherence.spent.tokens.total(),
+        duration_ms: coherence.took_ms,
+        model: models(coherence.used.as_ref()),
+        timestamp: stamp(run.started_at()),
+    })
 }
 
-/// Nothing, for gates that no agent looks through.
-fn hand(run: &Run, call: &CallId) -> Option<Hand> {
-    let unit = call.unit();
-    let stages = run.law().flow.table(&unit.scope);
-    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
-    match call {
-        CallId::Attempt(_) => match stage.work {
-            Work::Agent { .. } => Some(Hand::Agent),
-            Work::Command { .. } | Work::Deliver { .. } => Some(Hand::Forge),
-            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => None,
-        },
-        CallId::Judgement(judgement) => match stage.gates[stage.gate(&judgement.gate)?].check {
-            Check::Review { .. } => Some(Hand::Agent),
-            Check::Artifact { .. }
-            | Check::Command { .. }
-            | Check::Human { .. }
-            | Check::Verify
-            | Check::Land
-            | Check::BuiltIn { .. } => None,
-        },
-    }
+/// The models that an agent used, or `unknown`.
+fn models(used: Option<&Used>) -> String {
+    let models = used.iter().flat_map(|used| &used.models).map(|used| used.model.as_str());
+    let models: Vec<&str> = models.filter(|model| !model.is_empty()).collect();
+    if models.is_empty() { "unknown".to_owned() } else { models.join(", ") }
 }
 
 fn rounds(run: &Run, label: &str) -> u32 {

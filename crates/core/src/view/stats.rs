@@ -17,6 +17,7 @@ use crate::{
     flow::{Check, Flow, Stage, Work},
     id::CallId,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    run::{EndedCall, Ending, Run},
     verdict::Verdict,
 };
 
@@ -122,7 +123,7 @@ pub struct StatsView {
 pub struct StatsRow {
     /// The run, stage, role, model, agent or day.
     pub key: String,
-    /// Calls. One that used more than one model counts for its first.
+    /// Calls of agents. One that used more than one model counts for its first.
     pub calls: u32,
     /// Tokens.
     pub tokens: Tokens,
@@ -165,7 +166,16 @@ impl CallEnd {
         }
     }
 
-    pub(super) fn of_work(outcome: &Outcome) -> Self {
+    /// How a call of a run ended.
+    pub(super) fn of(ending: &Ending) -> Self {
+        match ending {
+            Ending::Work(outcome) => Self::of_work(outcome),
+            Ending::Look(ruling) => Self::of_look(ruling),
+            Ending::Overtaken => Self::Overtaken,
+        }
+    }
+
+    fn of_work(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Done => Self::Done,
             Outcome::Partial { .. } => Self::Partial,
@@ -186,7 +196,7 @@ impl CallEnd {
         }
     }
 
-    pub(super) fn of_look(ruling: &Ruling) -> Self {
+    fn of_look(ruling: &Ruling) -> Self {
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
             Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
@@ -278,10 +288,9 @@ impl Ended<'_> {
             stages.find(|stage| stage.name == unit.stage)
         });
         let role = stage.and_then(|stage| role(stage, &self.call));
-        let is_free = receipt.spent == Spent::NOTHING && receipt.used.is_none();
-        // Work that made way was never begun.
-        if is_free && (role.is_none() || self.end == CallEnd::Deferred) {
-            return Vec::new();
+        match hand(role, self.end, &receipt.spent, receipt.used.as_ref()) {
+            Hand::Forge => return Vec::new(),
+            Hand::Agent => {}
         }
         let whole = Spending {
             run: self.run.to_owned(),
@@ -352,6 +361,31 @@ fn of_look(run: &str, number: u32, at: Time, role: &str, coherence: &Coherence) 
         end: CallEnd::of_request(coherence.came_to),
     };
     whole.by_model(coherence.spent, coherence.used.clone())
+}
+
+/// Who was at work in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hand {
+    /// An agent. Only this is counted as a call, wherever calls are counted.
+    Agent,
+    /// Forge itself, or nobody.
+    Forge,
+}
+
+/// Who was at work in a call of a run.
+pub(super) fn hand_of(run: &Run, ended: &EndedCall) -> Hand {
+    let unit = ended.call.unit();
+    let mut stages = run.law().flow.table(&unit.scope).iter();
+    let stage = stages.find(|stage| stage.name == unit.stage);
+    let role = stage.and_then(|stage| role(stage, &ended.call));
+    hand(role, CallEnd::of(&ended.ending), &ended.spent, ended.used.as_ref())
+}
+
+/// What used something up was an agent, whatever the flow says.
+fn hand(role: Option<&str>, end: CallEnd, spent: &Spent, used: Option<&Used>) -> Hand {
+    let is_free = *spent == Spent::NOTHING && used.is_none();
+    // Work that made way was never begun.
+    if is_free && (role.is_none() || end == CallEnd::Deferred) { Hand::Forge } else { Hand::Agent }
 }
 
 /// Whom the agent of a call plays, if it is an agent's.

@@ -193,21 +193,22 @@ fn tables_are_made_by_every_axis() {
         .cost("plan#1/critic#1", cents(50))
         .leaves("build#1", by("claude", vec![model("large", 10, 10)]))
         .cost("build#1", cents(10))
+        .cost("plan#1/command#1", cents(1))
         .told();
     let all = told(&world);
     let named = |rows: &[(&str, u32, u64)]| -> Vec<(String, u32, u64)> {
         rows.iter().map(|(key, calls, cents)| ((*key).to_owned(), *calls, *cents)).collect()
     };
-    // The command of the gate used tokens in this world, and is nobody's.
-    assert_eq!(rows(&all, Axis::Run), named(&[("r1", 4, 90)]));
-    assert_eq!(rows(&all, Axis::Stage), named(&[("plan", 3, 80), ("build", 1, 10)]));
-    let roles = [("critic", 1, 50), ("planner", 1, 30), ("builder", 1, 10), ("unknown", 1, 0)];
+    // The command of the gate used money in this world, and is nobody's.
+    assert_eq!(rows(&all, Axis::Run), named(&[("r1", 4, 91)]));
+    assert_eq!(rows(&all, Axis::Stage), named(&[("plan", 3, 81), ("build", 1, 10)]));
+    let roles = [("critic", 1, 50), ("planner", 1, 30), ("builder", 1, 10), ("unknown", 1, 1)];
     assert_eq!(rows(&all, Axis::Role), named(&roles));
-    let models = [("other", 1, 50), ("large", 2, 40), ("unknown", 1, 0)];
+    let models = [("other", 1, 50), ("large", 2, 40), ("unknown", 1, 1)];
     assert_eq!(rows(&all, Axis::Model), named(&models));
-    let agents = [("codex", 1, 50), ("claude", 2, 40), ("unknown", 1, 0)];
+    let agents = [("codex", 1, 50), ("claude", 2, 40), ("unknown", 1, 1)];
     assert_eq!(rows(&all, Axis::Agent), named(&agents));
-    assert_eq!(rows(&all, Axis::Day), named(&[("1970-01-01", 4, 90)]));
+    assert_eq!(rows(&all, Axis::Day), named(&[("1970-01-01", 4, 91)]));
     let view = stats(&all, Axis::Agent);
     let json = serde_json::to_string(&view).unwrap();
     assert_eq!(serde_json::from_str::<forge_core::view::StatsView>(&json).unwrap(), view);
@@ -241,15 +242,12 @@ fn what_costs_the_same_is_told_by_its_tokens() {
         .leaves("build#1", receipt("b"))
         .told();
     let agents = rows(&told(&world), Axis::Agent);
-    assert_eq!(
-        agents.iter().map(|(agent, ..)| agent.as_str()).collect::<Vec<_>>(),
-        ["b", "a", "unknown"]
-    );
+    assert_eq!(agents.iter().map(|(agent, ..)| agent.as_str()).collect::<Vec<_>>(), ["b", "a"]);
 }
 
 #[test]
 fn every_end_of_a_call_has_its_word() {
-    let mut world = World::small(TWO).begin();
+    let mut world = World::small(TWO).cost("plan#3/command#1", cents(1)).begin();
     world.ends("plan#1", partial("the rest"));
     world.ends("plan#2", Outcome::Limited { until: 0, what: String::new() });
     world.end("plan#3");
@@ -304,7 +302,7 @@ fn what_a_rewound_run_shares_is_paid_for_once() {
     let both: Vec<Spending> = first.into_iter().chain(second).collect();
     assert_eq!(
         rows(&both, Axis::Run),
-        [("20261115-queue-aaaa".to_owned(), 4, 40), ("20261115-queue-bbbb".to_owned(), 1, 10)]
+        [("20261115-queue-aaaa".to_owned(), 3, 40), ("20261115-queue-bbbb".to_owned(), 1, 10)]
     );
     assert_eq!(stats(&both, Axis::Run).total.known, Money(500_000));
 }

@@ -5,7 +5,7 @@ use forge_core::{
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{Severity, Verdict},
-    view::{Axis, RunRow, spendings, stats, summary},
+    view::{Axis, PhasesView, RunRow, spendings, stats, summary},
 };
 
 use crate::world::{World, fault, finding, item, red, revise, writes};
@@ -256,6 +256,32 @@ fn what_the_look_at_the_request_cost_is_part_of_what_the_run_spent() {
     let view = summary::of(ID, &world.run, world.run.now());
     assert_eq!(view.phases[0].stage, "coherence");
     assert_eq!(view.total.known, world.run.ledger().known);
+}
+
+#[test]
+fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
+    let mut world = troubled();
+    world.start.coherence = Some(Coherence {
+        spent: Spent { cost: Cost::Known(Money(5_000)), ..Spent::NOTHING },
+        used: Some(Used { agent: "claude".to_owned(), models: vec![] }),
+        took_ms: 900,
+        summary: String::new(),
+        came_to: CameTo::Pass,
+    });
+    let world = world.told();
+    let records = world.records();
+    let facts = records.iter().flat_map(|record| record.facts.iter().map(|fact| (record.at, fact)));
+    let counted = stats(&spendings(ID, facts), Axis::Run).total.calls;
+    assert!(counted > 0 && (counted as usize) < world.run.story().calls.iter().count());
+    let view = summary::of(ID, &world.run, world.run.now());
+    assert_eq!(view.total.calls, counted, "the summary");
+    assert_eq!(view.phases.iter().map(|row| row.used.calls).sum::<u32>(), counted, "its rows");
+    let forges_own = view.phases.iter().find(|row| row.stage == "deliver").expect("it is told");
+    assert_eq!((forges_own.attempts, forges_own.used.calls), (1, 0));
+    let log = PhasesView::of(ID, &world.run).phase_log;
+    assert_eq!(log.len(), counted as usize, "the log of state.json");
+    assert_eq!((log[0].phase.as_str(), log[0].duration_ms), ("coherence", 900));
+    assert!(log.iter().all(|row| row.phase != "pr-creation"));
 }
 
 #[test]

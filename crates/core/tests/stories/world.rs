@@ -12,7 +12,7 @@ use forge_core::{
         Answer, Approvals, Blob, Call, Choice, Detail, Edit, Event, Limits, Outcome, Person,
         Receipt, Record, Ruling, Start,
     },
-    flow::Check,
+    flow::{Check, Work},
     id::{AttemptId, CallId, JudgementId, QuestionId},
     item::Item,
     money::{Cost, Money, Spent, Tokens},
@@ -331,7 +331,8 @@ impl World {
         let is_free = self.run.calls().get(call).is_none_or(|call| call.reserved.is_none());
         let default = if is_free { Cost::Known(Money(0)) } else { Cost::Known(Money(20_000)) };
         let cost = self.costs.get(&name).copied().unwrap_or(default);
-        let tokens = Tokens { input: 10, output: 1, ..Tokens::default() };
+        let used = Tokens { input: 10, output: 1, ..Tokens::default() };
+        let tokens = if self.is_agents(call) { used } else { Tokens::default() };
         let at_least = self.at_least.get(&name).copied().unwrap_or_default();
         let spent = Spent { cost, tokens, at_least };
         let left = self.left.get(&name).cloned();
@@ -363,6 +364,18 @@ impl World {
                 Report::Judged { judgement: judgement.clone(), ruling, receipt }
             }
         }
+    }
+
+    /// Whether an agent is at work in it, and not Forge itself.
+    fn is_agents(&self, call: &CallId) -> bool {
+        let stages = self.run.law().flow.table(&call.unit().scope);
+        let stage = stages.iter().find(|stage| stage.name == call.unit().stage);
+        stage.is_some_and(|stage| match call {
+            CallId::Attempt(_) => matches!(stage.work, Work::Agent { .. }),
+            CallId::Judgement(judgement) => stage
+                .gate(&judgement.gate)
+                .is_some_and(|gate| matches!(stage.gates[gate].check, Check::Review { .. })),
+        })
     }
 
     /// Lets one call end as the script says.

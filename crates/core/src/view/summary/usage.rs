@@ -1,7 +1,11 @@
 //! What each phase of a run used: attempts, calls, time, tokens, money. And every call, for those
 //! who look for a fault.
 //!
+//! A call is one of an agent, as in `forge stats`. What Forge does itself takes time, and is no call.
+//!
 //! Invariant: the rows add up to the run's ledger, by each kind of cost and of token.
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +15,8 @@ use crate::{
     flow::{Check, Stage, Work},
     id::CallId,
     money::{Cost, Spent},
-    run::{EndedCall, Ending, Run},
-    view::stats::{COHERENCE, CallEnd, StatsRow},
+    run::{EndedCall, Run},
+    view::stats::{COHERENCE, CallEnd, Hand, StatsRow, hand_of},
 };
 
 /// One call.
@@ -52,24 +56,27 @@ pub(super) fn phases(run: &Run) -> (Vec<PhaseRow>, StatsRow) {
     }
     if let Some(coherence) = &run.law().start.coherence {
         let mut row = empty(COHERENCE.to_owned(), None);
-        add(&mut row.used, &coherence.spent, coherence.took_ms);
-        add(&mut total, &coherence.spent, coherence.took_ms);
+        add(&mut row.used, Hand::Agent, &coherence.spent, coherence.took_ms);
+        add(&mut total, Hand::Agent, &coherence.spent, coherence.took_ms);
         rows.push(row);
     }
     let first = rows.len();
     let mut keys: Vec<(String, Option<String>)> = Vec::new();
     places(&run.law().flow.stages, "", &mut keys);
     rows.extend(keys.iter().map(|(stage, phase)| empty(stage.clone(), phase.clone())));
+    let mut begun: BTreeSet<usize> = (0..first).collect();
     for call in run.story().calls.iter() {
         let key = place(run, &call.call);
         let Some(position) = keys.iter().position(|(stage, _)| *stage == key) else { continue };
         let row = &mut rows[first + position];
         row.attempts += u32::from(matches!(call.call, CallId::Attempt(_)));
-        add(&mut row.used, &call.spent, call.took_ms);
-        add(&mut total, &call.spent, call.took_ms);
+        let hand = hand_of(run, call);
+        add(&mut row.used, hand, &call.spent, call.took_ms);
+        add(&mut total, hand, &call.spent, call.took_ms);
+        begun.insert(first + position);
     }
-    rows.retain(|row| row.used.calls > 0);
-    (rows, total)
+    let told = (0..).zip(rows).filter(|(row, _)| begun.contains(row)).map(|(_, row)| row);
+    (told.collect(), total)
 }
 
 fn empty(stage: String, phase: Option<String>) -> PhaseRow {
@@ -77,8 +84,11 @@ fn empty(stage: String, phase: Option<String>) -> PhaseRow {
     PhaseRow { stage, phase, attempts: 0, used: StatsRow { key, ..StatsRow::default() } }
 }
 
-fn add(row: &mut StatsRow, spent: &Spent, took_ms: u64) {
-    row.calls += 1;
+fn add(row: &mut StatsRow, hand: Hand, spent: &Spent, took_ms: u64) {
+    row.calls += match hand {
+        Hand::Agent => 1,
+        Hand::Forge => 0,
+    };
     row.tokens += spent.tokens;
     row.took_ms = row.took_ms.saturating_add(took_ms);
     match spent.cost {
@@ -154,11 +164,7 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
         role: role(run, &call.call),
         agent: call.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
         models: models(call.used.as_ref()),
-        end: match &call.ending {
-            Ending::Work(outcome) => CallEnd::of_work(outcome),
-            Ending::Look(ruling) => CallEnd::of_look(ruling),
-            Ending::Overtaken => CallEnd::Overtaken,
-        },
+        end: CallEnd::of(&call.ending),
         session: call.session.clone(),
         took_ms: call.took_ms,
         tokens: call.spent.tokens.total(),
