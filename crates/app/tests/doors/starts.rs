@@ -1,6 +1,6 @@
 //! What is said, asked and refused before a run exists.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use crate::world::{DONE, INTERRUPTED, Said, WAITS, WRONG, World, finish, has, until};
 
@@ -415,7 +415,7 @@ fn a_dry_run_needs_no_right_to_write_and_is_data_for_programs() {
 }
 
 /// Every file below a folder, with its size and its time.
-fn walk(folder: &std::path::Path) -> Vec<String> {
+fn walk(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -508,13 +508,18 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
 }
 
 #[test]
-fn who_interrupts_the_look_at_a_request_has_no_run() {
-    let world = looked_at("run = \"touch \\\"$HOME/began\\\"\"\nhang = true");
+fn who_interrupts_the_look_at_a_request_has_no_run_and_what_it_cost_is_kept() {
+    let world = looked_at("run = \"cd ~ && echo $OLDPWD > new && mv new began\"\nhang = true");
     let running = world.start(&["run", "--flow", "looked", "do it"]);
-    until("the look to begin", || world.beside("began").exists().then_some(()));
+    let work = until("the look to begin", || fs::read_to_string(world.beside("began")).ok());
+    let transcript = Path::new(work.trim()).with_file_name("call").join("transcript");
+    until("it to spend something", || {
+        fs::read_to_string(&transcript).is_ok_and(|text| text.contains("spent")).then_some(())
+    });
     running.signal(rustix::process::Signal::INT);
     let said = running.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
-    has(&said.err, &["nothing was made"]);
+    has(&said.err, &["nothing was made", "this look cost $0.0010"]);
     assert!(world.is_untouched());
+    has(&world.ok(&["stats", "--by", "run"]), &["(refused)", "$0.0010"]);
 }

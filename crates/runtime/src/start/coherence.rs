@@ -7,7 +7,7 @@
 //! wall: it is said that nobody looked, and the run begins. It is advice before a run; what is made is
 //! judged by the gates.
 //!
-//! Invariant: what it cost is paid by the run that begins, or told in the refusal and kept (`refused.rs`).
+//! Invariant: what it cost is paid by the run that begins, or told and kept (`refused.rs`) where none begins.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
 use std::{
@@ -60,6 +60,8 @@ enum Looked {
     Blocked(Coherence),
     /// Nobody has looked, and why, with what that cost all the same.
     Unseen(Coherence),
+    /// The person stopped before anything came of it, with what is known of its cost.
+    Stopped(Coherence),
 }
 
 impl Doors {
@@ -93,6 +95,12 @@ impl Doors {
                 self.home.keep_refused(role, &coherence)?;
                 let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
                 Err(refused(format!("nobody could act on this request: {why}{paid}")))
+            }
+            Looked::Stopped(coherence) => {
+                self.home.keep_refused(role, &coherence)?;
+                let paid = paid(&coherence.spent);
+                let what = format!("you stopped before the run began; nothing was made{paid}");
+                Err(Trouble { kind: crate::Kind::Interrupted, what, next: None })
             }
             Looked::Unseen(coherence) => {
                 let note = format!("the request was not looked at: {}", coherence.summary.trim());
@@ -174,22 +182,6 @@ impl Look<'_> {
             Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
         };
         let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
-        let result = match end {
-            End::Done => self.result(&heard, &folder),
-            End::Interrupted => {
-                let what = "you stopped before the run began; nothing was made".to_owned();
-                return Err(Trouble { kind: crate::Kind::Interrupted, what, next: None });
-            }
-            End::Limited(limit) => Err(limit.what),
-            End::Failed { what, .. }
-            | End::Refused { what }
-            | End::Overflowed { what }
-            | End::OverBudget { what } => Err(what),
-            End::SessionGone => Err("its session is gone".to_owned()),
-            End::Stopped(_) => Err("it took or printed more than it may".to_owned()),
-            End::NotStarted { why } => Err(why),
-            End::Lost => Err("its keeper is gone".to_owned()),
-        };
         let uses = heard.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
         let cost = |came_to: CameTo, summary: &str| Coherence {
@@ -201,6 +193,19 @@ impl Look<'_> {
             took_ms: took.unwrap_or_default(),
             summary: redacted_text(summary),
             came_to,
+        };
+        let result = match end {
+            End::Done => self.result(&heard, &folder),
+            End::Interrupted => return Ok(Looked::Stopped(cost(CameTo::Nothing, ""))),
+            End::Limited(limit) => Err(limit.what),
+            End::Failed { what, .. }
+            | End::Refused { what }
+            | End::Overflowed { what }
+            | End::OverBudget { what } => Err(what),
+            End::SessionGone => Err("its session is gone".to_owned()),
+            End::Stopped(_) => Err("it took or printed more than it may".to_owned()),
+            End::NotStarted { why } => Err(why),
+            End::Lost => Err("its keeper is gone".to_owned()),
         };
         Ok(match result {
             Err(why) => Looked::Unseen(cost(CameTo::Nothing, &format!("{}: {why}", self.name))),
