@@ -3,8 +3,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
+use serde_json::Value;
+
 use crate::project::Project;
-use crate::world::has;
+use crate::world::{World, has};
 
 /// The design and the first task are sent back once.
 const SENT_BACK: &str = r#"
@@ -28,8 +30,31 @@ artifacts = { "impl-T1.md" = "It greets softly.\n" }
 result = { summary = "it greets softly", commit = "Greet" }
 "#;
 
-/// Every call of an agent in a run with effort L, and what lies in its inbox.
-const INBOXES: [(&str, &[&str]); 13] = [
+/// Whoever looks at the request before the run notes what there is to read: its place is gone afterwards.
+const LOOKS: &str = r#"
+[[play]]
+role = "coherence-checker"
+run = 'cd "$FORGE_INBOX" && find . ! -type d > ~/looked'
+result = { summary = "a request", verdict = "pass", findings = [] }
+"#;
+
+/// The check turns red once all tasks have landed, and the verifier mends it.
+const TURNS_RED: &str = r#"
+[[play]]
+role = "impl-reviewer"
+unit = "build.T2/implement"
+run = "touch ~/red"
+artifacts = { "review-T2.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [] }
+[[play]]
+role = "verifier"
+run = "rm -f ~/red"
+files = { "src/mended" = "mended\n" }
+result = { summary = "mended", commit = "Mend it" }
+"#;
+
+/// Every call of an agent in a run with effort L in which all is green at the end, and what lies in its inbox.
+const INBOXES: [(&str, &[&str]); 15] = [
     ("analyse#1", &["request.md"]),
     ("investigate#1", &["analysis.md", "request.md"]),
     ("design#1", &["analysis.md", "investigation.md", "request.md"]),
@@ -44,7 +69,15 @@ const INBOXES: [(&str, &[&str]); 13] = [
         &["change.diff", "design.md", "impl-T1.md", "request.md", "tasks.md"],
     ),
     ("build.T1/implement#2", &["design.md", "request.md", "review-T1.md", "tasks.md"]),
+    (
+        "build.T1/implement#2/review#1",
+        &["change.diff", "design.md", "impl-T1.md", "request.md", "tasks.md"],
+    ),
     ("build.T2/implement#1", &["build.T1/review-T1.md", "design.md", "request.md", "tasks.md"]),
+    (
+        "build.T2/implement#1/review#1",
+        &["change.diff", "design.md", "impl-T2.md", "request.md", "tasks.md"],
+    ),
     (
         "review#1",
         &[
@@ -62,15 +95,29 @@ const INBOXES: [(&str, &[&str]); 13] = [
 
 #[test]
 fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
-    let project = Project::new(SENT_BACK);
+    let project = Project::new(&format!("{LOOKS}{SENT_BACK}"));
     let world = &project.world;
     let run = project.approved("L");
     for (call, wanted) in INBOXES {
-        let inbox = world.boxes(&run, call).join("inbox");
-        let found: Vec<String> = files(&inbox, &inbox).into_iter().collect();
-        let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
-        assert_eq!(found, wanted, "{call}");
+        assert_eq!(inbox(world, &run, call), owned(wanted), "{call}");
     }
+    assert_eq!(calls(world, &run), owned(&INBOXES.map(|(call, _)| call)), "each call has a row");
+    let looked = fs::read_to_string(world.beside("looked")).unwrap();
+    assert_eq!(looked, "./request.md\n", "who looks at the request reads nothing else");
+
+    // Nobody calls the verifier unless something is red, and it reads the code and nothing else.
+    let turned_red = Project::new(TURNS_RED);
+    let red = turned_red.done("S", &[]);
+    assert_eq!(inbox(&turned_red.world, &red, "verify#2"), BTreeSet::new());
+    let verifies = calls(&turned_red.world, &red);
+    assert_eq!(verifies.iter().filter(|call| call.starts_with("verify")).count(), 1);
+
+    // Every call was looked at, so nobody is left out if every role was called.
+    let called = &roles(world, &run) | &roles(&turned_red.world, &red);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../flows/feature/roles");
+    let shipped = files(&shipped, &shipped);
+    let shipped = shipped.iter().map(|file| file.strip_suffix(".md").unwrap().to_owned());
+    assert_eq!(called, shipped.collect(), "a role of the flow is not in this test");
 
     // Nobody reads their own last work, so it is in the brief.
     let brief = world.brief(&run, "design#2");
@@ -94,6 +141,32 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     let task = fs::read_to_string(task).unwrap();
     has(&task, &["src/part"]);
     assert!(!task.contains("src/greet"), "{task}");
+}
+
+fn owned(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// What lies in the inbox of a call.
+fn inbox(world: &World, run: &str, call: &str) -> BTreeSet<String> {
+    let inbox = world.boxes(run, call).join("inbox");
+    files(&inbox, &inbox)
+}
+
+/// All calls of the run in which an agent was started.
+fn calls(world: &World, run: &str) -> BTreeSet<String> {
+    let log = world.place().join("attempts").join(run).join("scripted.log");
+    let text = fs::read_to_string(log).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| line["call"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The roles that the run has called, before it began and in it.
+fn roles(world: &World, run: &str) -> BTreeSet<String> {
+    let stats = world.ok(&["stats", run, "--by", "role", "--json"]);
+    let stats: Value = serde_json::from_str(&stats).unwrap();
+    let rows = stats["tables"][0]["rows"].as_array().unwrap();
+    rows.iter().map(|row| row["key"].as_str().unwrap().to_owned()).collect()
 }
 
 /// All files below a folder, by path.
