@@ -138,13 +138,51 @@ fn a_task_that_gets_better_with_each_review_lands_and_one_that_does_not_is_for_a
     }
 }
 
+/// The implementer does it otherwise at its second attempt.
+const OTHERWISE: &str = r#"
+[[play]]
+role = "implementer"
+unit = "build.T1/implement"
+attempt = 2
+files = { "src/greet" = "hello, softly\n" }
+artifacts = { "impl-T1.md" = "It greets softly.\n" }
+result = { summary = "it greets softly", commit = "Greet" }
+"#;
+
 #[test]
-fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_is_seen_at_the_end() {
-    let project = Project::new(&task_review("pass", &["critical", "minor"]));
+fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_goes_back_if_it_is_shown() {
+    let lets_pass = task_review("pass", &["critical", "minor"]);
+    let project = Project::new(&format!("{}{OTHERWISE}", at(1, &lets_pass)));
     let left = project.run("S", &["--auto"]);
-    // Nobody is asked about a task that passes; whoever reads the result sees what was noted.
-    let summary = project.world.ok(&["show", &left.run, "summary.md"]);
-    has(&summary, &["critical thing 1", "minor thing 2"]);
+    left.ends(0).shows(&["build.T1/implement sent back by review", "critical thing 1"]);
+    assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
+    // Only what was mended has landed.
+    assert_eq!(left.story().matches("build.T1/implement landed as").count(), 1);
+    let branch = format!("forge/{}", left.run);
+    let forms = project.world.git(&["log", "-p", "--format=", &branch, "--", "src/greet"]);
+    has(&forms, &["+hello, softly"]);
+    assert!(!forms.contains("+hello\n"), "{forms}");
+
+    // As long as it is let pass like that, a person is asked, and nothing lands.
+    let project = Project::new(&lets_pass);
+    let left = project.asks("S", &["--auto"]);
+    left.hides(&["build.T1/implement landed"]);
+    left.shows(&["Q1 about build.T1/implement: ", "critical thing 1"]);
+    assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
+}
+
+#[test]
+fn a_critical_finding_that_is_let_pass_and_not_shown_is_no_verdict_and_then_for_a_person() {
+    let lets_pass = task_review("pass", &["critical"]);
+    let hidden = lets_pass.replace("path = \"design.md\", line = 1, ", "");
+    assert_ne!(hidden, lets_pass);
+    let project = Project::new(&hidden);
+    let left = project.asks("S", &["--auto"]);
+    left.hides(&["build.T1/implement landed"]);
+    left.shows(&["Q1 about build.T1/implement: ", "neither path nor proof", "critical thing 1"]);
+    // It looked twice at the same work.
+    assert_eq!(left.tries("build.T1/implement#1/review"), 2, "{}", left.said);
+    assert_eq!(left.tries("build.T1/implement"), 1, "{}", left.said);
 }
 
 #[test]
