@@ -56,7 +56,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
     ask::{Ask, Asked},
-    frame::{Frame, Look, Seat, frame},
+    frame::{Frame, Leaving, Look, Seat, frame, leaving},
     keys::{Key, Keys},
     line::Colours,
     paint::Painter,
@@ -101,8 +101,8 @@ pub(crate) enum Ended {
     Left(Box<Left>),
     /// The person wants the run to go on without this terminal.
     Detached,
-    /// The person looks away from a run that others drive.
-    LookedAway,
+    /// The person looks away from a run that others drive, and that stands like this.
+    LookedAway(Standing),
     /// Nobody drives it.
     Alone,
 }
@@ -537,9 +537,9 @@ impl<'a> Screen<'a> {
                 }
             }
             Key::Char('a') => self.put_off.clear(),
-            Key::Char('p') => self.pause(),
+            Key::Char('p') => self.pause_or_go_on(picture),
             Key::Char('r') => self.drive_on(picture),
-            Key::Char('q' | 'd') => return self.look_away(),
+            Key::Char('q' | 'd') => return self.look_away(picture),
             Key::Escape => self.chosen = None,
             Key::PageUp
             | Key::PageDown
@@ -564,9 +564,16 @@ impl<'a> Screen<'a> {
         self.chosen = self.units.get(next).cloned();
     }
 
-    fn pause(&mut self) {
-        let said = match self.send(&Command::Pause { by: person() }) {
-            Ok(()) => "paused: what runs may end, nothing new starts".to_owned(),
+    /// One key holds a run and lets it go on: whoever paused it finds the way back at the same place.
+    fn pause_or_go_on(&mut self, picture: &Picture) {
+        let (command, done) = if picture.view.row.standing == Standing::Paused {
+            (Command::Resume { by: person(), budget: None }, "it goes on")
+        } else {
+            let done = "paused: what runs may end, nothing new starts";
+            (Command::Pause { by: person() }, done)
+        };
+        let said = match self.send(&command) {
+            Ok(()) => done.to_owned(),
             Err(trouble) => trouble.what,
         };
         self.said = Some(Said::until_key(said));
@@ -576,13 +583,27 @@ impl<'a> Screen<'a> {
         self.doors.send(self.follower.id(), command).map(|_| ())
     }
 
-    /// The person leaves. A run that this process drives is left to another one.
-    fn look_away(&mut self) -> Option<Ended> {
+    /// The person leaves. A run that this process drives is left to another one, unless it is held.
+    fn look_away(&mut self, picture: &Picture) -> Option<Ended> {
+        if self.driver.is_some() && leaving(picture.view.row.standing) == Leaving::Waits {
+            self.said = Some(Said::until_key("it is stopping; Ctrl-C does not wait for it"));
+            return None;
+        }
         match (self.driver.take(), self.task) {
             (Some(driver), _) => {
                 driver.hands.hang_up();
                 match driver.thread.join() {
-                    Ok(Ok(Left { how: LetGo::TerminalGone, .. })) => Some(Ended::Detached),
+                    Ok(Ok(Left { how: LetGo::TerminalGone, view, run, behind })) => {
+                        let last = view.as_ref().unwrap_or(&picture.view).row.standing;
+                        match leaving(last) {
+                            Leaving::GoesOn => Some(Ended::Detached),
+                            // Who takes it up resumes it: that is for the person to say.
+                            Leaving::Stays | Leaving::Waits => {
+                                let how = LetGo::Stopped(last);
+                                Some(Ended::Left(Box::new(Left { run, how, view, behind })))
+                            }
+                        }
+                    }
                     Ok(Ok(left)) => {
                         self.left = Some(left);
                         None
@@ -606,7 +627,8 @@ impl<'a> Screen<'a> {
     fn turned_away(&self) -> Ended {
         match &self.shown {
             Some(picture) if frame::is_left_alone(picture, self.seat) => Ended::Alone,
-            Some(_) | None => Ended::LookedAway,
+            Some(picture) => Ended::LookedAway(picture.view.row.standing),
+            None => Ended::LookedAway(Standing::Going),
         }
     }
 

@@ -67,7 +67,7 @@ fn show(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
     let ended = live::show(doors, run, Task::Attach)?;
     match ended {
         Ended::Left(_) => until_let_go(doors, run),
-        Ended::Alone | Ended::Detached | Ended::LookedAway => {}
+        Ended::Alone | Ended::Detached | Ended::LookedAway(_) => {}
     }
     leave_screen(doors, run, ended)
 }

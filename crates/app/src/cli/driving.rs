@@ -229,8 +229,24 @@ pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<Exi
     match ended {
         Ended::Left(left) => leave(doors, *left, Form::Sentences),
         Ended::Detached => detach(doors, run, None),
-        Ended::LookedAway => {
-            screen::tell(&format!("\n{run} goes on; look again with: forge attach {run}"));
+        Ended::LookedAway(standing) => {
+            let text = match standing {
+                Standing::Paused => format!("{run} stays paused\nnext: forge resume {run}"),
+                Standing::Going
+                | Standing::Limited
+                | Standing::Waiting
+                | Standing::Interrupted
+                | Standing::Stopped
+                | Standing::Parked
+                | Standing::Escalated
+                | Standing::Done
+                | Standing::Failed
+                | Standing::Blocked
+                | Standing::Abandoned => {
+                    format!("{run} goes on; look again with: forge attach {run}")
+                }
+            };
+            screen::tell(&format!("\n{text}"));
             Ok(ExitCode::SUCCESS)
         }
         Ended::Alone => {

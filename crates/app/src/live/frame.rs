@@ -108,6 +108,33 @@ pub(crate) fn is_left_alone(picture: &Picture, seat: Seat) -> bool {
     would_go_on && seat == Seat::Alone
 }
 
+/// What happens to a run that this process drives when the person leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    /// Another process drives it on.
+    GoesOn,
+    /// It stays as it is: nothing new was to start.
+    Stays,
+    /// Its calls are being stopped, and that is waited for.
+    Waits,
+}
+
+/// What leaving does to a run that stands like this.
+pub(crate) const fn leaving(standing: Standing) -> Leaving {
+    match standing {
+        Standing::Going | Standing::Limited => Leaving::GoesOn,
+        Standing::Waiting | Standing::Paused | Standing::Parked | Standing::Escalated => {
+            Leaving::Stays
+        }
+        Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Done
+        | Standing::Failed
+        | Standing::Blocked
+        | Standing::Abandoned => Leaving::Waits,
+    }
+}
+
 /// Which run, where it stands, what it spent.
 pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize) -> Vec<Line> {
     let row = &picture.view.row;
@@ -221,15 +248,20 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     if !picture.view.asked.is_empty() {
         key("a", "answer");
     }
-    if is_moving(row.standing) && !is_alone {
+    if row.standing == Standing::Paused {
+        key("p", "go on");
+    } else if is_moving(row.standing) && !is_alone {
         key("p", "pause");
     }
     if is_alone {
         key("r", "drive it on here");
-        key("q", "leave");
-    } else {
-        key("q", "leave, it goes on");
     }
+    let leave = match leaving(row.standing) {
+        Leaving::GoesOn if !is_alone => "leave, it goes on",
+        Leaving::Stays if row.standing == Standing::Paused => "leave, it stays paused",
+        Leaving::GoesOn | Leaving::Stays | Leaving::Waits => "leave",
+    };
+    key("q", leave);
     if look.seat == Seat::Driving {
         key("Ctrl-C", "stop");
     }

@@ -202,6 +202,34 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
 }
 
 #[test]
+fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_lets_it_go_on() {
+    let world = World::new();
+    world.scenario(&slow());
+    let mut person = Person::at(&world, &[&RUN[..], &["--auto"]].concat());
+    person.until_sees("I think about it.");
+    let run = run_of(&world);
+    person.press("p");
+    person.until_sees("nothing new starts");
+    has(&person.until_sees("p go on"), &["paused", "q leave, it stays paused"]);
+    person.press("p");
+    has(&person.until_sees("p pause"), &["it goes on", "going"]);
+    person.press("p");
+    person.until_sees("p go on");
+    person.press("q");
+    assert_eq!(person.end(), PARKED, "{}", person.screen());
+    person.until_sees(&format!("next: forge resume {run}"));
+    assert!(!person.bytes().contains("goes on without this terminal"), "{}", person.screen());
+    let log = world.ok(&["log", &run]);
+    assert_eq!(log.matches("resumed the run").count(), 1, "only by the key: {log}");
+    assert!(world.ok(&["status", &run]).contains("paused"));
+    // What was under way may end, and is not paid for twice.
+    world.go();
+    let resumed = world.ok(&["resume", &run]);
+    assert!(!resumed.contains("write#2"), "{resumed}");
+    has(&world.ok(&["status", &run]), &["done"]);
+}
+
+#[test]
 fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
     let world = World::new();
     world.scenario(CONTENT);
