@@ -153,8 +153,9 @@ impl Doors {
         if let Some(left_out) = &ready.left_out {
             asks.know(left_out);
         }
-        let mut chosen = ready.choose(request, asks)?;
+        // First of all: whoever does not allow them has answered nothing else in vain.
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;
+        let mut chosen = ready.choose(request, asks)?;
         if ready.settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;

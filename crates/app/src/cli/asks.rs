@@ -15,7 +15,7 @@ use super::config;
 use crate::screen;
 
 /// How often a question is asked again if the answer is none.
-const ASKED_MAX: usize = 5;
+pub(super) const ASKED_MAX: usize = 5;
 
 /// Of an answer that is none, this many characters are shown.
 const ANSWER_SHOWN: usize = 40;
@@ -169,12 +169,15 @@ fn ask<T>(input: &mut impl BufRead, question: &str, read: &dyn Fn(&str) -> Optio
         if ["q", "quit", "s", "stop"].contains(&answer.as_str()) {
             return Reply::Stop;
         }
-        screen::warn(&screen::harmless(&format!(
-            "`{}` is none of the answers",
-            screen::cut(&answer, ANSWER_SHOWN)
-        )));
+        none_of_the_answers(&answer);
     }
     Reply::Stop
+}
+
+/// Says that what was typed is no answer.
+pub(super) fn none_of_the_answers(answer: &str) {
+    let answer = screen::cut(answer, ANSWER_SHOWN);
+    screen::warn(&screen::harmless(&format!("`{answer}` is none of the answers")));
 }
 
 /// Lines up to an empty one, as they are. Nothing, if the input ends before anything was said.

@@ -22,7 +22,10 @@ use forge_runtime::{
     trust,
 };
 
-use super::{doors, say_json};
+use super::{
+    asks::{ASKED_MAX, none_of_the_answers},
+    doors, say_json,
+};
 use crate::{columns, screen};
 
 /// Show and change what is set, and allow what a repository runs
@@ -302,31 +305,53 @@ pub(crate) fn yes_or_no(question: &str) -> Consent {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Consent::NobodyToAsk;
     }
-    screen::warn(question);
-    answer(&mut io::stdin().lock())
+    answer(&mut io::stdin().lock(), question)
 }
 
-/// Only a clear yes is one.
-fn answer(input: &mut impl BufRead) -> Consent {
-    let mut line = String::new();
-    match input.read_line(&mut line) {
-        Ok(_) if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) => Consent::Given,
-        Ok(_) | Err(_) => Consent::Refused,
+/// Asks until there is a yes or a no. Only a clear yes is one; Enter, the end of the input, and whoever is not
+/// understood again and again say no.
+fn answer(input: &mut impl BufRead, question: &str) -> Consent {
+    for _ in 0..ASKED_MAX {
+        screen::warn(question);
+        let mut line = String::new();
+        match input.read_line(&mut line) {
+            Ok(0) | Err(_) => return Consent::Refused,
+            Ok(_) => {}
+        }
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Consent::Given,
+            "" | "n" | "no" => return Consent::Refused,
+            neither => none_of_the_answers(neither),
+        }
     }
+    Consent::Refused
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn said(input: &[u8]) -> Consent {
+        answer(&mut &*input, "?")
+    }
+
     #[test]
     fn only_a_clear_yes_is_one() {
         for yes in ["y\n", "Y\n", "yes\n", " YES \n", "y"] {
-            assert_eq!(answer(&mut yes.as_bytes()), Consent::Given, "{yes:?}");
+            assert_eq!(said(yes.as_bytes()), Consent::Given, "{yes:?}");
         }
-        for no in ["", "\n", "n\n", "yep\n", "no yes\n", "\u{1b}y\n"] {
-            assert_eq!(answer(&mut no.as_bytes()), Consent::Refused, "{no:?}");
+        for no in ["", "\n", "n\n", "No\n", "yep\n", "no yes\n", "\u{1b}y\n"] {
+            assert_eq!(said(no.as_bytes()), Consent::Refused, "{no:?}");
         }
-        assert_eq!(answer(&mut &b"y\xff\n"[..]), Consent::Refused);
+        assert_eq!(said(b"y\xff\n"), Consent::Refused);
+    }
+
+    #[test]
+    fn what_is_neither_yes_nor_no_is_asked_again_up_to_a_limit() {
+        assert_eq!(said(b"S\nyep\ny\n"), Consent::Given);
+        assert_eq!(said(b"S\n\ny\n"), Consent::Refused);
+        assert_eq!(said(b"S\nn\ny\n"), Consent::Refused);
+        assert_eq!(said(b"1\n2\n3\n4\ny\n"), Consent::Given);
+        assert_eq!(said(b"1\n2\n3\n4\n5\ny\n"), Consent::Refused);
     }
 }

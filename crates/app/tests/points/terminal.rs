@@ -100,3 +100,40 @@ fn at_a_terminal_effort_l_with_auto_goes_on_without_it_to_both_checkpoints() {
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     person.is_left_sane();
 }
+
+#[test]
+fn at_a_terminal_commands_of_the_repository_are_asked_about_first_and_what_is_no_answer_again() {
+    let project = Project::new("");
+    let forge = project.world.command_as_it_is(&run(&["--discuss"]));
+    let mut words = vec![forge.get_program().to_owned()];
+    words.extend(forge.get_args().map(ToOwned::to_owned));
+    let mut person = Person::with(&project.world, &words);
+    let asked = person.until_sees("allow these commands? [y/N]");
+    has(&asked, &["$ sh check.sh"]);
+    for later in ["a few words first", "how much effort"] {
+        assert!(!asked.contains(later), "{asked}");
+    }
+    person.press("S\r");
+    person.until_sees("`s` is none of the answers");
+    person.press("y\r");
+    person.until_sees("a few words first");
+    for _ in 0..3 {
+        person.press("as you like\r\r");
+    }
+    person.until_sees("[S/M/L] Enter for M, q to stop");
+    person.press("q\r");
+    person.end();
+    assert!(project.world.ids().is_empty());
+    // Enter is no, and then nothing else is asked: other commands, so that it is asked anew.
+    project.world.write(
+        "forge.toml",
+        "[verify]\ncommands = [\"sh ./check.sh\"]\n[agents.scripted]\nscenario = \"play.toml\"\n",
+    );
+    project.world.commit();
+    let mut person = Person::with(&project.world, &words);
+    person.until_sees("allow these commands? [y/N]");
+    person.press("\r");
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    has(&person.bytes(), &["you have not allowed the commands", "forge config approve"]);
+    assert!(!person.bytes().contains("a few words first"));
+}
