@@ -236,3 +236,26 @@ fn effort_l_with_auto_is_asked_about_and_never_approves_by_itself() {
     has(&said.out, &["Build it like this?"]);
     assert!(!said.out.contains("approved automatically"), "{said}");
 }
+
+#[test]
+fn a_proposed_command_says_the_effort_once_and_is_taken() {
+    let project = Project::new("");
+    let said = run(&project, &["--param", "colour=red", "--effort", "S", REQUEST]);
+    assert_eq!(said.code, WRONG, "{said}");
+    let proposed: Vec<&str> = said
+        .err
+        .lines()
+        .filter_map(|line| line.split_once(": forge run "))
+        .map(|it| it.1)
+        .collect();
+    assert_eq!(proposed.len(), 2, "{said}");
+    for command in proposed {
+        assert_eq!(command.matches("effort").count(), 1, "{command}");
+        let words: Vec<&str> = command.split('\'').collect();
+        let mut args = vec!["run"];
+        args.extend(words[0].split_whitespace());
+        args.push(words[1]);
+        let said = project.world.forge(&args);
+        assert_eq!(said.code, WAITS, "it goes as far as checkpoint A: {said}");
+    }
+}

@@ -112,8 +112,12 @@ impl Request {
             Some((first, rest)) => (first.as_str(), rest.to_vec()),
             None => ("run", vec![self.text.clone()]),
         };
-        let gone: Vec<&str> =
+        let mut gone: Vec<&str> =
             without.iter().copied().chain(with.iter().map(|(flag, _)| *flag)).collect();
+        // An effort is said once, by either flag.
+        if with.iter().any(|(flag, value)| *flag == PARAM && is_effort(value)) {
+            gone.push("--effort");
+        }
         let mut words = vec!["forge".to_owned(), first.to_owned()];
         words.extend(with.iter().flat_map(|(flag, value)| [(*flag).to_owned(), quoted(value)]));
         let mut rest = rest.iter();
@@ -127,8 +131,7 @@ impl Request {
                     None => rest.clone().next().map(String::as_str),
                 };
                 // Its effort and `--effort` contradict each other.
-                let is_effort = given.and_then(|given| given.split_once('='));
-                if is_effort.is_some_and(|(name, _)| name == EFFORT) && gone.contains(&"--effort") {
+                if given.is_some_and(is_effort) && gone.contains(&"--effort") {
                     if !word.contains('=') {
                         rest.next();
                     }
@@ -156,6 +159,11 @@ pub(super) const NO_PR: &str = "--no-pr";
 const PARAM: &str = "--param";
 /// The flag that takes what was detected.
 pub(super) const YES: &str = "--yes";
+
+/// Whether a parameter, as it is given, is the effort.
+fn is_effort(given: &str) -> bool {
+    given.split_once('=').is_some_and(|(name, _)| name == EFFORT)
+}
 
 /// A word as a shell reads it back.
 pub fn quoted(word: &str) -> String {
@@ -211,5 +219,16 @@ mod tests {
             request.said_again(&[("--effort", "M")], &[]),
             "forge run --effort M -- --param effort=L"
         );
+        for given in [&["--effort", "S"][..], &["--effort=S"]] {
+            let request = typed(&[&["run", "--param", "foo=bar"], given, &["x"]].concat());
+            assert_eq!(
+                request.said_again(&[("--param", "effort=M")], &[]),
+                "forge run --param effort=M x"
+            );
+            assert_eq!(
+                request.said_again(&[("--param", "pr=no")], &[]),
+                format!("forge run --param pr=no {} x", given.join(" "))
+            );
+        }
     }
 }
