@@ -80,6 +80,8 @@ fn who_is_stopped_before_its_checkout_is_open_takes_nothing_away_that_landed() {
     world.approve("feature");
     let args = ["run", "--flow", "feature", "--param", "effort=M", "--auto", REQUEST];
     let mut driver = world.start(&args);
+    // The review of the whole: a design has one of the same number.
+    driver.until_says("build is good");
     driver.until_says("review#1 started");
     driver.signal(Signal::INT);
     let _stopped = driver.end();
