@@ -33,7 +33,7 @@ const FAMILIES: &[Family] = &[
     Family {
         name: "feature-crash",
         test: ("forge", "feature_crash"),
-        // Records are for each of the three efforts.
+        // Records are for each of the three efforts; after as many of M and L, the driver is asked to end.
         ci: &[("FORGE_FEATURE_CRASH_KILLS", "4"), ("FORGE_FEATURE_CRASH_RECORDS", "3")],
         full: &[("FORGE_FEATURE_CRASH_KILLS", "150"), ("FORGE_FEATURE_CRASH_RECORDS", "all")],
     },

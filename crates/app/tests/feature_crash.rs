@@ -1,14 +1,14 @@
 //! Kills real processes of real runs of the shipped flow `feature`, in all three efforts, at every
-//! record, at random moments, and within its delivery and its last commit.
+//! record, at random moments, and within its delivery and its last commit, and asks drivers to end.
 //!
 //! Read `crash/feature.rs` (what is run), `crash/promises.rs` and `crash/delivered.rs` (what must hold
 //! afterwards), `crash/cases.rs` (when whom to kill),
-//! `crash/deliveries.rs` (within the end of a run), then the tests below.
+//! `crash/deliveries.rs` (within the end of a run), `crash/interrupts.rs` (SIGINT and SIGTERM), then the tests below.
 //!
 //! ```text
 //! FORGE_FEATURE_CRASH_KILLS=150 FORGE_FEATURE_CRASH_RECORDS=all cargo test -p forge --test feature_crash
 //! FORGE_CRASH_SEED=7                 other random moments
-//! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`, `M agent 3`
+//! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`, `M agent 3`, `L INT 9`
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -22,6 +22,8 @@ mod delivered;
 mod deliveries;
 #[path = "crash/feature.rs"]
 mod feature;
+#[path = "crash/interrupts.rs"]
+mod interrupts;
 #[path = "crash/processes.rs"]
 #[expect(dead_code, reason = "another test program uses all of it")]
 mod processes;
@@ -59,6 +61,11 @@ fn kills_at_random_moments_of_any_effort_lose_nothing_and_redo_nothing() {
         Case::at_random(effort, sizes.seed, number)
     });
     cases::play("feature random", &sizes, sizes.n_kills, cases);
+}
+
+#[test]
+fn a_driver_that_is_asked_to_end_after_any_record_ends_by_its_rules_and_loses_nothing() {
+    interrupts::play(&sizes());
 }
 
 #[test]

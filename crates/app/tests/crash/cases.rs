@@ -29,6 +29,8 @@ const BLOWS_MAX: u64 = 4;
 const RESUMES_MAX: u32 = 8;
 /// The exit code of a driver whose run waits for a person.
 const WAITS: i32 = 3;
+/// The exit code of a driver that was asked to end.
+const INTERRUPTED: i32 = 130;
 /// What `forge answer` takes at most when it is killed on the way.
 const ANSWER_TIME: Duration = Duration::from_millis(60);
 /// A family that fails this often need not go on.
@@ -44,7 +46,7 @@ pub(crate) struct Sizes {
     pub(crate) n_records: Option<usize>,
     pub(crate) seed: u64,
     /// Only this case.
-    only: Option<String>,
+    pub(crate) only: Option<String>,
 }
 
 impl Sizes {
@@ -86,9 +88,9 @@ impl Sizes {
     }
 }
 
-/// Who is killed.
+/// Who is hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
+pub(crate) enum Victim {
     Driver,
     Keepers,
     /// Everybody below one keeper.
@@ -100,7 +102,7 @@ enum Victim {
 
 /// When a blow falls.
 #[derive(Clone, Copy, Debug)]
-enum Moment {
+pub(crate) enum Moment {
     /// As soon as so many records were told of.
     AfterRecord(usize),
     /// As soon as so many agents and commands have begun.
@@ -109,13 +111,28 @@ enum Moment {
     After(Duration),
 }
 
+/// One thing that happens to a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blow {
+    pub(crate) moment: Moment,
+    pub(crate) victim: Victim,
+    /// Whoever is not killed ends as they do then.
+    pub(crate) signal: Signal,
+}
+
+impl Blow {
+    fn kill(moment: Moment, victim: Victim) -> Self {
+        Self { moment, victim, signal: Signal::KILL }
+    }
+}
+
 /// What is done to one run.
 pub(crate) struct Case {
-    name: String,
-    script: &'static Script,
-    blows: Vec<(Moment, Victim)>,
+    pub(crate) name: String,
+    pub(crate) script: &'static Script,
+    pub(crate) blows: Vec<Blow>,
     /// The first try of every answer is killed so long after it was begun.
-    answer_blow: Option<Duration>,
+    pub(crate) answer_blow: Option<Duration>,
 }
 
 impl Case {
@@ -123,7 +140,7 @@ impl Case {
     fn after_record(script: &'static Script, record: usize) -> Self {
         let turns =
             [Victim::Driver, Victim::DriverAndKeepers, Victim::DriverAndAgent, Victim::Everybody];
-        let blow = (Moment::AfterRecord(record), turns[record % turns.len()]);
+        let blow = Blow::kill(Moment::AfterRecord(record), turns[record % turns.len()]);
         let name = named(script, &format!("record {record}"));
         Self { name, script, blows: vec![blow], answer_blow: None }
     }
@@ -137,7 +154,7 @@ impl Case {
             Victim::DriverAndKeepers,
             Victim::DriverAndAgent,
         ];
-        let blow = (Moment::AtWork(start), turns[start % turns.len()]);
+        let blow = Blow::kill(Moment::AtWork(start), turns[start % turns.len()]);
         let name = named(script, &format!("agent {start}"));
         Self { name, script, blows: vec![blow], answer_blow: None }
     }
@@ -150,16 +167,16 @@ impl Case {
             _ => 1 + chance.below(BLOWS_MAX),
         };
         let n = u32::try_from(n).unwrap();
-        let mut blows: Vec<(Moment, Victim)> = Vec::new();
+        let mut blows: Vec<Blow> = Vec::new();
         for _ in 0..n {
-            let n_agents = blows.iter().filter(|(_, victim)| *victim == Victim::Agent).count();
+            let n_agents = blows.iter().filter(|blow| blow.victim == Victim::Agent).count();
             let victim = match chance.below(4) {
                 0 => Victim::Driver,
                 1 => Victim::Keepers,
                 2 if n_agents < script.agent_blows_max => Victim::Agent,
                 _ => Victim::Everybody,
             };
-            blows.push((Moment::After(chance.delay(script.time / n)), victim));
+            blows.push(Blow::kill(Moment::After(chance.delay(script.time / n)), victim));
         }
         let answer_blow = (chance.below(2) == 0).then(|| chance.delay(ANSWER_TIME));
         Self { name: named(script, &format!("random {number}")), script, blows, answer_blow }
@@ -167,14 +184,14 @@ impl Case {
 }
 
 /// How a case is called.
-fn named(script: &Script, case: &str) -> String {
+pub(crate) fn named(script: &Script, case: &str) -> String {
     format!("{} {case}", script.name).trim_start().to_owned()
 }
 
 /// What an undisturbed run is like.
 pub(crate) struct Undisturbed {
     pub(crate) fruit: Fruit,
-    n_records: usize,
+    pub(crate) n_records: usize,
     /// How many agents and commands were started.
     n_starts: usize,
     /// How much longer it takes here and now than on a machine that has nothing else to do.
@@ -229,6 +246,8 @@ struct Figures {
     kills: u32,
     /// Processes that were killed.
     victims: u32,
+    /// Drivers that heard of it and ended as interrupted.
+    interrupts: u32,
     resumes: u32,
     /// Questions that a person answered.
     answers: u32,
@@ -240,6 +259,7 @@ impl Figures {
         self.cases += 1;
         self.kills += other.kills;
         self.victims += other.victims;
+        self.interrupts += other.interrupts;
         self.resumes += other.resumes;
         self.answers += other.answers;
         self.calls.ended += other.calls.ended;
@@ -248,13 +268,13 @@ impl Figures {
     }
 }
 
-/// Plays cases until enough was killed, and says what they came to.
+/// Plays cases until enough was killed, and says what they came to. Gives how many drivers were interrupted.
 pub(crate) fn play(
     family: &str,
     sizes: &Sizes,
     enough: u32,
     cases: impl Iterator<Item = Case> + Send,
-) {
+) -> u32 {
     let wanted = |case: &Case| sizes.only.as_ref().is_none_or(|only| *only == case.name);
     let (cases, began) = (Mutex::new(cases.filter(wanted)), Instant::now());
     let (figures, failed) = (Mutex::new(Figures::default()), Mutex::new(Vec::new()));
@@ -277,12 +297,13 @@ pub(crate) fn play(
             });
         }
     });
-    let Figures { cases, kills, victims, resumes, answers, calls } = figures.into_inner().unwrap();
+    let Figures { cases, kills, victims, interrupts, resumes, answers, calls } =
+        figures.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     // Past the test's own capture, so that it is always seen.
     let told = writeln!(
         io::stderr(),
-        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {resumes} resumes, {answers} answers, \
+        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {interrupts} interrupts, {resumes} resumes, {answers} answers, \
          {} calls ended, {} lost ({} of them at work), {} cases failed, {:.1} s",
         sizes.seed,
         calls.ended,
@@ -293,6 +314,7 @@ pub(crate) fn play(
     );
     told.unwrap();
     assert!(failed.is_empty(), "these failed: {failed:?}");
+    interrupts
 }
 
 /// Plays one case. A failure keeps its world, and says where it is.
@@ -323,20 +345,22 @@ fn play_one(case: &Case) -> Result<Figures, String> {
 /// Strikes all blows, as long as there is something to hit.
 fn strike(world: &World, case: &Case, figures: &mut Figures) {
     let mut driver = Some(world.run());
-    for (moment, victim) in &case.blows {
+    for blow in &case.blows {
         let now = match driver.take() {
             Some(driver) => Some(driver),
             None => go_on(world, case.answer_blow, figures),
         };
-        let Some(now) = now.and_then(|now| wait(world, now, *moment, case, figures)) else {
+        let Some(now) = now.and_then(|now| wait(world, now, blow.moment, case, figures)) else {
             return;
         };
-        let (victims, driver_is_hit) = hit(world, &now, *victim);
+        let (victims, driver_is_hit) = hit(world, &now, *blow);
         figures.kills += victims.min(1);
         figures.victims += victims;
-        if driver_is_hit {
+        if driver_is_hit && blow.signal == Signal::KILL {
             // Nobody goes on before it is dead for certain: only then its lock is free.
             { now }.end();
+        } else if driver_is_hit {
+            ends_by_its_rules(world, now, figures);
         } else {
             driver = Some(now);
         }
@@ -344,6 +368,22 @@ fn strike(world: &World, case: &Case, figures: &mut Figures) {
     while let Some(mut now) = driver {
         driver = next_after(world, &mut now, case.answer_blow, figures);
     }
+}
+
+/// A driver that was asked to end says so and leaves nobody at work, unless its run stopped just then by itself.
+fn ends_by_its_rules(world: &World, mut driver: Driver, figures: &mut Figures) {
+    let code = driver.end().code();
+    let standing = world.standing().expect("it has begun").1;
+    let wanted = match code {
+        Some(INTERRUPTED) => "interrupted",
+        Some(WAITS) => "waiting",
+        Some(0) => "done",
+        Some(_) | None => panic!("the driver ended with {code:?}: {}", world.complaints()),
+    };
+    assert_eq!(standing, wanted, "the driver ended with {code:?}: {}", world.complaints());
+    let kept = kept(&world.folder());
+    assert!(kept.is_empty(), "the driver has ended, and these have not: {kept:?}");
+    figures.interrupts += u32::from(code == Some(INTERRUPTED));
 }
 
 /// Waits for a moment, and gives the driver that is in charge then. Nobody if the run is done before.
@@ -403,9 +443,9 @@ fn next_after(
     if is_asked { go_on(world, answer_blow, figures) } else { None }
 }
 
-/// Kills. Says how many, and whether the driver is among them.
-fn hit(world: &World, driver: &Driver, victim: Victim) -> (u32, bool) {
-    let (with_driver, keepers, agents) = match victim {
+/// Hits. Says how many, and whether the driver is among them.
+fn hit(world: &World, driver: &Driver, blow: Blow) -> (u32, bool) {
+    let (with_driver, keepers, agents) = match blow.victim {
         Victim::Driver => (true, false, false),
         Victim::Keepers => (false, true, false),
         Victim::Agent => (false, false, true),
@@ -422,15 +462,15 @@ fn hit(world: &World, driver: &Driver, victim: Victim) -> (u32, bool) {
         }
         if agents {
             let busy = kept.iter().filter(|kept| !kept.agents.is_empty());
-            let n = if victim == Victim::Everybody { usize::MAX } else { 1 };
+            let n = if blow.victim == Victim::Everybody { usize::MAX } else { 1 };
             victims.extend(busy.take(n).flat_map(|kept| &kept.agents));
         }
     }
     if with_driver {
         victims.insert(0, driver.pid());
     }
-    let killed = victims.iter().filter(|pid| signal(**pid, Signal::KILL)).count();
-    (u32::try_from(killed).unwrap(), with_driver)
+    let hit = victims.iter().filter(|pid| signal(**pid, blow.signal)).count();
+    (u32::try_from(hit).unwrap(), with_driver)
 }
 
 /// Starts the next driver, if there is anything left to do.
@@ -445,7 +485,8 @@ fn go_on(world: &World, answer_blow: Option<Duration>, figures: &mut Figures) ->
         answer(world, &run, answer_blow, figures);
         standing = world.standing().unwrap().1;
     }
-    assert_eq!(standing, "going", "{run} needs somebody: {}", world.complaints());
+    let goes_on = standing == "going" || (standing == "interrupted" && figures.interrupts > 0);
+    assert!(goes_on, "{run} is {standing} and needs somebody: {}", world.complaints());
     figures.resumes += 1;
     Some(world.resume(&run))
 }
@@ -491,7 +532,7 @@ fn finish(world: &World, case: &Case, figures: &mut Figures) -> String {
 }
 
 /// Numbers that are the same for the same seed (splitmix64).
-struct Chance(u64);
+pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
     fn next(&mut self) -> u64 {
@@ -502,7 +543,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
