@@ -1,6 +1,6 @@
 //! A run on a terminal, while it goes on: the tree, one agent's stream, and questions in their place.
 //!
-//! - `live/frame.rs`, `rows.rs`, `ask.rs`, `stream.rs`: what is shown. Pure.
+//! - `live/frame.rs`, `rows.rs`, `ask.rs`, `words.rs`, `stream.rs`: what is shown. Pure.
 //! - `live/line.rs`, `paint.rs`: lines, and how they get to the terminal.
 //! - `live/terminal.rs`, `keys.rs`, `signals.rs`: what comes from it.
 //! - `live/child.rs`: a pager or an editor, which have the terminal for a while.
@@ -25,6 +25,7 @@ mod stream;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::{
     collections::BTreeSet,
@@ -63,6 +64,7 @@ use self::{
     said::Said,
     signals::{Heard, Signals},
     terminal::Terminal,
+    words::{Typed, Unsent},
 };
 use crate::{
     cli::{
@@ -128,6 +130,10 @@ pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble
     for approval in screen.follower.approvals() {
         screen::tell(approval);
     }
+    screen.to_the_tree();
+    for unsent in &screen.unsent {
+        screen::tell(&format!("{}:\n{}\n", unsent.what(), unsent.text.trim_end()));
+    }
     if let Some(picture) = &screen.shown {
         for line in frame::last(picture, screen.seat, screen::width(), LAST_LINES_MAX) {
             screen::tell_as_it_is(&line.render(colours));
@@ -143,8 +149,13 @@ fn colours() -> Colours {
 /// What is on the screen.
 enum Mode {
     Tree,
-    Stream { unit: String, back: usize },
+    Stream {
+        unit: String,
+        back: usize,
+    },
     Asking(Box<Ask>),
+    /// The question is gone, and the person is still typing.
+    Unsent(Unsent),
 }
 
 /// A driver in this process.
@@ -180,6 +191,10 @@ struct Screen<'a> {
     asked_driver: Option<Instant>,
     n_alone: u32,
     shown: Option<Rc<Picture>>,
+    /// How the run ended while the person was still typing.
+    over: Option<Ended>,
+    /// Words that were not sent, for the scrollback.
+    unsent: Vec<Unsent>,
 }
 
 impl<'a> Screen<'a> {
@@ -207,6 +222,8 @@ impl<'a> Screen<'a> {
             asked_driver: None,
             n_alone: 0,
             shown: None,
+            over: None,
+            unsent: Vec::new(),
         };
         if let Task::Drive { budget } = task {
             screen.drive(budget)?;
@@ -247,7 +264,14 @@ impl<'a> Screen<'a> {
             self.settle_driver()?;
             let picture = Rc::new(self.follower.look()?);
             self.shown = Some(Rc::clone(&picture));
-            if let Some(ended) = self.is_over(&picture)? {
+            self.keep_words(&picture);
+            if self.over.is_none() {
+                self.over = self.is_over(&picture)?;
+            }
+            // What is typed must not go to the shell.
+            if !matches!(self.mode, Mode::Unsent(_))
+                && let Some(ended) = self.over.take()
+            {
                 return Ok(ended);
             }
             self.turn_to_questions(&picture);
@@ -373,6 +397,24 @@ impl<'a> Screen<'a> {
         picture.view.asked.iter().all(|asked| self.put_off.contains(&asked.question))
     }
 
+    /// Somebody else has answered while the person was typing: the box stays, and nothing else hears the keys.
+    fn keep_words(&mut self, picture: &Picture) {
+        if let Mode::Asking(ask) = &self.mode
+            && find(picture, &ask.question).is_none()
+            && let Some(unsent) = ask.unsent()
+        {
+            self.mode = Mode::Unsent(unsent);
+        }
+    }
+
+    /// Goes to the tree. Words that were not sent are kept.
+    fn to_the_tree(&mut self) {
+        match std::mem::replace(&mut self.mode, Mode::Tree) {
+            Mode::Unsent(unsent) if !unsent.text.trim().is_empty() => self.unsent.push(unsent),
+            Mode::Unsent(_) | Mode::Tree | Mode::Stream { .. } | Mode::Asking(_) => {}
+        }
+    }
+
     /// Puts the next question before the person, and takes away one that was answered elsewhere.
     fn turn_to_questions(&mut self, picture: &Picture) {
         if let Mode::Asking(ask) = &self.mode
@@ -422,6 +464,7 @@ impl<'a> Screen<'a> {
                 Some(question) => ask.frame(picture, question, self.seat, &folder, size),
                 None => return,
             },
+            Mode::Unsent(unsent) => unsent.frame(picture, self.seat, size),
         };
         terminal::write(&self.painter.paint(&lines, cursor, size));
     }
@@ -470,7 +513,7 @@ impl<'a> Screen<'a> {
                     (Some(driver), _) => {
                         driver.hands.interrupt();
                         self.is_interrupted = true;
-                        self.mode = Mode::Tree;
+                        self.to_the_tree();
                         let text = "agents have 10 s to end; Ctrl-C again kills them";
                         self.said = Some(Said::until_key(text));
                     }
@@ -491,6 +534,7 @@ impl<'a> Screen<'a> {
 
     /// The terminal is gone: whoever drives lets go, and calls go on.
     fn hang_up(&mut self) {
+        self.to_the_tree();
         match &self.driver {
             Some(driver) => driver.hands.hang_up(),
             None => self.put_off_all(),
@@ -501,7 +545,7 @@ impl<'a> Screen<'a> {
         if let Some(picture) = &self.shown {
             self.put_off.extend(picture.view.asked.iter().map(|asked| asked.question.clone()));
         }
-        self.mode = Mode::Tree;
+        self.to_the_tree();
     }
 
     fn key(&mut self, key: &Key, picture: &Picture) -> Option<Ended> {
@@ -520,6 +564,10 @@ impl<'a> Screen<'a> {
                 let asked = ask.key(key, question);
                 self.asked(asked, question, picture);
             }
+            Mode::Unsent(unsent) => match unsent.key(key) {
+                Typed::Goes => {}
+                Typed::Ready | Typed::Away => self.to_the_tree(),
+            },
         }
         None
     }

@@ -19,11 +19,10 @@ use super::{
     line::{Ink, Line, width, wrap},
     paint::Cursor,
     said::Said,
+    words::{self, Typed, Unsent},
 };
 use crate::cli::question::{ALL_KEY, Way, Ways, asked, ways};
 
-/// The most lines of one's own words that are seen while one writes.
-const WORDS_LINES: usize = 8;
 /// The most lines about one way to answer.
 const WAY_LINES: usize = 2;
 
@@ -80,6 +79,15 @@ impl Ask {
         if let Step::Writing { text, .. } = &mut self.step {
             written.trim_end().clone_into(text);
         }
+    }
+
+    /// What the person was typing, now that the question is gone. Nothing, if they were not.
+    pub(crate) fn unsent(&self) -> Option<Unsent> {
+        let text = match &self.step {
+            Step::Choosing | Step::Sure { .. } => return None,
+            Step::Naming { name: text, .. } | Step::Writing { text, .. } => text.clone(),
+        };
+        Some(Unsent { question: self.question.clone(), text })
     }
 
     /// Takes a key.
@@ -139,28 +147,19 @@ impl Ask {
                 }
                 Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
             },
-            Step::Writing { way, text } => match key {
-                Key::Escape => self.step = Step::Choosing,
-                Key::Char(c) => text.push(*c),
-                Key::Pasted(pasted) => text.push_str(&plain(pasted)),
-                Key::Backspace => {
-                    text.pop();
+            Step::Writing { text, .. } if *key == Key::Ctrl('e') => {
+                return Asked::Edit { so_far: text.clone() };
+            }
+            Step::Writing { way, text } => match words::take(text, key) {
+                Typed::Goes => {}
+                Typed::Away => self.step = Step::Choosing,
+                Typed::Ready if text.trim().is_empty() => {
+                    self.said = Some(Said::until_key("there are no words yet"));
                 }
-                Key::Ctrl('u') => {
-                    let line = text.rfind('\n').map_or(0, |at| at + 1);
-                    text.truncate(line);
-                }
-                Key::Ctrl('e') => return Asked::Edit { so_far: text.clone() },
-                Key::Enter if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
-                Key::Enter | Key::Ctrl('d') => {
-                    if text.trim().is_empty() {
-                        self.said = Some(Said::until_key("there are no words yet"));
-                        return Asked::Goes;
-                    }
+                Typed::Ready => {
                     let words = text.trim_end().to_owned();
                     return Asked::Answered { answer: way.answer.clone(), words };
                 }
-                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
             },
         }
         Asked::Goes
@@ -270,17 +269,9 @@ impl Ask {
                     }
                 };
                 lines.push(Line::of(Ink::Yellow, what));
-                let mut written = wrap(text, columns.saturating_sub(4));
-                if text.is_empty() || text.ends_with('\n') {
-                    written.push(String::new());
-                }
-                let first = written.len().saturating_sub(WORDS_LINES);
-                for line in &written[first..] {
-                    lines.push(Line::of(Ink::Plain, &format!(" > {line}")));
-                }
-                let last = written.last().map_or(0, |line| width(line));
-                let trailing = text.len() - text.trim_end_matches(' ').len();
-                cursor = Some((3 + last + trailing, lines.len() - 1));
+                let (written, column) = words::lines(text, columns);
+                lines.extend(written);
+                cursor = Some((column, lines.len() - 1));
                 lines.push(keys(&[
                     ("Enter twice or Ctrl-D", "send"),
                     ("Ctrl-E", "editor"),
@@ -329,16 +320,12 @@ fn way_lines(way: &Way, columns: usize) -> Vec<Line> {
         .collect()
 }
 
-fn keys(keys: &[(&str, &str)]) -> Line {
+/// Keys with what they do.
+pub(crate) fn keys(keys: &[(&str, &str)]) -> Line {
     let mut line = Line::of(Ink::Plain, " ");
     for (key, does) in keys {
         line.push(Ink::Bold, key);
         line.push(Ink::Grey, &format!(" {does}   "));
     }
     line
-}
-
-/// Pasted text without what is no text.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

@@ -86,9 +86,6 @@ fn a_question_that_somebody_else_answers_goes_from_the_screen_and_the_run_goes_o
     world.scenario(CONTENT);
     let mut person = Person::at(&world, &RUN);
     person.until_sees("Is this the document you want?");
-    person.press("r");
-    person.until_sees("Your words go into the brief");
-    person.press("half a sen");
     let run = run_of(&world);
     world.ok(&["answer", &run, "Q1", "revise", "say it shorter"]);
     person.until_sees("Q2 about write");
@@ -98,6 +95,44 @@ fn a_question_that_somebody_else_answers_goes_from_the_screen_and_the_run_goes_o
     person.until_gone("Q1 was answered elsewhere");
     world.ok(&["answer", &run, "Q2", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn who_types_while_somebody_else_answers_keeps_the_box_and_no_letter_is_taken_for_a_command() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let mut person = Person::at(&world, &RUN);
+    person.until_sees("Is this the document you want?");
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("half a sen");
+    person.until_sees("> half a sen");
+    let run = run_of(&world);
+    world.ok(&["answer", &run, "Q1", "revise", "say it shorter"]);
+    person.until_sees("Q1 was answered elsewhere; your words were not sent. Esc");
+    person.press("tence, pqd");
+    person.until_sees("> half a sentence, pqd");
+    // The run goes on behind the box.
+    until("the next question", || world.ok(&["status", &run]).contains("Q2 about").then_some(()));
+    assert!(person.screen().contains("> half a sentence, pqd"), "{}", person.screen());
+    person.press(ESCAPE);
+    person.until_sees("Q2 about write");
+    // Also where it ends meanwhile: what is typed does not go to the shell.
+    person.press("r");
+    person.until_sees("Your words go into the brief");
+    person.press("more wo");
+    person.until_sees("> more wo");
+    world.ok(&["answer", &run, "Q2", "approve"]);
+    until("the end", || world.ok(&["status", &run]).contains("done").then_some(()));
+    person.until_sees("Q2 was answered elsewhere; your words were not sent");
+    person.press("rds");
+    person.until_sees("> more words");
+    assert!(person.is_on_its_own_screen());
+    person.press(CTRL_D);
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let left = ["your words were not sent:\r\nhalf a sentence, pqd", "sent:\r\nmore words"];
+    has(&person.bytes(), &left);
+    assert!(!world.ok(&["log", &run]).contains("paused"));
 }
 
 #[test]
