@@ -3,8 +3,8 @@
 //! Not a Markdown processor: what it does not know stays as it was written, and nothing is lost. For programs
 //! the bytes go out as they are; see `screen.rs`.
 //!
-//! Invariant: no line of prose, list or table is wider than the width, unless one word is; code is never
-//! broken. The input is harmless already.
+//! Invariant: no line of prose or list is wider than the width, unless one word is; no line of a table is, unless its
+//! numbers alone are: numbers are never broken, and neither is code. The input is harmless already.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,11 @@ pub(crate) enum Ink {
     Plain,
 }
 
-/// The narrowest column of a table.
+/// The narrowest column of text in a table, while there is any other way, and at all.
 const COLUMN_MIN: usize = 6;
+const COLUMN_LEAST: usize = 3;
+/// The longest word that is the unit of a number.
+const UNIT: usize = 3;
 /// Code is set off by this much.
 const CODE_INDENT: &str = "    ";
 
@@ -178,19 +181,7 @@ impl Page {
             .map(|(_, line)| cells(line))
             .collect();
         let n_columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let widest = |column: usize| {
-            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| width_of(&words(cell)));
-            rows.iter().map(of).max().unwrap_or_default().max(1)
-        };
-        let mut widths: Vec<usize> = (0..n_columns).map(widest).collect();
-        let room = self.width.saturating_sub(3 * n_columns.saturating_sub(1));
-        // The widest column gives way, until all fit or none can.
-        while widths.iter().sum::<usize>() > room {
-            let Some(most) = widths.iter_mut().max().filter(|most| **most > COLUMN_MIN) else {
-                break;
-            };
-            *most -= 1;
-        }
+        let widths = self.widths(&rows, n_columns);
         let mut text = String::new();
         for (position, row) in rows.iter().enumerate() {
             let cells: Vec<Vec<String>> = (0..n_columns)
@@ -219,12 +210,40 @@ impl Page {
         text.trim_end().to_owned()
     }
 
+    /// How wide the columns of a table are. Text gives way, until all fit or none can; what holds numbers is as wide
+    /// as the widest of them, though its head may be broken.
+    fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
+        let widest = |rows: &[Vec<&str>], column: usize| {
+            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| width_of(&words(cell)));
+            rows.iter().map(of).max().unwrap_or_default().max(1)
+        };
+        let body = rows.get(1..).unwrap_or_default();
+        let mut widths: Vec<usize> = (0..n_columns).map(|column| widest(rows, column)).collect();
+        let room = self.width.saturating_sub(3 * n_columns.saturating_sub(1));
+        for least in [COLUMN_MIN, COLUMN_LEAST] {
+            let least = |column: usize| {
+                let has_numbers =
+                    body.iter().filter_map(|row| row.get(column)).all(|cell| is_number(cell));
+                if has_numbers { widest(body, column) } else { least }
+            };
+            let least: Vec<usize> = (0..n_columns).map(least).collect();
+            while widths.iter().sum::<usize>() > room {
+                let gives =
+                    widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+                let Some((most, _)) = gives.max_by_key(|(width, _)| **width) else { break };
+                *most -= 1;
+            }
+        }
+        widths
+    }
+
     /// The lines of a cell. The first row is the head.
     fn cell(&self, text: &str, width: usize, row: usize) -> Vec<String> {
         let mut words = words(text);
         if row == 0 {
             words.iter_mut().flatten().for_each(|(_, style)| *style = Style::Bold);
         }
+        let words: Vec<Word> = words.into_iter().flat_map(|word| broken(word, width)).collect();
         let narrow = Self { width, ink: self.ink };
         narrow.lines(&words, "", "").lines().map(str::to_owned).collect()
     }
@@ -252,7 +271,7 @@ impl Page {
         let mut text = first.to_owned();
         let (mut column, mut is_first) = (columns::width(first), true);
         for word in words {
-            let length: usize = word.iter().map(|(part, _)| columns::width(part)).sum();
+            let length = length(word);
             if !is_first && column + 1 + length > self.width {
                 text.push('\n');
                 text.push_str(rest);
@@ -292,9 +311,56 @@ fn visible(text: &str) -> usize {
     columns::width(&shown)
 }
 
+fn length(word: &Word) -> usize {
+    word.iter().map(|(part, _)| columns::width(part)).sum()
+}
+
 fn width_of(words: &[Word]) -> usize {
-    let length = |word: &Word| word.iter().map(|(part, _)| columns::width(part)).sum::<usize>();
     words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
+}
+
+/// Whether a cell holds a number, perhaps with its unit (`1 h 12 min`), or nothing.
+fn is_number(cell: &str) -> bool {
+    let cell = cell.trim_matches(|c| "*_`$~≥<>+-–— ".contains(c));
+    let is_part = |word: &str| word.contains(|c: char| c.is_ascii_digit()) || word.len() <= UNIT;
+    cell.chars().next().is_none_or(|first| first.is_ascii_digit())
+        && cell.split_whitespace().all(is_part)
+}
+
+/// A word in pieces of at most so many columns. It is broken behind a mark, if there is one.
+fn broken(word: Word, columns: usize) -> Vec<Word> {
+    if length(&word) <= columns {
+        return vec![word];
+    }
+    let all: Vec<(char, Style)> = word
+        .iter()
+        .flat_map(|(part, style)| part.chars().map(move |letter| (letter, *style)))
+        .collect();
+    let mut pieces = Vec::new();
+    let mut rest = all.as_slice();
+    while !rest.is_empty() {
+        let mut width = 0;
+        let fits = |(letter, _): &&(char, Style)| {
+            width += columns::width(&letter.to_string());
+            width <= columns
+        };
+        let most = rest.iter().take_while(fits).count().max(1);
+        let mark = rest[..most].iter().rposition(|(letter, _)| "-/_.:,#".contains(*letter));
+        let end = match mark {
+            Some(mark) if most < rest.len() => mark + 1,
+            Some(_) | None => most,
+        };
+        let mut piece: Word = Vec::new();
+        for (letter, style) in &rest[..end] {
+            match piece.last_mut() {
+                Some((text, last)) if last == style => text.push(*letter),
+                Some(_) | None => piece.push((letter.to_string(), *style)),
+            }
+        }
+        pieces.push(piece);
+        rest = &rest[end..];
+    }
+    pieces
 }
 
 fn fence(line: &str) -> Option<char> {
