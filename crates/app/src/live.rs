@@ -57,7 +57,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
     ask::{Ask, Asked},
-    frame::{Frame, Leaving, Look, Seat, frame, leaving},
+    frame::{Frame, KEYS, Leaving, Look, Seat, frame, leaving},
     keys::{Key, Keys},
     line::Colours,
     paint::Painter,
@@ -130,7 +130,7 @@ pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble
     for approval in screen.follower.approvals() {
         screen::tell(approval);
     }
-    screen.to_the_tree();
+    screen.show_tree();
     for unsent in &screen.unsent {
         screen::tell(&format!("{}:\n{}\n", unsent.what(), unsent.text.trim_end()));
     }
@@ -407,8 +407,8 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Goes to the tree. Words that were not sent are kept.
-    fn to_the_tree(&mut self) {
+    /// Turns to the tree. Words that were not sent are kept.
+    fn show_tree(&mut self) {
         match std::mem::replace(&mut self.mode, Mode::Tree) {
             Mode::Unsent(unsent) if !unsent.text.trim().is_empty() => self.unsent.push(unsent),
             Mode::Unsent(_) | Mode::Tree | Mode::Stream { .. } | Mode::Asking(_) => {}
@@ -513,7 +513,7 @@ impl<'a> Screen<'a> {
                     (Some(driver), _) => {
                         driver.hands.interrupt();
                         self.is_interrupted = true;
-                        self.to_the_tree();
+                        self.show_tree();
                         let text = "agents have 10 s to end; Ctrl-C again kills them";
                         self.said = Some(Said::until_key(text));
                     }
@@ -534,7 +534,7 @@ impl<'a> Screen<'a> {
 
     /// The terminal is gone: whoever drives lets go, and calls go on.
     fn hang_up(&mut self) {
-        self.to_the_tree();
+        self.show_tree();
         match &self.driver {
             Some(driver) => driver.hands.hang_up(),
             None => self.put_off_all(),
@@ -545,7 +545,7 @@ impl<'a> Screen<'a> {
         if let Some(picture) = &self.shown {
             self.put_off.extend(picture.view.asked.iter().map(|asked| asked.question.clone()));
         }
-        self.to_the_tree();
+        self.show_tree();
     }
 
     fn key(&mut self, key: &Key, picture: &Picture) -> Option<Ended> {
@@ -566,7 +566,7 @@ impl<'a> Screen<'a> {
             }
             Mode::Unsent(unsent) => match unsent.key(key) {
                 Typed::Goes => {}
-                Typed::Ready | Typed::Away => self.to_the_tree(),
+                Typed::Ready | Typed::Away => self.show_tree(),
             },
         }
         None
@@ -587,7 +587,8 @@ impl<'a> Screen<'a> {
             Key::Char('a') => self.put_off.clear(),
             Key::Char('p') => self.pause_or_go_on(picture),
             Key::Char('r') => self.drive_on(picture),
-            Key::Char('q' | 'd') => return self.look_away(picture),
+            Key::Char('?') => self.said = Some(Said::until_key(KEYS)),
+            Key::Char('q') => return self.look_away(picture),
             Key::Escape => self.chosen = None,
             Key::PageUp
             | Key::PageDown

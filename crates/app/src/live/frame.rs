@@ -21,6 +21,15 @@ use crate::screen;
 /// Below this height, what is only nice to have is left out.
 const LOW: usize = 14;
 
+/// All keys at the tree. Its last line names those that do something now.
+pub(crate) const KEYS: &str = "\
+↑↓ or j k choose   Esc choose nothing   Enter or w what it says   a answer
+p pause, go on   r drive on what nobody drives   q leave   Ctrl-C stop
+Ctrl-Z to the shell, fg comes back   ? these keys";
+
+/// The key that shows them.
+const HELP: (&str, &str) = ("?", "keys");
+
 /// How large a screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
@@ -229,7 +238,7 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     let row = &picture.view.row;
     let mut foot = Vec::new();
     if let Some(said) = &look.said {
-        foot.push(Line::of(Ink::Yellow, &format!(" {said}")));
+        foot.extend(said.lines().map(|said| Line::of(Ink::Yellow, &format!(" {said}"))));
     }
     let is_alone = is_left_alone(picture, look.seat);
     if is_alone {
@@ -264,6 +273,11 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     key("q", leave);
     if look.seat == Seat::Driving {
         key("Ctrl-C", "stop");
+    }
+    // Where there is no room for it, the others are known already.
+    if keys.width() + HELP.0.len() + HELP.1.len() < look.size.width {
+        keys.push(Ink::Bold, HELP.0);
+        keys.push(Ink::Grey, &format!(" {}", HELP.1));
     }
     foot.push(keys);
     foot

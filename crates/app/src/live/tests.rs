@@ -13,7 +13,7 @@ use forge_runtime::follow::{Picture, Working};
 
 use super::{
     ask::{Ask, Asked},
-    frame::{Look, Seat, Size, frame, last},
+    frame::{KEYS, Look, Seat, Size, frame, last},
     keys::Key,
     line::{Colours, Line},
     paint::{ENTER, LEAVE, Painter},
@@ -393,6 +393,19 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
     assert!(written < 500 * 4_000, "only what changed is written: {written} bytes");
     screen.process(LEAVE.as_bytes());
     assert!(contents(&screen, size)[0].contains("what a shell left here"), "it is as before");
+}
+
+#[test]
+fn all_keys_are_named_on_request_also_on_a_small_screen() {
+    let picture = building(12);
+    let asks = Look { said: Some(KEYS.to_owned()), ..look(SMALL) };
+    let shown = text(&frame(&picture, &asks).lines, Colours::No);
+    for key in ["j k choose", "Esc choose", "w what", "a answer", "p pause", "r drive", "q leave"] {
+        assert!(shown.contains(key), "{key}:\n{shown}");
+    }
+    assert!(shown.contains("Ctrl-C stop\n") && shown.contains("? these keys"), "{shown}");
+    let large = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
+    assert!(large.contains("? keys"), "{large}");
 }
 
 #[test]

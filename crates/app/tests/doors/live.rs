@@ -243,6 +243,9 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_lets_it_go_on() 
     let mut person = Person::at(&world, &[&RUN[..], &["--auto"]].concat());
     person.until_sees("I think about it.");
     let run = run_of(&world);
+    // A key that is named nowhere does nothing.
+    person.press("d?");
+    person.until_sees("r drive on what nobody drives");
     person.press("p");
     person.until_sees("nothing new starts");
     has(&person.until_sees("p go on"), &["paused", "q leave, it stays paused"]);
