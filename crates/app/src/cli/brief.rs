@@ -66,6 +66,10 @@ fn in_words(told: &Told) -> String {
         (Some(role), None) => format!(", {role}"),
         (None, _) => String::new(),
     };
+    if let Some(due) = &told.due {
+        let _ =
+            write!(text, "--- {due} is due, but has not begun; before it was {}:\n\n", told.call);
+    }
     let several = told.turns.len() > 1;
     for (position, turn) in told.turns.iter().enumerate() {
         let before = if position == 0 { "" } else { "\n\n" };

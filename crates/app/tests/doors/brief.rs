@@ -92,6 +92,27 @@ fn what_is_gone_or_was_never_there_is_said() {
 }
 
 #[test]
+fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_is_said() {
+    let (world, run) = waiting();
+    world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
+    // Nobody drives it: the second attempt is wanted, and that is all.
+    let shown = world.ok(&["brief", &run, "write"]);
+    has(&shown, &["write#2 is due, but has not begun", "--- write#1/review#1, "]);
+    assert!(!shown.contains("gone"), "{shown}");
+    let json: Value = serde_json::from_str(&world.ok(&["brief", &run, "write", "--json"])).unwrap();
+    assert_eq!((&json["call"], &json["due"]), (&"write#1/review#1".into(), &"write#2".into()));
+    fits(schemars::schema_for!(Told), &json);
+    for named in [&["write#2"][..], &["write", "--attempt", "2"]] {
+        let refused = world.refused(&[&["brief", &run], named].concat());
+        has(&refused, &["write#2 is due, but has not begun", "next: forge brief", "write#1"]);
+    }
+    has(&world.ok(&["brief", &run, "write#1"]), &["--- write#1, "]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS);
+    let shown = world.ok(&["brief", &run, "write"]);
+    assert!(!shown.contains("is due"), "{shown}");
+}
+
+#[test]
 fn a_command_was_told_nothing() {
     let world = World::new();
     world.flow("line", "[[stage]]\nname = \"make\"\ncommand = \"true\"\n");

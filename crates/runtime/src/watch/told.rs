@@ -56,6 +56,9 @@ pub struct Told {
     pub run: String,
     /// The call.
     pub call: String,
+    /// A later call that is due and has not begun, so that this one is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
     /// The role that it plays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -97,7 +100,8 @@ impl Doors {
         let (run, begun) = begun(&self.records(id, 1)?);
         let calls: Vec<CallId> = begun.iter().map(|begun| begun.call.clone()).collect();
         let target = find("brief", id, &run, &calls, unit)?;
-        let Begun { call, ordinal, first } = chosen(id, &run, &begun, &target, which)?;
+        let (Begun { call, ordinal, first }, due) =
+            self.chosen(id, &run, &begun, &target, which)?;
         let folder = self.home.attempt(id, ordinal);
         if !folder.is_dir() {
             let what = format!("the folder of {call} is gone: {}", folder.display());
@@ -137,6 +141,7 @@ impl Doors {
         Ok(Told {
             run: id.to_owned(),
             call: call.to_string(),
+            due: due.map(|due| due.to_string()),
             role,
             agent: agent.map(|agent| agent.name),
             folder: folder.display().to_string(),
@@ -144,6 +149,40 @@ impl Doors {
             inbox,
             inbox_folder: inbox_folder.map(|path| path.display().to_string()),
         })
+    }
+
+    /// The call that is meant. Where only a unit is named and its last call has not begun, it is the one before;
+    /// then that call is named, too.
+    fn chosen(
+        &self,
+        id: &str,
+        run: &Run,
+        begun: &[Begun],
+        target: &Target,
+        which: &Which,
+    ) -> Result<(Begun, Option<CallId>), Trouble> {
+        // A driver makes the folder of a call when it starts it. What is under way without one was only wanted.
+        let is_due = |one: &Begun| {
+            run.calls().contains_key(&one.call) && !self.home.attempt(id, one.ordinal).is_dir()
+        };
+        let last = chosen(id, run, begun, target, which)?;
+        if !is_due(&last) {
+            return Ok((last, None));
+        }
+        let others: Vec<Begun> = begun.iter().filter(|one| !is_due(one)).cloned().collect();
+        let unit = Target::Unit(last.call.unit().clone());
+        let before = chosen(id, run, &others, &unit, &Which { attempt: None, ..which.clone() });
+        match (target, which.attempt, before) {
+            (Target::Unit(_), None, Ok(before)) => Ok((before, Some(last.call))),
+            (Target::Unit(_) | Target::Call(_), _, before) => {
+                let what = format!("{} is due, but has not begun: nobody was told yet", last.call);
+                let next = match before {
+                    Ok(before) => format!("forge brief {id} {} (the one before)", before.call),
+                    Err(_) => format!("forge status {id}"),
+                };
+                Err(Trouble::usage(what, next))
+            }
+        }
     }
 
     /// A file that an agent was given to read.
