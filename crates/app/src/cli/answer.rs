@@ -6,12 +6,13 @@ use clap::{Args, ValueEnum};
 use forge_core::{Command, event, id::QuestionId, view::Standing};
 use forge_runtime::{
     Trouble,
-    doors::{Doors, Sent, person},
+    doors::{Doors, RUNS_MAX, Sent, person},
 };
 
 use super::{
     doors,
     driving::next_step,
+    question::command,
     which::{self, Wanted},
 };
 use crate::screen;
@@ -21,9 +22,9 @@ use crate::screen;
 #[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
 pub(crate) struct Answer {
     /// The run; the only one that asks if you begin with the question
-    run: String,
+    run: Option<String>,
     /// The question, such as Q1
-    question: String,
+    question: Option<String>,
     /// approve, revise, retry, waive or give-up; see `forge status RUN`
     #[arg(allow_hyphen_values = true)]
     choice: Option<String>,
@@ -53,12 +54,14 @@ impl Answer {
     /// Who begins with a question names no run: no run is called like a question.
     fn read(self, doors: &Doors) -> Result<Said, Trouble> {
         let Self { run, question, choice, mut words } = self;
+        let Some(run) = run else { return Err(missing(doors, None)?) };
         let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
             // What stands there is the first of the words.
             words.splice(0..0, choice);
-            (which::run(doors, None, Wanted::Answer { question: asked })?, asked, Some(question))
+            (which::run(doors, None, Wanted::Answer { question: asked })?, asked, question)
         } else {
             let run = doors.resolve(&run)?;
+            let Some(question) = question else { return Err(missing(doors, Some(&run))?) };
             let question = question.parse().map_err(|error| {
                 Trouble::usage(format!("{error}"), format!("forge status {run}"))
             })?;
@@ -133,4 +136,34 @@ impl Answer {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// That nothing was answered, with what could be: the first open question of the run, or of all.
+fn missing(doors: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
+    let what = "QUESTION and CHOICE are missing";
+    let runs: Vec<String> = match run {
+        Some(run) => vec![run.to_owned()],
+        None => {
+            let (rows, _) = doors.rows(RUNS_MAX)?;
+            rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
+        }
+    };
+    for run in runs {
+        let view = doors.view(&run)?;
+        if let Some(asked) = view.asked.first() {
+            let commands =
+                asked.options.iter().map(|option| command(&run, &asked.question, option));
+            let commands = commands.collect::<Vec<String>>().join("\n   or: ");
+            let what = format!("{what}; {run} asks {}: {}", asked.question, asked.text);
+            return Ok(Trouble::usage(
+                what,
+                format!("{commands}\n   all of it: forge status {run}"),
+            ));
+        }
+    }
+    let nobody = match run {
+        Some(run) => format!("{what}, and {run} asks nothing"),
+        None => format!("{what}, and no run asks anything"),
+    };
+    Ok(Trouble::usage(nobody, "forge status"))
 }

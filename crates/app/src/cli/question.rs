@@ -275,19 +275,19 @@ impl Sheet<'_> {
     /// The exact commands, and what each does.
     fn answers(&mut self, question: &QuestionView) {
         for option in &question.options {
-            let words = match option.answer.split(' ').next() {
-                Some("revise") => " \"WORDS\"",
-                Some("waive") => " \"WHY\"",
-                Some(_) | None => "",
-            };
-            let _ = write!(
-                self.text,
-                "\n   forge answer {} {} {}{words}\n{}",
-                self.run,
-                question.question,
-                option.answer,
-                screen::block("      ", &option.does, self.width)
-            );
+            let command = command(self.run, &question.question, option);
+            let does = screen::block("      ", &option.does, self.width);
+            let _ = write!(self.text, "\n   {command}\n{does}");
         }
     }
+}
+
+/// The exact command that answers a question in this way.
+pub(super) fn command(run: &str, question: &str, option: &OptionView) -> String {
+    let words = match option.answer.split(' ').next() {
+        Some("revise") => " \"WORDS\"",
+        Some("waive") => " \"WHY\"",
+        Some(_) | None => "",
+    };
+    format!("forge answer {run} {question} {}{words}", option.answer)
 }

@@ -105,3 +105,26 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());
 }
+
+#[test]
+fn an_answer_without_a_question_is_refused_with_one_that_is_open() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let refused = world.refused(&["answer"]);
+    has(
+        &refused,
+        &["QUESTION and CHOICE are missing, and no run asks anything", "next: forge status"],
+    );
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    for words in [&["answer"][..], &["answer", &run]] {
+        let refused = world.refused(words);
+        has(&refused, &["QUESTION and CHOICE are missing", &format!("{run} asks Q1: ")]);
+        has(&refused, &[&format!("next: forge answer {run} Q1 approve")]);
+        has(&refused, &[&format!("or: forge answer {run} Q1 revise \"WORDS\"")]);
+        assert!(!refused.contains("required arguments"), "{refused}");
+    }
+    has(&world.refused(&["answer", "Q1"]), &["the answer to Q1 is missing: one of approve"]);
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    has(&world.refused(&["answer", &run]), &[&format!("{run} asks nothing")]);
+}
