@@ -147,6 +147,14 @@ fn a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two
         &["--effort", "S", "Boil the carrots until soft"],
         "It is a recipe for soup.",
     );
+    // What it found is shown, too: a summary need not have the reason.
+    let found = Project::new(
+        "[[play]]\nrole = \"coherence-checker\"\n\
+         [play.result]\nsummary = \"the checker is done\"\nverdict = \"block\"\n\
+         [[play.result.findings]]\nseverity = \"major\"\nwhat = \"carrots are no software\"\nwhy = \"nothing here cooks\"\n",
+    );
+    let soup = &["--effort", "S", "Boil the carrots until soft"];
+    refused(&found, soup, "the checker is done\n- carrots are no software: nothing here cooks");
     // Whoever is sure turns the look off.
     let mut command = project.world.command(&Project::words("S", &["--auto"]));
     let said = finish(command.env("FORGE_COHERENCE", "off"));

@@ -18,7 +18,7 @@ use std::{
 use forge_agents::{
     AgentResult, AttemptFolder, Earlier, End, Hand, Heard, Kind, Limits, Listen, SCRIPTED, Session,
     Spec, Turn, hear, open_regular, read_result,
-    result::{self as contract, Verdict},
+    result::{self as contract, Finding, Verdict},
     session_id, start,
 };
 use forge_core::{
@@ -52,12 +52,15 @@ const WALL_MS: u64 = 2 * 60_000;
 /// How much it may print.
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// Of what was found, this much is shown.
+const FINDINGS_SHOWN: usize = 5;
+
 /// What came of the look.
 enum Looked {
     /// The request can be acted on.
     Passed(Coherence),
-    /// Nobody could act on it, and why that is, with what it cost to find out.
-    Blocked(Coherence),
+    /// Nobody could act on it, and why that is, with what it cost to find out, and what was found in words.
+    Blocked(Coherence, Vec<String>),
     /// Nobody has looked, and why, with what that cost all the same.
     Unseen(Coherence),
     /// The person stopped before anything came of it, with what is known of its cost.
@@ -91,10 +94,11 @@ impl Doors {
         place.remove();
         match looked? {
             Looked::Passed(coherence) => Ok((Some(coherence), None)),
-            Looked::Blocked(coherence) => {
+            Looked::Blocked(coherence, found) => {
                 self.home.keep_refused(role, &coherence)?;
                 let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
-                Err(refused(format!("nobody could act on this request: {why}{paid}")))
+                let found: String = found.iter().map(|found| format!("\n- {found}")).collect();
+                Err(refused(format!("nobody could act on this request: {why}{found}{paid}")))
             }
             Looked::Stopped(coherence) => {
                 self.home.keep_refused(role, &coherence)?;
@@ -133,6 +137,20 @@ impl Ready {
             }
         }
     }
+}
+
+/// What was found, one line each. More than a person would read is only counted.
+fn in_words(findings: &[Finding]) -> Vec<String> {
+    let line = |finding: &Finding| {
+        let why = finding.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        let text = redacted_text(&format!("{}{why}", finding.what));
+        text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let mut lines: Vec<String> = findings.iter().take(FINDINGS_SHOWN).map(line).collect();
+    if findings.len() > FINDINGS_SHOWN {
+        lines.push(format!("and {} more", findings.len() - FINDINGS_SHOWN));
+    }
+    lines
 }
 
 /// What a look cost that no run pays for.
@@ -212,8 +230,9 @@ impl Look<'_> {
             Ok(AgentResult { verdict: Some(Verdict::Pass), summary, .. }) => {
                 Looked::Passed(cost(CameTo::Pass, &summary))
             }
-            Ok(AgentResult { verdict: Some(Verdict::Block), summary, .. }) => {
-                Looked::Blocked(cost(CameTo::Block, &summary))
+            Ok(AgentResult { verdict: Some(Verdict::Block), summary, findings, .. }) => {
+                let found = in_words(&findings);
+                Looked::Blocked(cost(CameTo::Block, &summary), found)
             }
             Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => Looked::Unseen(cost(
                 CameTo::Nothing,
@@ -321,6 +340,24 @@ impl Look<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_shows_what_was_found_up_to_a_limit() {
+        let finding = |what: String| Finding {
+            severity: contract::Severity::Major,
+            path: None,
+            line: None,
+            what,
+            why: Some("nobody\ncooks here".to_owned()),
+            proof: None,
+            was: None,
+        };
+        let found: Vec<Finding> = (0..7).map(|n| finding(format!("soup {n}"))).collect();
+        assert_eq!(in_words(&[]), Vec::<String>::new());
+        assert_eq!(in_words(&found[..1]), ["soup 0: nobody cooks here"]);
+        assert_eq!(in_words(&found[..FINDINGS_SHOWN]).len(), FINDINGS_SHOWN);
+        assert_eq!(in_words(&found).last().map(String::as_str), Some("and 2 more"));
+    }
 
     #[test]
     fn a_refusal_tells_what_it_cost() {
