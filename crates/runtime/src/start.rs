@@ -40,6 +40,7 @@ use crate::{
     drive::{Driver, Signals, Tell},
     home::{new_run_id, state_dir},
     journal::Store,
+    near::distance,
     programs::{in_path, is_executable},
     project,
     secrets::redacted_text,
@@ -73,6 +74,8 @@ const SOURCE: &str = "source";
 const PULL_REQUEST: &str = "pr";
 /// Of what is not in a run, this many files are named.
 const LEFT_OUT_NAMED: usize = 5;
+/// Commands with other agents that are proposed where one is not known.
+const AGENTS_PROPOSED: usize = 2;
 /// The project's own rules for agents.
 const INSTRUCTIONS: &str = ".forge/instructions.md";
 
@@ -506,11 +509,10 @@ impl Doors {
             settings.roles.clear();
         }
         if let Some(agent) = &request.agent {
-            settings.play(agent).map_err(|trouble| {
-                let said = [("--agent", CLAUDE), ("--agent", SCRIPTED)];
-                let agents = said.map(|said| request.said_again(&[said], &[]));
-                trouble.or_else_by_flag(Some(agent), &agents)
-            })?;
+            let others = with_agents(request, settings, agent);
+            settings
+                .play(agent)
+                .map_err(|trouble| trouble.or_else_by_flag(Some(agent), &others))?;
         }
         if settings.agent.is_none() && settings.scripted.scenario.is_some() {
             settings.agent = Some(SCRIPTED.to_owned());
@@ -586,6 +588,32 @@ impl Doors {
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
+}
+
+/// The same command with agents that could play here, the nearest first; if there is none, where they are listed.
+fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
+    let has_scenario = settings.scripted.scenario.is_some();
+    let is_here = |name: &str| {
+        settings.agents.get(name).is_some_and(|agent| match agent.like {
+            AgentLike::Scripted => has_scenario,
+            AgentLike::Claude => is_installed(name, agent).is_ok(),
+            AgentLike::Program => agent.command.is_some() && is_installed(name, agent).is_ok(),
+        })
+    };
+    let mut names: Vec<&str> =
+        settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
+    names.sort_by_key(|name| distance(wanted, name));
+    let mut commands: Vec<String> =
+        names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
+    // Without the flag it is whoever is set.
+    if settings.agent.as_deref().map_or(has_scenario, is_here) {
+        commands.push(request.said_again(&[], &["--agent"]));
+    }
+    commands.truncate(AGENTS_PROPOSED);
+    if commands.is_empty() {
+        commands.push("forge agents (says which there are)".to_owned());
+    }
+    commands
 }
 
 /// Whether the program of an agent is there. A program of the project itself is in the checkout only.

@@ -60,8 +60,8 @@ impl Trouble {
         Self { kind: Kind::Person, what: what.into(), next: Some(next.into()) }
     }
 
-    /// The same, with two commands that would be taken, if a flag of the command is what is wrong.
-    pub(crate) fn or_else_by_flag(self, flag: Option<&String>, commands: &[String; 2]) -> Self {
+    /// The same, with commands that would be taken, if a flag of the command is what is wrong.
+    pub(crate) fn or_else_by_flag(self, flag: Option<&String>, commands: &[String]) -> Self {
         let Some(_) = flag else { return self };
         let next: Vec<&str> = self.next.iter().chain(commands).map(String::as_str).collect();
         Self { next: Some(next.join("\n   or: ")), ..self }

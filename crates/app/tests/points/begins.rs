@@ -2,7 +2,7 @@
 
 use crate::{
     project::{Project, REQUEST},
-    world::{DONE, Said, WAITS, WRONG, finish, has},
+    world::{DONE, Said, WAITS, WRONG, World, finish, has},
 };
 
 /// Starts the flow with these words, after the settings were committed and allowed.
@@ -266,4 +266,29 @@ fn a_proposed_command_says_the_effort_once_and_is_taken() {
         let said = project.world.forge(&args);
         assert_eq!(said.code, WAITS, "it goes as far as checkpoint A: {said}");
     }
+}
+
+#[test]
+fn for_an_agent_that_is_unknown_those_that_could_play_here_are_proposed() {
+    let project = Project::new("");
+    let missing = "[agents.claude]\ncommand = [\"/nowhere/claude\"]\n";
+    project.world.write("forge.local.toml", missing);
+    let said = run(&project, &["--agent", "codx", REQUEST]);
+    assert_eq!(said.code, WRONG, "{said}");
+    has(
+        &said.err,
+        &["there is no agent `codx`", "or: forge run --agent scripted", "or: forge run --flow"],
+    );
+    assert!(!said.err.contains("--agent claude"), "{said}");
+    let mine = format!("{missing}[agents.mine]\ncommand = [\"sh\"]\n");
+    project.world.write("forge.local.toml", mine);
+    let said = run(&project, &["--agent", "min", REQUEST]);
+    has(&said.err, &["did you mean `mine`?"]);
+    let proposed: Vec<&str> = said.err.lines().filter(|line| line.contains("--agent ")).collect();
+    assert!(proposed[0].contains("or: forge run --agent mine "), "{said}");
+    // Nobody could play.
+    let world = World::new();
+    world.write("forge.toml", missing);
+    let refused = world.refused(&["run", "--agent", "codx", REQUEST]);
+    has(&refused, &["there is no agent `codx`", "or: forge agents"]);
 }
