@@ -169,6 +169,7 @@ impl Doors {
         }
         let (coherence, note) =
             self.look_at_request(&ready, &chosen.text, request.budget, &mut signals)?;
+        chosen.notes.extend(chosen.without_auto.take());
         chosen.notes.extend(note);
         self.write_down(request, ready, Begin { chosen, coherence, signals })
     }

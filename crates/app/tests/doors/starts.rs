@@ -170,6 +170,23 @@ fn checkpoints_that_are_for_a_person_are_never_passed_by_auto() {
 }
 
 #[test]
+fn a_dry_run_that_wants_auto_where_it_cannot_be_says_what_would_be_asked() {
+    let world = sized();
+    let said = run(&world, &["--dry-run", "--auto", "--effort", "L", "do it"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    has(&words, &["asked whether it goes on without `--auto`, which cannot be with sized"]);
+    has(&words, &["`forge run --effort L --flow sized 'do it'`"]);
+    has(&words, &["`forge run --effort M --flow sized --auto 'do it'`"]);
+    assert!(!words.contains("note it goes on"), "{said}");
+    let said = run(&world, &["--dry-run", "--auto", "--yes", "--effort", "L", "do it"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["it goes on without `--auto`"]);
+    assert!(!said.out.contains("asked  "), "{said}");
+    assert!(world.is_untouched());
+}
+
+#[test]
 fn an_issue_is_the_request_and_its_points_are_the_effort() {
     let world = sized();
     let issue = |points: &str| {
@@ -375,6 +392,7 @@ fn a_dry_run_says_what_would_run_and_has_no_effect() {
             "asked     how much effort",
             "an agent as situation-analyst = scripted",
             "skipped: review as task-reviewer",
+            "checkpoint-b: skipped: a question to you",
             "at most ",
             "run $5",
             "nothing was written, and nobody was called",

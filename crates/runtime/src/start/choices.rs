@@ -16,7 +16,7 @@ use super::{
     asks::{Asks, BranchChoice, EffortOffer, Reply},
     effort::{Detected, detect},
     outline::{EFFORT, efforts},
-    request::{AUTO, Discuss, Request, Unsaid, YES},
+    request::{AUTO, DRY_RUN, Discuss, Request, Unsaid, YES},
     words::examples,
 };
 use crate::{Kind, Trouble};
@@ -37,6 +37,8 @@ pub(super) struct Chosen {
     /// The branch that is to follow at the end.
     pub(super) onto: Option<String>,
     pub(super) notes: Vec<String>,
+    /// What is said if automatic approvals were wanted, and cannot be.
+    pub(super) without_auto: Option<String>,
 }
 
 impl Ready {
@@ -49,6 +51,7 @@ impl Ready {
             approvals: request.approvals,
             onto: None,
             notes: self.notes.clone(),
+            without_auto: None,
         };
         let mut open = Vec::new();
         let detected = self.detected(&chosen.text);
@@ -215,13 +218,7 @@ impl Ready {
         asks: &mut dyn Asks,
         chosen: &mut Chosen,
     ) -> Result<(), Trouble> {
-        let is_manual = self.found.flow.is_manual(&chosen.params);
-        if !is_manual || chosen.approvals == Approvals::ByPeople {
-            return Ok(());
-        }
-        let effort = chosen.params.get(EFFORT);
-        let because = effort.map(|effort| format!(" with effort {effort}")).unwrap_or_default();
-        let why = format!("{}{because}: every checkpoint is for a person", self.found.flow.name);
+        let Some(why) = self.why_no_auto(request, chosen) else { return Ok(()) };
         let reply = match request.unsaid {
             Unsaid::Taken => Reply::Said(()),
             Unsaid::Asked => asks.without_auto(&why),
@@ -229,22 +226,57 @@ impl Ready {
         match reply {
             Reply::Said(()) => {
                 chosen.approvals = Approvals::ByPeople;
-                chosen.notes.push(format!("it goes on without `--auto`. {why}"));
+                chosen.without_auto = Some(format!("it goes on without `--auto`. {why}"));
                 Ok(())
             }
             Reply::Stop => Err(stopped()),
             Reply::Nobody => {
-                let said = effort.map(|effort| ("--effort", effort.as_str()));
-                let people = request.said_again(said.as_slice(), &[AUTO, YES]);
-                let less = self.less_effort(chosen);
-                let less = less.map(|less| request.said_again(&[("--effort", &less)], &[]));
-                let less = less.map(|less| format!("\n  {less}")).unwrap_or_default();
+                let ways = self.ways_without_auto(request, chosen).join("\n  ");
                 Err(Trouble::person(
                     format!("`--auto` cannot be with {why}"),
-                    format!("one of\n  {people}{less}"),
+                    format!("one of\n  {ways}"),
                 ))
             }
         }
+    }
+
+    /// What would be asked about automatic approvals that this run cannot have, and the commands that answer it.
+    pub(super) fn would_ask_about_auto(
+        &self,
+        request: &Request,
+        chosen: &Chosen,
+    ) -> Option<String> {
+        match request.unsaid {
+            Unsaid::Taken => return None,
+            Unsaid::Asked => {}
+        }
+        let why = self.why_no_auto(request, chosen)?;
+        let ways = self.ways_without_auto(request, chosen);
+        let ways: Vec<String> = ways.iter().map(|way| format!("`{way}`")).collect();
+        Some(format!(
+            "whether it goes on without `--auto`, which cannot be with {why}. One of {}",
+            ways.join(" or ")
+        ))
+    }
+
+    /// Why automatic approvals, which are wanted, cannot be.
+    fn why_no_auto(&self, request: &Request, chosen: &Chosen) -> Option<String> {
+        let is_manual = self.found.flow.is_manual(&chosen.params);
+        if !is_manual || request.approvals == Approvals::ByPeople {
+            return None;
+        }
+        let effort = chosen.params.get(EFFORT);
+        let because = effort.map(|effort| format!(" with effort {effort}")).unwrap_or_default();
+        Some(format!("{}{because}: every checkpoint is for a person", self.found.flow.name))
+    }
+
+    /// The commands that go on without automatic approvals, or with an effort that can have them.
+    fn ways_without_auto(&self, request: &Request, chosen: &Chosen) -> Vec<String> {
+        let said = chosen.params.get(EFFORT).map(|effort| ("--effort", effort.as_str()));
+        let people = request.said_again(said.as_slice(), &[AUTO, YES, DRY_RUN]);
+        let less = self.less_effort(chosen);
+        let less = less.map(|less| request.said_again(&[("--effort", &less)], &[DRY_RUN]));
+        std::iter::once(people).chain(less).collect()
     }
 
     /// The largest effort for which checkpoints may pass by themselves.

@@ -154,7 +154,7 @@ impl Doors {
     /// Says what would run. Nothing is written, and nobody is asked or called.
     pub fn dry_run(&self, request: &Request) -> Result<DryRun, Trouble> {
         let ready = self.ready(request)?;
-        let asked = ready.would_ask(request);
+        let mut asked = ready.would_ask(request);
         let taken = Request { unsaid: Unsaid::Taken, discuss: Discuss::No, ..request.clone() };
         let chosen = ready.choose(&taken, &mut Nobody)?;
         let flow = &ready.found.flow;
@@ -172,7 +172,11 @@ impl Doors {
         notes.extend(ready.left_out.clone());
         // What is only proposed is asked about, and not said.
         if asked.is_empty() {
-            notes.extend(chosen.notes);
+            notes.extend(chosen.notes.clone());
+        }
+        match ready.would_ask_about_auto(request, &chosen) {
+            Some(about_auto) => asked.push(about_auto),
+            None => notes.extend(chosen.without_auto.clone()),
         }
         notes.extend(super::about_checks(&flow.stages, &frozen.verify));
         Ok(DryRun {
@@ -332,7 +336,7 @@ fn wants(gate: &Gate) -> String {
         Check::Artifact { name } => format!("{name} is there"),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("review as {role}"),
-        Check::Human { question, .. } => format!("you are asked: {question}"),
+        Check::Human { question, .. } => format!("a question to you: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change lands".to_owned(),
         Check::BuiltIn { check } => format!("check {}", check.word()),

@@ -140,7 +140,7 @@ impl Request {
             }
             if is_flags && gone.contains(&flag) {
                 // Its value is the next word, but for those that have none.
-                if !word.contains('=') && ![AUTO, YES, NO_PR].contains(&flag) {
+                if !word.contains('=') && ![AUTO, YES, NO_PR, DRY_RUN].contains(&flag) {
                     rest.next();
                 }
                 continue;
@@ -153,6 +153,8 @@ impl Request {
 
 /// The flag for automatic approvals.
 pub(super) const AUTO: &str = "--auto";
+/// The flag that only says what would run.
+pub(super) const DRY_RUN: &str = "--dry-run";
 /// The flag that offers no pull request.
 pub(super) const NO_PR: &str = "--no-pr";
 /// The flag for any parameter.
