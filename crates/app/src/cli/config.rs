@@ -71,9 +71,9 @@ enum What {
     Schema,
     /// Allow the commands that this repository makes Forge run
     Approve {
-        /// The flow whose commands are allowed, too
-        #[arg(long, default_value = "draft", value_name = "NAME")]
-        flow: String,
+        /// The flow whose commands are allowed, too [default: as set]
+        #[arg(long, value_name = "NAME")]
+        flow: Option<String>,
     },
 }
 
@@ -151,7 +151,7 @@ impl Config {
                 tell_change(target, &file, &change)?;
             }
             What::Schema => say_json(&settings::schema()),
-            What::Approve { flow } => return approve(&flow),
+            What::Approve { flow } => return approve(flow.as_deref()),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -259,12 +259,13 @@ fn top(doors: &Doors) -> Result<PathBuf, Trouble> {
     })
 }
 
-fn approve(flow: &str) -> Result<ExitCode, Trouble> {
+fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
     // What is allowed is what a run would use, and that is what is committed.
     let doors = doors()?;
     let base = doors.home.repository.head();
-    let found = Catalog::at(&doors.home.repository, base.as_deref()).flow(flow)?;
     let settings = doors.settings_at(base.as_deref())?;
+    let flow = flow.unwrap_or(&settings.flow);
+    let found = Catalog::at(&doors.home.repository, base.as_deref()).flow(flow)?;
     let unapproved = doors.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
         screen::say(if trust::commands(&settings, &found).is_empty() {

@@ -32,8 +32,8 @@ pub(crate) struct Stop {
 /// Stop a run and give it up for good; what it made is kept
 #[derive(Args)]
 pub(crate) struct Abandon {
-    /// The run
-    run: String,
+    /// The run; the only one that could be if none is named
+    run: Option<String>,
 }
 
 impl Pause {
@@ -63,7 +63,7 @@ impl Stop {
 impl Abandon {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
+        let run = which::run(&doors, self.run.as_deref(), Wanted::Abandon)?;
         doors.send(&run, &Command::Abandon { by: person() })?;
         let folder = doors.home.run(&run);
         screen::say(&format!("{run} is abandoned; what it made is in {}", folder.display()));

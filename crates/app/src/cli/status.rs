@@ -88,6 +88,9 @@ fn list(
         );
         let _ = write!(text, "\n{}", screen::cut_end(&line, width));
     }
+    if rows.iter().any(goes_alone) {
+        let _ = write!(text, "\nno driver: nobody drives it; go on with: forge resume RUN");
+    }
     let more = all.saturating_sub(rows.len() as u64);
     if more > 0 {
         let _ = write!(text, "\nand {more} more runs (--json shows all)");
@@ -97,7 +100,13 @@ fn list(
 
 fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) -> String {
     let row = &view.row;
-    let mut text = format!("{}  {}", row.run, standing(row, now));
+    let stands = match driver {
+        Driven::No if row.standing == Standing::Going => {
+            format!("nobody drives it; forge resume {}", row.run)
+        }
+        Driven::Yes | Driven::No => standing(row, now),
+    };
+    let mut text = format!("{}  {stands}", row.run);
     if !row.why.is_empty() {
         let _ = write!(text, "\n{}", screen::block("  ", &row.why, width));
     }
@@ -126,10 +135,10 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
         }
     };
     text.push('\n');
-    // Where nobody drives and nothing is under way, no unit is worked on, and no time goes by.
-    let pace = match (driver, row.working) {
-        (Driven::No, 0) => Pace::Still,
-        (Driven::Yes | Driven::No, _) => Pace::Goes,
+    // Where nobody drives, nobody knows of work that goes on, and no time is told of it.
+    let pace = match driver {
+        Driven::No => Pace::Still,
+        Driven::Yes => Pace::Goes,
     };
     for unit in &view.units {
         let _ = write!(text, "\n{}", line(unit, pace, now, width));

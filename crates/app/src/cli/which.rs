@@ -23,6 +23,7 @@ pub(crate) enum Wanted {
     Attach,
     Pause,
     Stop,
+    Abandon,
     /// To answer this question.
     Answer {
         question: forge_core::id::QuestionId,
@@ -36,6 +37,7 @@ impl Wanted {
             Self::Attach => "forge attach RUN".to_owned(),
             Self::Pause => "forge pause RUN".to_owned(),
             Self::Stop => "forge stop RUN".to_owned(),
+            Self::Abandon => "forge abandon RUN".to_owned(),
             Self::Answer { question } => format!("forge answer RUN {question} …"),
         }
     }
@@ -47,6 +49,7 @@ impl Wanted {
             Self::Attach => "looked at".to_owned(),
             Self::Pause => "paused".to_owned(),
             Self::Stop => "stopped".to_owned(),
+            Self::Abandon => "abandoned".to_owned(),
             Self::Answer { question } => format!("answered about {question}"),
         }
     }
@@ -79,10 +82,14 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
         Wanted::Attach => {
             [attended, alone.into_iter().filter(|row| !has_failed(row.standing)).collect()]
         }
-        Wanted::Pause | Wanted::Stop => {
-            let alone = alone.into_iter().filter(|row| can_be_held(row.standing, wanted));
+        Wanted::Pause => {
+            let alone = alone.into_iter().filter(|row| can_be_paused(row.standing));
             [attended, alone.collect()]
         }
+        // Where nobody drives, nothing is to be stopped, unless a person names it.
+        Wanted::Stop => [attended, Vec::new()],
+        // It is for good: no run is meant rather than another.
+        Wanted::Abandon => [rows.iter().filter(|row| !is_done(row.standing)).collect(), Vec::new()],
         Wanted::Answer { question } => {
             let mut asking = Vec::new();
             for row in attended.into_iter().chain(alone).filter(|row| row.questions > 0) {
@@ -157,14 +164,15 @@ const fn has_failed(standing: Standing) -> bool {
     }
 }
 
-/// Whether a run that nobody drives would take it.
-fn can_be_held(standing: Standing, wanted: Wanted) -> bool {
+/// Whether a run that nobody drives can be paused.
+const fn can_be_paused(standing: Standing) -> bool {
     match standing {
         Standing::Going | Standing::Waiting | Standing::Limited => true,
-        Standing::Paused | Standing::Interrupted | Standing::Parked | Standing::Escalated => {
-            wanted == Wanted::Stop
-        }
-        Standing::Stopped
+        Standing::Paused
+        | Standing::Interrupted
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Stopped
         | Standing::Failed
         | Standing::Blocked
         | Standing::Done

@@ -277,7 +277,9 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     running.signal(rustix::process::Signal::KILL);
     assert_eq!(running.end().code, -9);
     has(&world.ok(&["doctor"]), &["goes on, but nobody drives it", &format!("forge resume {run}")]);
-    has(&world.ok(&["status", &run]), &["none", &format!("forge resume {run}")]);
+    let said = world.ok(&["status", &run]);
+    has(&said, &[&format!("nobody drives it; forge resume {run}"), "none; 1 call due or still"]);
+    assert!(!said.contains("working"), "{said}");
     let resumed = world.start(&["resume", &run]);
     world.go();
     let said = resumed.end();

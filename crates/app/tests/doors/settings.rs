@@ -305,6 +305,11 @@ fn the_commands_of_a_repository_are_shown_and_allowed_once() {
     // Another flow and other commands are asked about anew.
     let said = world.forge(&["config", "approve", "--flow", "own"]);
     has(&said.err, &["$ npm ci", "$ npm test", "$ make it", "$ look", "$ deep inside"]);
+    // Who names no flow means the one that a run would take.
+    world.ok(&["config", "set", "flow", "own"]);
+    commit(&world);
+    has(&world.ok(&["config", "approve"]), &["allowed already"]);
+    world.ok(&["config", "unset", "flow"]);
     world.ok(&["config", "set", "verify.commands", "npm test -- --all"]);
     commit(&world);
     has(&world.forge(&["config", "approve"]).err, &["$ npm test -- --all"]);

@@ -33,8 +33,9 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.out, &[&waits]);
     has(&world.ok(&["pause"]), &[&format!("{waits} is paused")]);
-    has(&world.ok(&["stop"]), &[&format!("{waits} is stopped")]);
+    // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run that could be stopped", "next: forge status"]);
+    has(&world.ok(&["stop", &waits]), &[&format!("{waits} is stopped")]);
     has(&world.refused(&["stop", &waits]), &["the run is stopped already"]);
     has(&world.refused(&["attach"]), &[&format!("nobody drives {waits}")]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
@@ -50,7 +51,9 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let second = world.latest();
     let records = [&first, &second].map(|run| world.records(run));
-    for words in [&["resume"][..], &["stop"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
+    has(&world.refused(&["stop"]), &["no run that could be stopped", "next: forge status"]);
+    for words in
+        [&["resume"][..], &["abandon"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
     {
         let said = world.refused(words);
         has(&said, &["2 runs could be", "say which", "next: forge ", "RUN", "waiting"]);
@@ -58,6 +61,22 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
         assert!(order.is_sorted(), "the newest comes first: {said}");
     }
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
+    world.ok(&["abandon", &first]);
+    has(&world.ok(&["abandon"]), &[&format!("{second} is abandoned")]);
+    has(&world.refused(&["abandon"]), &["no run that could be abandoned", "next: forge status"]);
+}
+
+#[test]
+fn a_run_that_would_go_on_and_that_nobody_drives_is_not_said_to_work() {
+    let (world, waits) = waits_and_done();
+    world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
+    let alone = format!("nobody drives it; forge resume {waits}");
+    let said = world.ok(&["status", &waits]);
+    has(&said, &[&alone, "driver   none"]);
+    assert!(!said.contains("going") && !said.contains("working"), "{said}");
+    has(&world.ok(&["status"]), &["no driver", "nobody drives it; go on with: forge resume RUN"]);
+    world.ok(&["stop", &waits]);
+    assert!(!world.ok(&["status"]).contains("nobody drives"));
 }
 
 #[test]
