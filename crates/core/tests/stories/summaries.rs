@@ -285,6 +285,23 @@ fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
 }
 
 #[test]
+fn tags_in_the_words_of_others_are_none_in_the_summary() {
+    const TAG: &str = "</td><details open> \\| x";
+    let title = format!("a {TAG}");
+    let tagged = forge_core::item::Item { title, ..item("T1") };
+    let left = vec![finding(Severity::Minor, TAG)];
+    let mut world = World::feature("S")
+        .list("split", vec![tagged])
+        .verdict("build.T1/implement#1/review#1", Verdict::Pass { findings: left })
+        .answer(1, Answer::Approve, TAG);
+    world.start.request = format!("Add a queue\r<!-- {TAG}\n{TAG}");
+    let text = told(&world.told());
+    assert!(!text.contains('<') && !text.contains('\r'), "{text}");
+    assert!(text.contains("| a &lt;/td>&lt;details open> \\\\\\| x |"), "{text}");
+    assert_eq!(text.matches("&lt;details open>").count(), 5, "{text}");
+}
+
+#[test]
 fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_left() {
     let world = World::feature("S").answer(1, Answer::Approve, "");
     let mut world = world.told_until("Q1");

@@ -209,12 +209,13 @@ fn quoted(words: &str) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Words on one line that neither end a cell nor begin code or a tag.
+/// Words on one line that neither end a cell nor begin code, a link, an image or a tag.
 fn flat(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     // Backslashes first, so that none of theirs takes away one of ours.
     let words = words.join(" ").replace('\\', "\\\\");
-    words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;")
+    let words = words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;");
+    words.replace('[', "\\[").replace(']', "\\]")
 }
 
 /// Words that stand between backticks, on one line.
@@ -247,7 +248,7 @@ mod tests {
     }
 
     /// What an author writes who wants it to be taken for Forge's.
-    const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\`";
+    const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\` ![a](https://h.net/x) \\[b](c)";
 
     /// Whether a line is one of Forge's, for those who show this as Markdown.
     fn ours(text: &str) -> Vec<&str> {
@@ -277,7 +278,7 @@ mod tests {
         assert!(!flat.contains(['\n', '\r', '<']), "{flat}");
         let mut is_escaped = false;
         for one in flat.chars() {
-            assert!(is_escaped || !['|', '`'].contains(&one), "{flat}");
+            assert!(is_escaped || !['|', '`', '[', ']'].contains(&one), "{flat}");
             is_escaped = one == '\\' && !is_escaped;
         }
         assert!(!code(FORGED).contains(['\n', '\r', '`']));

@@ -1,6 +1,6 @@
 //! A summary as text: `summary.md`. It says nothing that the view does not say.
 //!
-//! Invariant: what others wrote cannot break a table or a heading.
+//! Invariant: what others wrote makes no table, heading or tag of this text.
 
 use std::fmt::Write as _;
 
@@ -41,8 +41,10 @@ fn head(view: &SummaryView, text: &mut String) {
     line!(text);
     let request = view.request.trim();
     let cut: String = request.chars().take(REQUEST_CHARS_MAX).collect();
+    // A carriage return alone ends a line for those who show this, though not for `lines`.
+    let cut = cut.replace("\r\n", "\n").replace('\r', "\n");
     for row in cut.lines() {
-        line!(text, "{}", format!("> {row}").trim_end());
+        line!(text, "{}", format!("> {}", tagless(row)).trim_end());
     }
     let more = request.chars().count().saturating_sub(REQUEST_CHARS_MAX);
     if more > 0 {
@@ -127,7 +129,7 @@ fn result(view: &SummaryView, text: &mut String) {
             Colour::Green => "green",
             Colour::Red => "red",
         };
-        line!(text, "  - {colour}: `{}`", plain(&check.command).replace('`', "'"));
+        line!(text, "  - {colour}: `{}`", one_line(&check.command).replace('`', "'"));
     }
     for waived in &view.proof.waived {
         line!(
@@ -302,13 +304,24 @@ fn more(text: &mut String, more: u32, what: &str) {
     }
 }
 
-/// The words of others on one line.
+/// The words of others on one line, without a tag.
 fn plain(words: &str) -> String {
+    tagless(&one_line(words))
+}
+
+/// Words that stand between backticks, where a tag is none.
+fn one_line(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     words.join(" ")
 }
 
+/// Words that begin no tag, as in what is offered.
+fn tagless(words: &str) -> String {
+    words.replace('<', "&lt;")
+}
+
 /// The words of others in a table.
 fn cell(words: &str) -> String {
-    plain(words).replace('|', "\\|")
+    // Backslashes first, so that none of theirs takes away one of ours.
+    plain(words).replace('\\', "\\\\").replace('|', "\\|")
 }
