@@ -76,6 +76,46 @@ fn without_a_pull_request_nothing_is_offered_and_all_else_is_there() {
     is_kept(&project, &run, &[]);
 }
 
+/// What they are to make is there already.
+const NOTHING_TO_DO: &str = r#"
+[[play]]
+role = "implementer"
+unit = "build.T1/implement"
+artifacts = { "impl-T1.md" = "It greets already.\n" }
+result = { summary = "it greets already", commit = "none" }
+[[play]]
+role = "implementer"
+unit = "build.T2/implement"
+artifacts = { "impl-T2.md" = "It parts already.\n" }
+result = { summary = "it parts already", commit = "none" }
+"#;
+
+#[test]
+fn where_no_task_changed_anything_nothing_is_delivered_and_the_run_is_done_and_says_so() {
+    let project = Project::new(NOTHING_TO_DO);
+    let world = &project.world;
+    let run = project.done("S", &[]);
+    assert!(project.deliveries(&run).is_empty());
+    let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
+    assert!(!refs.contains("delivered"), "{refs}");
+    let why = "- pull-request: not delivered: nothing to deliver, because the code is what the run started from";
+    let (live, kept) =
+        (world.ok(&["show", &run, "summary.md"]), project.committed(&run, "summary.md"));
+    for summary in [live, kept] {
+        has(&summary, &["| T1 | Greet | nothing changed |", "| T2 | Part | nothing changed |"]);
+        has(&summary, &[why]);
+        assert!(!summary.contains("| landed |"), "{summary}");
+    }
+    // The branch has the record of the run, and no other commit.
+    let branch = Project::branch(&run);
+    let subjects = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
+    assert_eq!(subjects, format!("Record of the run {run}"));
+    let changed = world.git(&["diff", "--name-only", "main", &branch]);
+    assert!(changed.lines().all(|path| path.starts_with(".forge/runs/")), "{changed}");
+    let facts = world.facts(&run);
+    assert!(facts.iter().all(|fact| fact["effect_done"].is_null()), "nothing was done outside");
+}
+
 /// The verified commit below the last one is offered once, with what proves it.
 fn is_delivered(project: &Project, run: &str) {
     let world = &project.world;

@@ -1,14 +1,14 @@
 //! `summary.md`: what a run came to, how ever it ended, from facts alone.
 
 use forge_core::{
-    event::{Answer, CameTo, Coherence, Colour, Detail, Evidence, Outcome, Receipt, Ruling},
+    event::{Answer, CameTo, Coherence, Colour, Detail, End, Evidence, Outcome, Receipt, Ruling},
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{Severity, Verdict},
-    view::{Axis, PhasesView, RunRow, spendings, stats, summary},
+    view::{Axis, PhasesView, RunRow, spendings, stats, summary, summary::TaskStanding},
 };
 
-use crate::world::{World, fault, finding, item, red, revise, writes};
+use crate::world::{World, after, fault, finding, item, red, revise, writes};
 
 const ID: &str = "20261115-add-a-queue-abcd";
 
@@ -68,7 +68,7 @@ fn a_run_that_is_done_is_told_from_the_request_to_the_last_commit() {
     world.start.chosen = [("effort".to_owned(), "story points: 8".to_owned())].into();
     world.start.source = Some("https://example.org/issues/7".to_owned());
     let world = world.told();
-    world.is(&Phase::Over(forge_core::event::End::Done));
+    world.is(&Phase::Over(End::Done));
     insta::assert_snapshot!("summary_done", told(&world));
     assert_eq!(
         told(&world),
@@ -314,6 +314,38 @@ fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_le
     let text = told(&world);
     assert!(text.contains("The work is **done**, and is being written down."), "{text}");
     assert!(text.contains("- pull-request: delivered"), "{text}");
+}
+
+#[test]
+fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
+    let lands = |commit: &str, head: Option<&str>| Receipt {
+        commit: Some(commit.to_owned()),
+        tree: Some("tree".to_owned()),
+        head: head.map(str::to_owned),
+        ..Receipt::of(Spent::NOTHING)
+    };
+    let tasks = [
+        writes("T1", "src/a"),
+        after(writes("T2", "src/b"), "T1"),
+        after(writes("T3", "src/c"), "T2"),
+    ];
+    let mut world = World::feature("S")
+        .auto()
+        .list("split", tasks.to_vec())
+        .leaves("build.T1/implement#1/land#1", lands("base", None))
+        .leaves("build.T2/implement#1/land#1", lands("second", Some("merged")))
+        .leaves("build.T3/implement#1/land#1", lands("third", Some("merged")));
+    world.start.base = Some("base".to_owned());
+    let world = world.told();
+    world.is(&Phase::Over(End::Done));
+    let tasks = summary::of(ID, &world.run, world.run.now()).tasks;
+    let states: Vec<_> = tasks.iter().map(|task| (task.id.as_str(), task.state)).collect();
+    // One that adds nothing to what the run began with, and one that adds nothing to what landed before.
+    let (landed, unchanged) = (TaskStanding::Landed, TaskStanding::Unchanged);
+    assert_eq!(states, [("T1", unchanged), ("T2", landed), ("T3", unchanged)]);
+    let text = told(&world);
+    assert_eq!(text.matches("| nothing changed | 1 |").count(), 2, "{text}");
+    assert_eq!(text.matches("| landed | 1 |").count(), 1, "{text}");
 }
 
 #[test]
