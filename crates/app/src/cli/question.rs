@@ -16,8 +16,11 @@ use crate::{
     screen,
 };
 
-/// The last lines of a command's output that a question shows.
-const PROOF_LINES: usize = 6;
+/// The lines of a command's output that a question shows where rows are few.
+pub(crate) const PROOF_LINES: usize = 6;
+
+/// One of so many of them is from its beginning: what failed first stands there, what came of it at the end.
+const FROM_BEGINNING: usize = 3;
 
 /// The first lines of a quotation that a question shows.
 const QUOTE_LINES: usize = 12;
@@ -36,8 +39,8 @@ pub(crate) const ALL_KEY: char = 'f';
 pub(crate) enum Ways<'a> {
     /// By the commands that are printed.
     Commands,
-    /// By keys. The folder is that of the run.
-    Keys { folder: &'a Path },
+    /// By keys. The folder is that of the run. One text may have so many lines.
+    Keys { folder: &'a Path, lines: usize },
     /// Not there: it is only read, so nothing is left out.
     Read { folder: &'a Path },
 }
@@ -115,7 +118,7 @@ pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: u
     match ways {
         Ways::Commands => sheet.answers(question),
         // What each key does stands beside the keys.
-        Ways::Keys { folder } | Ways::Read { folder } => {
+        Ways::Keys { folder, .. } | Ways::Read { folder } => {
             sheet.add("folder", &folder.display().to_string());
         }
     }
@@ -160,7 +163,11 @@ impl Sheet<'_> {
             return;
         }
         let text = match self.ways {
-            Ways::Commands | Ways::Keys { .. } => screen::cut(value, TEXT_COLUMNS_MAX),
+            Ways::Commands => screen::cut(value, TEXT_COLUMNS_MAX),
+            Ways::Keys { lines, .. } => {
+                let columns = self.width.saturating_sub(VALUES) * lines;
+                screen::cut(value, columns.max(TEXT_COLUMNS_MAX))
+            }
             Ways::Read { .. } => value.to_owned(),
         };
         let is_cut = text.ends_with('…') && !value.trim_end().ends_with('…');
@@ -197,21 +204,30 @@ impl Sheet<'_> {
         }
     }
 
-    /// What a command printed. Its end says most.
+    /// What a command printed: its beginning and its end.
     fn output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
-        let before = match self.ways {
-            Ways::Commands | Ways::Keys { .. } => lines.len().saturating_sub(PROOF_LINES),
-            Ways::Read { .. } => 0,
+        let most = match self.ways {
+            Ways::Commands => PROOF_LINES,
+            Ways::Keys { lines, .. } => lines,
+            Ways::Read { .. } => lines.len(),
         };
-        self.left_out(before, "before this");
-        self.as_it_is(&lines[before..]);
+        // To say that one line is left out takes as much room as the line.
+        if lines.len() <= most + 1 {
+            return self.as_it_is(&lines);
+        }
+        let first = most / FROM_BEGINNING;
+        let rest = lines.len() - (most - first);
+        self.as_it_is(&lines[..first]);
+        self.left_out(rest - first, "between");
+        self.as_it_is(&lines[rest..]);
     }
 
     fn quote(&mut self, quote: &str) {
         let lines: Vec<&str> = quote.lines().collect();
         let shown = match self.ways {
-            Ways::Commands | Ways::Keys { .. } => lines.len().min(QUOTE_LINES),
+            Ways::Commands => lines.len().min(QUOTE_LINES),
+            Ways::Keys { lines: most, .. } => lines.len().min(most.max(QUOTE_LINES)),
             Ways::Read { .. } => lines.len(),
         };
         self.as_it_is(&lines[..shown]);

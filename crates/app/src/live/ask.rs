@@ -21,7 +21,7 @@ use super::{
     said::Said,
     words::{self, Typed, Unsent},
 };
-use crate::cli::question::{ALL_KEY, Way, Ways, asked, ways};
+use crate::cli::question::{ALL_KEY, PROOF_LINES, Way, Ways, asked, ways};
 
 /// The most lines about one way to answer.
 const WAY_LINES: usize = 2;
@@ -203,13 +203,11 @@ impl Ask {
         size: Size,
     ) -> (Vec<Line>, Cursor) {
         let Size { width: columns, height } = size;
-        let ways = Ways::Keys { folder };
-        let run = &picture.view.row.run;
-        let text = wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns);
         let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
         let (bottom, cursor) = self.bottom(picture, question, columns);
         // One more line is between the text and what is below it.
         let room = height.saturating_sub(1 + 1 + bottom.len());
+        let text = text(&picture.view.row.run, question, folder, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, line) in text.iter().enumerate().skip(first).take(room) {
             let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
@@ -281,6 +279,30 @@ impl Ask {
         }
         (lines, cursor)
     }
+}
+
+/// The lines of a question. Each text in it has as many as there are rows for, and a few in any case.
+fn text(
+    run: &str,
+    question: &QuestionView,
+    folder: &Path,
+    columns: usize,
+    room: usize,
+) -> Vec<String> {
+    let with = |lines: usize| {
+        let ways = Ways::Keys { folder, lines };
+        wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns)
+    };
+    let (mut fits, mut too_many) = (PROOF_LINES, room.max(PROOF_LINES) + 1);
+    while too_many - fits > 1 {
+        let lines = usize::midpoint(fits, too_many);
+        if with(lines).len() <= room {
+            fits = lines;
+        } else {
+            too_many = lines;
+        }
+    }
+    with(fits)
 }
 
 /// The keys beside the answers: only those that do something here.

@@ -505,6 +505,13 @@ fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_f
         let at_the_left = |line: &&str| !line.starts_with(' ') && !line.is_empty();
         assert_eq!(shown.lines().filter(at_the_left).count(), 1, "{shown}");
     }
+    // Where there are rows for all of it, nothing is left out.
+    let high = Size { height: 70, ..LARGE };
+    let (lines, _) =
+        Ask::of(question).frame(&picture, question, Seat::Driving, Path::new("/run"), high);
+    let shown = text(&lines, Colours::No);
+    assert!((1..=40).all(|n| shown.contains(&format!(" line {n}\n"))), "{shown}");
+    assert!(!shown.contains("key f"), "{shown}");
     // All of it can be reached on the small one.
     let mut ask = Ask::of(question);
     let mut seen = String::new();
@@ -513,7 +520,9 @@ fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_f
         seen.push_str(&text(&lines, Colours::No));
         press(&mut ask, &picture, &[Key::Down]);
     }
-    for last in ["line 40", "… 34 lines before this: key f", "spend twice", "/the/run", "(says"] {
+    for last in
+        ["line 1\n", "line 40", "… 34 lines between: key f", "spend twice", "/the/run", "(says"]
+    {
         assert!(seen.contains(last), "{last}");
     }
     assert_eq!(press(&mut ask, &picture, &[Key::Char('f')]), Asked::Read);
