@@ -515,7 +515,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     assert_eq!(world.ok(&["show", &id, "request.md"]), "Show sums\n");
     let ours = world.repo.join(".git/forge/runs").join(&id);
     let state = fs::read_to_string(ours.join("state.json")).unwrap();
-    world.write(".specs/moved/state.json", &state.replace(&id, "20200101-show-sums-moved"));
+    world.write(".specs/moved/state.json", state.replace(&id, "20200101-show-sums-moved"));
     let asked = fs::read_to_string(ours.join("artifacts/request.md")).unwrap();
     world.write(".specs/moved/artifacts/request.md", &asked);
     let said = world.forge(&["resume", ".specs/moved"]);
