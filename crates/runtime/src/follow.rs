@@ -207,6 +207,11 @@ impl Follower<'_> {
                 Ear::of(&self.run, call, begun.ordinal, since, &places)
             });
             ear.listen();
+            if let Some(moment) = self.times.doubt(call)
+                && ear.is_at_work_since(moment)
+            {
+                self.times.worked_through(call);
+            }
             self.times.not_before(call, ear.begun().unwrap_or(now));
         }
     }

@@ -13,7 +13,7 @@ use std::{
     time::SystemTime,
 };
 
-use forge_agents::AttemptFolder;
+use forge_agents::{AttemptFolder, Standing};
 use forge_core::{Run, Time, id::CallId, money::Spent};
 use rustix::fs::OFlags;
 
@@ -40,6 +40,9 @@ const TAIL_BYTES: u64 = 4 * 1024;
 const STEPS_MAX: usize = 200;
 /// The most characters of a latest line.
 const LINE_CHARACTERS_MAX: usize = 400;
+
+/// How long after the last fact a keeper may take until it has the step that the fact is about.
+const CLAIM_WAIT_MS: u64 = 2_000;
 
 /// Where an agent may say how far it is, in its outbox.
 const PROGRESS: &str = "progress";
@@ -144,6 +147,17 @@ impl Ear {
             self.line = Some(line);
             self.changed = Some(changed);
         }
+    }
+
+    /// Whether a keeper that has it now had it at this moment already.
+    pub(super) fn is_at_work_since(&self, moment: Time) -> bool {
+        let steps = fs::read_dir(steps_of(&self.folder)).into_iter().flatten().flatten();
+        let steps = steps.take(STEPS_MAX).map(|step| AttemptFolder::at(step.path()));
+        steps.chain([AttemptFolder::at(&self.folder)]).any(|step| {
+            let claimed = fs::symlink_metadata(step.claim()).and_then(|found| found.modified());
+            claimed.is_ok_and(|at| in_milliseconds(at) <= moment.saturating_add(CLAIM_WAIT_MS))
+                && matches!(forge_agents::look(&step), Ok(Standing::Alive(_)))
+        })
     }
 
     /// Since when somebody works on it. Nothing, if a driver has still to begin it.

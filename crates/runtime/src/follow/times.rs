@@ -2,7 +2,8 @@
 //! is under way. Waiting for people, limits, room and a driver does not count, so that past runs can be compared.
 //!
 //! Between the last record of one driver and the first of the next, nobody knows from the journal whether a call was
-//! worked on: then it took what it says of itself when it has ended.
+//! worked on: then it took what it says of itself when it has ended. Where its keeper was there before and still is,
+//! it was.
 //!
 //! Invariant: of past runs, one is read with each look, so that no screen waits for them.
 
@@ -52,6 +53,8 @@ struct Busy {
 struct Started {
     at: Time,
     left_out: u64,
+    /// When the time began that was left out, until it is known whether somebody was at work.
+    doubted: Option<Time>,
 }
 
 impl Times {
@@ -60,7 +63,7 @@ impl Times {
         if let Some((before, at)) = self.last
             && before != epoch
         {
-            self.leave_out(record.at.saturating_sub(at));
+            self.leave_out(at, record.at.saturating_sub(at));
         }
         self.last = Some((epoch, record.at));
         let over = |call: &&CallId| !run.calls().contains_key(*call);
@@ -76,7 +79,7 @@ impl Times {
     }
 
     fn begin(&mut self, call: &CallId, at: Time) {
-        self.started.insert(call.clone(), Started { at, left_out: 0 });
+        self.started.insert(call.clone(), Started { at, left_out: 0, doubted: None });
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
             if busy.n_calls == 0 {
@@ -86,19 +89,39 @@ impl Times {
         }
     }
 
-    /// Nobody may have worked for so long.
-    fn leave_out(&mut self, ms: u64) {
+    /// From this moment on, nobody may have worked for so long.
+    fn leave_out(&mut self, from: Time, ms: u64) {
         for busy in self.busy.values_mut().filter(|busy| busy.n_calls > 0) {
             busy.since += ms;
             busy.left_out += ms;
         }
         for started in self.started.values_mut() {
             started.left_out += ms;
+            started.doubted = started.doubted.or(Some(from));
+        }
+    }
+
+    /// Since when somebody must have been at work on a call without a break, for all its time to count. It is asked
+    /// once for each time that was left out.
+    pub(super) fn doubt(&mut self, call: &CallId) -> Option<Time> {
+        self.started.get_mut(call)?.doubted.take()
+    }
+
+    /// Somebody was at work on a call all the time: nothing is left out.
+    pub(super) fn worked_through(&mut self, call: &CallId) {
+        let Some(started) = self.started.get_mut(call) else { return };
+        let ms = std::mem::take(&mut started.left_out);
+        for unit in all_around(call.unit()) {
+            if let Some(busy) = self.busy.get_mut(&unit) {
+                let ms = ms.min(busy.left_out);
+                busy.left_out -= ms;
+                busy.since = busy.since.saturating_sub(ms);
+            }
         }
     }
 
     fn end(&mut self, call: &CallId, at: Time, took: u64) {
-        let Some(Started { at: began, left_out }) = self.started.remove(call) else { return };
+        let Some(Started { at: began, left_out, .. }) = self.started.remove(call) else { return };
         let counted = at.saturating_sub(began).saturating_sub(left_out);
         let missing = took.saturating_sub(counted).min(left_out);
         for unit in all_around(call.unit()) {
@@ -276,7 +299,7 @@ mod tests {
             let mut times = Times::default();
             let call = attempt("build.T1/implement");
             times.begin(&call, 1_000);
-            times.leave_out(60_000);
+            times.leave_out(1_000, 60_000);
             times.end(&call, 62_500, took);
             assert_eq!(times.at(99_000)["build.T1/implement"], expected, "it says {took}");
             assert_eq!(times.at(99_000)["build"], expected);
@@ -289,10 +312,30 @@ mod tests {
         let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
         times.begin(&one, 1_000);
         times.begin(&other, 1_000);
-        times.leave_out(60_000);
+        times.leave_out(1_000, 60_000);
         times.end(&one, 61_000, 60_000);
         times.end(&other, 61_000, 60_000);
         assert_eq!(times.at(99_000)["build"], 60_000);
+    }
+
+    #[test]
+    fn time_does_not_go_back_for_a_call_whose_keeper_worked_on_without_a_driver() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 2_000);
+        assert_eq!(times.doubt(&one), None);
+        times.leave_out(2_000, 11_000);
+        assert_eq!(times.doubt(&one), Some(2_000));
+        assert_eq!(times.doubt(&one), None, "it is asked once");
+        assert_eq!(times.at(13_000)["build.T1/implement"], 1_000);
+        times.worked_through(&one);
+        times.worked_through(&other);
+        assert_eq!(times.at(13_000)["build.T1/implement"], 12_000);
+        assert_eq!(times.at(13_000)["build"], 12_000, "and no time twice");
+        times.end(&one, 14_000, 13_000);
+        times.end(&other, 14_000, 0);
+        assert_eq!(times.at(99_000)["build"], 13_000);
     }
 
     #[test]
