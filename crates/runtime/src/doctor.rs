@@ -96,13 +96,18 @@ impl Doors {
     /// Looks at everything that can be wrong.
     pub fn examine(&self) -> Vec<Finding> {
         let mut findings = vec![git(), place(&self.home)];
-        findings.push(match Settings::read(self.home.repository.top.as_deref()) {
-            Ok(_) => good(match &self.home.repository.top {
-                Some(top) if top.join(FILE).exists() => format!("{FILE} is right"),
-                Some(_) | None => format!("there is no {FILE}; what is set elsewhere is right"),
-            }),
-            Err(trouble) => bad(trouble),
-        });
+        match Settings::read(self.home.repository.top.as_deref()) {
+            Ok(settings) => {
+                findings.push(good(match &self.home.repository.top {
+                    Some(top) if top.join(FILE).exists() => format!("{FILE} is right"),
+                    Some(_) | None => format!("there is no {FILE}; what is set elsewhere is right"),
+                }));
+                let keep_out = |next| format!("{next}, and name it in .gitignore");
+                let local = settings.local_in_git();
+                findings.extend(local.map(|(what, next)| note(what, keep_out(next))));
+            }
+            Err(trouble) => findings.push(bad(trouble)),
+        }
         findings.extend(flows(&self.catalog()));
         match Store::open_to_read(&self.home.dir) {
             Err(StoreError::Missing { .. }) => findings.push(good("no runs yet")),

@@ -328,11 +328,7 @@ impl Settings {
     /// What a person should know before a run starts, in whole sentences.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.local_is == LocalFile::InGit {
-            notes.push(format!(
-                "{LOCAL_FILE} is in git, so that it speaks for everybody and is treated like {FILE}: `git rm --cached {LOCAL_FILE}`"
-            ));
-        }
+        notes.extend(self.local_in_git().map(|(what, next)| format!("{what}: `{next}`")));
         notes.extend(self.checks_left_out());
         if self.verify.commands.as_ref().is_some_and(Vec::is_empty) {
             let place = self.sheet.winner(Key::VerifyCommands).map(|said| said.place.to_string());
@@ -349,6 +345,16 @@ impl Settings {
             ));
         }
         notes
+    }
+
+    /// That the local file is in git, and the command that takes it out.
+    pub(crate) fn local_in_git(&self) -> Option<(String, String)> {
+        (self.local_is == LocalFile::InGit).then(|| {
+            let what = format!(
+                "{LOCAL_FILE} is in git, so that it speaks for everybody and is treated like {FILE}"
+            );
+            (what, format!("git rm --cached {LOCAL_FILE}"))
+        })
     }
 
     /// Checks of the repository that a personal layer takes away.

@@ -117,3 +117,17 @@ fn what_the_predecessor_set_and_checkouts_that_were_left_are_only_named() {
     has(&said, &["1 run that ended left checkouts in", &format!("/{run}")]);
     assert!(world.checkouts(&run).is_dir() && world.repo.join(".specs/preferences.json").exists());
 }
+
+#[test]
+fn settings_of_ones_own_that_are_in_git_are_noted() {
+    let world = World::new();
+    world.write("forge.local.toml", "flow = \"draft\"\n");
+    let said = world.forge(&["doctor"]);
+    assert!(!said.out.contains("forge.local.toml"), "{said}");
+    world.git(&["add", "forge.local.toml"]);
+    let said = world.forge(&["doctor"]);
+    has(
+        &said.out,
+        &["forge.local.toml is in git", "git rm --cached forge.local.toml", ".gitignore"],
+    );
+}
