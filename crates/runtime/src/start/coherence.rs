@@ -97,8 +97,12 @@ impl Doors {
             Looked::Blocked(coherence, found) => {
                 self.home.keep_refused(role, &coherence)?;
                 let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
-                let found: String = found.iter().map(|found| format!("\n- {found}")).collect();
-                Err(refused(format!("nobody could act on this request: {why}{found}{paid}")))
+                let mut what = format!("nobody could act on this request: {why}");
+                for found in &found {
+                    what.push_str("\n- ");
+                    what.push_str(found);
+                }
+                Err(refused(what + &paid))
             }
             Looked::Stopped(coherence) => {
                 self.home.keep_refused(role, &coherence)?;
