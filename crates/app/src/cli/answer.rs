@@ -141,12 +141,11 @@ impl Answer {
 /// That nothing was answered, with what could be: the first open question of the run, or of all.
 fn missing(doors: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
     let what = "QUESTION and CHOICE are missing";
-    let runs: Vec<String> = match run {
-        Some(run) => vec![run.to_owned()],
-        None => {
-            let (rows, _) = doors.rows(RUNS_MAX)?;
-            rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
-        }
+    let runs: Vec<String> = if let Some(run) = run {
+        vec![run.to_owned()]
+    } else {
+        let (rows, _) = doors.rows(RUNS_MAX)?;
+        rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
     };
     for run in runs {
         let view = doors.view(&run)?;
