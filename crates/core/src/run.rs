@@ -269,10 +269,7 @@ impl Run {
         unit.state = State::Working;
         unit.attempt = attempt.number;
         unit.since = now;
-        unit.confidence = match unit.hand {
-            Hand::Agents => Confidence::Clean,
-            Hand::Persons => Confidence::Doubted,
-        };
+        unit.confidence = unit.hand.confidence();
         unit.found.clear();
         unit.opinions.clear();
         unit.waived.clear();

@@ -255,6 +255,16 @@ pub enum Hand {
     Persons,
 }
 
+impl Hand {
+    /// How an attempt of an agent begins.
+    pub(super) const fn confidence(self) -> Confidence {
+        match self {
+            Self::Agents => Confidence::Clean,
+            Self::Persons => Confidence::Doubted,
+        }
+    }
+}
+
 /// Whether every review of an attempt passed without critical findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confidence {
