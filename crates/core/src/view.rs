@@ -307,6 +307,46 @@ pub struct OptionView {
     pub answer: String,
     /// What it does.
     pub does: String,
+    /// Whether words go with it.
+    #[serde(default, skip_serializing_if = "Words::are_none")]
+    pub words: Words,
+}
+
+/// Whether words of a person go with an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Words {
+    /// Nobody works with them.
+    #[default]
+    None,
+    /// They reach whoever tries again.
+    Possible,
+    /// Without them it is no answer.
+    Needed,
+}
+
+impl Words {
+    /// Whether nobody works with them.
+    pub fn are_none(&self) -> bool {
+        *self == Self::None
+    }
+
+    fn of(run: &Run, question: &Question, choice: Choice) -> Self {
+        match choice {
+            Choice::Revise | Choice::Waive => Self::Needed,
+            Choice::Approve | Choice::GiveUp => Self::None,
+            // Only agents are told anything.
+            Choice::Retry => {
+                let stage = run.stage(&question.unit);
+                let gate = question.gate.as_deref().and_then(|gate| stage.gate(gate));
+                let is_agent = match gate {
+                    Some(gate) => matches!(stage.gates[gate].check, Check::Review { .. }),
+                    None => matches!(stage.work, Work::Agent { .. }),
+                };
+                if is_agent { Self::Possible } else { Self::None }
+            }
+        }
+    }
 }
 
 /// One record of `forge log --json`.
@@ -601,6 +641,7 @@ impl QuestionView {
                 (choice, _) => choice.word().to_owned(),
             },
             does: what_it_does(run, question, *choice),
+            words: Words::of(run, question, *choice),
         };
         Self {
             question: question.id.to_string(),

@@ -8,7 +8,7 @@ use std::{fmt::Write as _, path::Path};
 use forge_core::{
     event::Answer,
     verdict::Proof,
-    view::{Change, ListView, OptionView, QuestionView},
+    view::{Change, ListView, OptionView, QuestionView, Words},
 };
 
 use crate::{
@@ -56,6 +56,8 @@ pub(crate) struct Way {
     pub(crate) does: String,
     /// The answer itself.
     pub(crate) answer: Answer,
+    /// Whether words go with it.
+    pub(crate) words: Words,
 }
 
 /// The ways in which a question can be answered.
@@ -70,7 +72,7 @@ pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
             "give-up" => ('g', "give up", Answer::GiveUp),
             _ => return None,
         };
-        Some(Way { key, word, does: option.does.clone(), answer })
+        Some(Way { key, word, does: option.does.clone(), answer, words: option.words })
     };
     question.options.iter().filter_map(way).collect()
 }
@@ -300,10 +302,11 @@ impl Sheet<'_> {
 
 /// The exact command that answers a question in this way.
 pub(super) fn command(run: &str, question: &str, option: &OptionView) -> String {
-    let words = match option.answer.split(' ').next() {
-        Some("revise") => " \"WORDS\"",
-        Some("waive") => " \"WHY\"",
-        Some(_) | None => "",
+    let words = match option.words {
+        Words::Needed if option.answer.starts_with("waive") => " \"WHY\"",
+        Words::Needed => " \"WORDS\"",
+        Words::Possible => " [\"WORDS\"]",
+        Words::None => "",
     };
     format!("forge answer {run} {question} {}{words}", option.answer)
 }

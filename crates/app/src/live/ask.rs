@@ -9,7 +9,7 @@ use std::path::Path;
 
 use forge_core::{
     event::Answer,
-    view::{Change, QuestionView},
+    view::{Change, QuestionView, Words},
 };
 use forge_runtime::follow::Picture;
 
@@ -153,7 +153,7 @@ impl Ask {
             Step::Writing { way, text } => match words::take(text, key) {
                 Typed::Goes => {}
                 Typed::Away => self.step = Step::Choosing,
-                Typed::Ready if text.trim().is_empty() => {
+                Typed::Ready if text.trim().is_empty() && way.words != Words::Possible => {
                     self.said = Some(Said::until_key("there are no words yet"));
                 }
                 Typed::Ready => {
@@ -186,6 +186,9 @@ impl Ask {
             return Asked::Goes;
         };
         self.step = match &way.answer {
+            Answer::Retry if way.words == Words::Possible => {
+                Step::Writing { way, text: String::new() }
+            }
             Answer::Approve | Answer::Retry | Answer::GiveUp => Step::Sure { way },
             Answer::Revise => Step::Writing { way, text: String::new() },
             Answer::Waive { gate } => Step::Naming { gate: gate.clone(), way, name: String::new() },
@@ -262,7 +265,11 @@ impl Ask {
             Step::Writing { way, text } => {
                 let what = match &way.answer {
                     Answer::Waive { .. } => " why is it waived? This is kept with your name.",
-                    Answer::Revise | Answer::Approve | Answer::Retry | Answer::GiveUp => {
+                    Answer::Retry => {
+                        lines.extend(way_lines(way, columns));
+                        " what should it know? Your words go into the brief; none are needed."
+                    }
+                    Answer::Revise | Answer::Approve | Answer::GiveUp => {
                         " what should be different? Your words go into the brief as they are."
                     }
                 };
@@ -270,11 +277,13 @@ impl Ask {
                 let (written, column) = words::lines(text, columns);
                 lines.extend(written);
                 cursor = Some((column, lines.len() - 1));
-                lines.push(keys(&[
-                    ("Enter twice or Ctrl-D", "send"),
-                    ("Ctrl-E", "editor"),
-                    ("Esc", "back"),
-                ]));
+                let send = match (way.words, text.is_empty()) {
+                    (Words::Possible, true) => ("Enter", way.word),
+                    (Words::Possible, false) | (Words::Needed | Words::None, _) => {
+                        ("Enter twice or Ctrl-D", "send")
+                    }
+                };
+                lines.push(keys(&[send, ("Ctrl-E", "editor"), ("Esc", "back")]));
             }
         }
         (lines, cursor)

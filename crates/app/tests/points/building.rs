@@ -97,7 +97,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         left.offers(
             1,
             &[
-                ("retry", "`analyse` is tried again"),
+                ("retry [\"WORDS\"]", "`analyse` is tried again"),
                 ("give-up", "`analyse` fails; what does not wait for it goes on"),
             ],
         );
@@ -142,7 +142,7 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
         left.offers(
             1,
             &[
-                ("retry", "`review` looks again"),
+                ("retry [\"WORDS\"]", "`review` looks again"),
                 (
                     "approve",
                     "`review` is waived with its findings noted, and `checkpoint-a` looks next",

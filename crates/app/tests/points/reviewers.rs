@@ -200,7 +200,7 @@ fn a_reviewer_of_a_task_without_a_verdict_is_for_a_person_and_nothing_lands() {
         left.offers(
             1,
             &[
-                ("retry", "`review` looks again"),
+                ("retry [\"WORDS\"]", "`review` looks again"),
                 ("approve", "`review` is waived with its findings noted, and `land` looks next"),
                 ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
                 ("give-up", "`build.T1/implement` fails"),
@@ -259,7 +259,7 @@ fn a_reviewer_of_tasks_without_a_verdict_is_asked_once_more_and_then_a_person_is
         left.waits_for(2).offers(
             2,
             &[
-                ("retry", "`review` looks again"),
+                ("retry [\"WORDS\"]", "`review` looks again"),
                 (
                     "approve",
                     "`review` is waived with its findings noted, and `checkpoint-b` looks next",

@@ -137,3 +137,32 @@ fn at_a_terminal_commands_of_the_repository_are_asked_about_first_and_what_is_no
     has(&person.bytes(), &["you have not allowed the commands", "forge config approve"]);
     assert!(!person.bytes().contains("a few words first"));
 }
+
+#[test]
+fn a_blocked_agent_can_be_told_something_before_it_tries_again() {
+    let blocked = "[[play]]\nrole = \"situation-analyst\"\n\
+        result = { status = \"blocked\", summary = \"no\", blocker = { class = \"unknown\", what = \"I need a database\" } }\n";
+    let project = Project::new(blocked);
+    let left = project.asks("S", &[]);
+    let run = left.run.clone();
+    // In a pipe the command says that words are possible.
+    left.shows(&[&format!("forge answer {run} Q1 retry [\"WORDS\"]")]);
+    project.world.ok(&["answer", &run, "Q1", "retry", "it is at db.local"]);
+    let mut person = Person::at(&project.world, &["resume", &run]);
+    person.until_sees("Q2 about analyse");
+    has(&project.world.brief(&run, "analyse#2"), &["> it is at db.local"]);
+    // At a terminal they can be typed.
+    person.press("t");
+    let asked = person.until_sees("Enter retry");
+    has(&asked, &["`analyse` is tried again", "Your words go into the brief; none are needed"]);
+    person.press("port 5432");
+    person.until_sees("Ctrl-D send");
+    person.press(CTRL_D);
+    person.until_sees("Q3 about analyse");
+    has(&project.world.brief(&run, "analyse#3"), &["> it is at db.local", "> port 5432"]);
+    // Enter alone is a plain retry.
+    choose(&mut person, "t", "retry");
+    person.until_sees("Q4 about analyse");
+    choose(&mut person, "g", "give up");
+    assert_eq!(person.end(), FAILED, "{}", person.screen());
+}
