@@ -1,10 +1,11 @@
 //! What fresh readers made of the role prompts: each got only the brief, the inbox and the checkout of
 //! one call of the flow `feature`, as Forge had made them, and left an outbox.
 //!
-//! `readers/ROLE/PROJECT-READER/` holds the brief as it was read, the outbox as it was left, and for roles
-//! that change code the difference; `misread-READER.md` is what they found unclear. These are the second readers of each
-//! role: what the first ones misread was mended before. Each played one role and saw nothing of the others. The test holds every outbox against the contract of today, so that a
-//! role whose demands change is tried again.
+//! `readers/ROLE/PROJECT-READER/` holds the brief as it was read, the outbox as it was left, what the reader did
+//! step by step (`transcript.md`), and for roles that change code the difference; `misread-READER.md` is what they
+//! found unclear. These are the third readers of each role: what those before them misread was mended. Each played
+//! one role and saw nothing of the others. The test holds every outbox against the contract of today, and the brief against
+//! the prompt of today, so that a role that changes is tried again.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -86,6 +87,9 @@ fn every_outbox_of_a_reader_is_one_that_forge_takes_in() {
         for trial in folders_in(&place().join(role_name)) {
             let folder = place().join(role_name).join(&trial);
             let brief = fs::read_to_string(folder.join("brief.md")).unwrap();
+            assert!(brief.starts_with(role.prompt.trim()), "{role_name} {trial}: another prompt");
+            let steps = fs::read_to_string(folder.join("transcript.md")).unwrap();
+            assert!(steps.lines().count() >= 5, "{role_name} {trial}: {steps}");
             let (outbox, call) = (folder.join("outbox"), call(&brief));
             let result = read_result(&outbox, call, &must);
             assert!(result.is_ok(), "{role_name} {trial}: {result:?}");
