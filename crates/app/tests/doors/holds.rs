@@ -129,9 +129,9 @@ fn a_run_without_a_driver_can_be_paused_stopped_and_abandoned_too() {
     world.scenario(CONTENT);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
-    has(&world.ok(&["pause"]), &["is paused"]);
+    has(&world.ok(&["pause", &run]), &["is paused"]);
     assert_eq!(world.view(&run)["standing"], "paused");
-    has(&world.ok(&["stop"]), &["is stopped"]);
+    has(&world.ok(&["stop", &run]), &["is stopped"]);
     assert_eq!(world.view(&run)["standing"], "stopped");
     assert_eq!(world.forge(&["resume"]).code, WAITS);
     world.ok(&["abandon", &run]);
