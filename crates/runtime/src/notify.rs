@@ -446,7 +446,7 @@ mod tests {
             (
                 Hold::Escalated { what: what() },
                 Kind::HandOff,
-                "mend the cause, then forge resume r1",
+                "forge log r1 (what failed), mend the cause, then forge resume r1",
             ),
         ] {
             assert_eq!(held(hold), Some((kind, next.to_owned())));

@@ -106,6 +106,7 @@ const ARTIFACTS: [&str; 13] = [
     "comprehensive-review.md",
     "design.md",
     "investigation.md",
+    "request.md",
     "review-design.md",
     "summary.md",
     "tasks.md",
