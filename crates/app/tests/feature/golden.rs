@@ -95,7 +95,7 @@ fn list(top: &Path, folder: &Path, names: &mut Vec<String>) {
 }
 
 /// All artifacts of a run with three tasks and effort M.
-const ARTIFACTS: [&str; 13] = [
+const ARTIFACTS: [&str; 14] = [
     "analysis.md",
     "build.T1/impl-T1.md",
     "build.T1/review-T1.md",
