@@ -43,7 +43,7 @@ use forge_core::{
     event::Answer,
     id::QuestionId,
     money::Money,
-    view::{QuestionView, Standing},
+    view::{Course, QuestionView, Standing},
 };
 use forge_runtime::{
     Trouble,
@@ -328,26 +328,18 @@ impl<'a> Screen<'a> {
                 return Ok(Some(Ended::Left(Box::new(left))));
             }
         }
-        match picture.view.row.standing {
+        let standing = picture.view.row.standing;
+        match standing.course() {
             // Somebody answered, here or elsewhere: it goes on.
-            Standing::Going | Standing::Limited => {
+            Course::Driven => {
                 self.drive(None)?;
                 Ok(None)
             }
-            Standing::Waiting if !self.is_all_put_off(picture) => {
+            Course::Asking if !self.is_all_put_off(picture) => {
                 self.left = Some(left);
                 Ok(None)
             }
-            standing @ (Standing::Waiting
-            | Standing::Paused
-            | Standing::Interrupted
-            | Standing::Stopped
-            | Standing::Parked
-            | Standing::Escalated
-            | Standing::Done
-            | Standing::Failed
-            | Standing::Blocked
-            | Standing::Abandoned) => {
+            Course::Asking | Course::Held | Course::Failed | Course::Over => {
                 let how = LetGo::Stopped(standing);
                 Ok(Some(Ended::Left(Box::new(Left { how, view: None, ..left }))))
             }
@@ -361,30 +353,13 @@ impl<'a> Screen<'a> {
         }
         let is_alone = self.n_alone >= LOOKS_ALONE;
         self.seat = if is_alone { Seat::Alone } else { Seat::Attached };
-        match picture.view.row.standing {
-            Standing::Done | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
-                Some(self.stopped(picture))
-            }
-            Standing::Waiting if self.n_alone > 0 => {
+        match picture.view.row.standing.course() {
+            Course::Failed | Course::Over => Some(self.stopped(picture)),
+            Course::Asking if self.n_alone > 0 => {
                 self.is_all_put_off(picture).then(|| self.stopped(picture))
             }
-            Standing::Paused
-            | Standing::Interrupted
-            | Standing::Stopped
-            | Standing::Parked
-            | Standing::Escalated
-                if is_alone =>
-            {
-                Some(self.stopped(picture))
-            }
-            Standing::Going
-            | Standing::Limited
-            | Standing::Waiting
-            | Standing::Paused
-            | Standing::Interrupted
-            | Standing::Stopped
-            | Standing::Parked
-            | Standing::Escalated => None,
+            Course::Held if is_alone => Some(self.stopped(picture)),
+            Course::Driven | Course::Asking | Course::Held => None,
         }
     }
 

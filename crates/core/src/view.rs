@@ -376,7 +376,35 @@ pub enum RunLine {
     },
 }
 
+/// What can become of a run, by where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Whoever drives it has something to do, or waits for a moment to come.
+    Driven,
+    /// It waits for a person's answer.
+    Asking,
+    /// It stands still until somebody resumes it.
+    Held,
+    /// It did not work out, and can be opened again.
+    Failed,
+    /// Nothing can become of it any more.
+    Over,
+}
+
 impl Standing {
+    /// What can become of it.
+    pub const fn course(self) -> Course {
+        match self {
+            Self::Going | Self::Limited => Course::Driven,
+            Self::Waiting => Course::Asking,
+            Self::Paused | Self::Interrupted | Self::Stopped | Self::Parked | Self::Escalated => {
+                Course::Held
+            }
+            Self::Failed | Self::Blocked => Course::Failed,
+            Self::Done | Self::Abandoned => Course::Over,
+        }
+    }
+
     /// Where a run stands.
     pub fn of(run: &Run) -> Self {
         match run.phase() {

@@ -8,7 +8,7 @@ use std::{path::Path, process::Command};
 
 use forge_core::{
     reading,
-    view::{RunRow, Standing},
+    view::{Course, RunRow},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -163,7 +163,7 @@ impl Doors {
     /// Checkouts of runs that are over for good. They may hold what nobody has taken over, so they are only named.
     fn checkouts_left(&self) -> Option<Finding> {
         let (rows, _) = self.rows(RUNS_MAX).ok()?;
-        let is_over = |row: &&RunRow| matches!(row.standing, Standing::Done | Standing::Abandoned);
+        let is_over = |row: &&RunRow| row.standing.course() == Course::Over;
         let folders: Vec<_> = rows
             .iter()
             .filter(is_over)
@@ -198,7 +198,7 @@ impl Doors {
 
     fn undriven(&self, row: &RunRow) -> Option<Finding> {
         let run = &row.run;
-        let goes_on = matches!(row.standing, Standing::Going | Standing::Limited);
+        let goes_on = row.standing.course() == Course::Driven;
         if (!goes_on && row.working == 0) || self.is_driven(run) {
             return None;
         }

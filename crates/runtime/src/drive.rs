@@ -24,7 +24,7 @@ use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, decide,
     event::{self, Event},
     id::UnitId,
-    view::{RunRow, Standing},
+    view::{Course, RunRow, Standing},
     wanted,
 };
 use serde::{Deserialize, Serialize};
@@ -479,18 +479,9 @@ impl Driver {
 
 /// Whether a driver has nothing more to do with a run that stands like this.
 fn is_stopped(standing: Standing) -> bool {
-    match standing {
-        Standing::Going | Standing::Limited => false,
-        Standing::Waiting
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Abandoned => true,
+    match standing.course() {
+        Course::Driven => false,
+        Course::Asking | Course::Held | Course::Failed | Course::Over => true,
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use forge_core::{
     event::{Approvals, Detail},
-    view::{RunRow, Standing},
+    view::{Course, RunRow},
 };
 use serde::Deserialize;
 
@@ -140,24 +140,15 @@ impl Doors {
 fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
     let shown = folder.display();
     let run = row.run;
-    let over = match row.standing {
-        Standing::Done => "is done",
-        Standing::Abandoned => "was abandoned",
-        Standing::Going
-        | Standing::Waiting
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Failed
-        | Standing::Blocked => {
+    match row.standing.course() {
+        Course::Over => {}
+        Course::Driven | Course::Asking | Course::Held | Course::Failed => {
             let note = format!("{run} was begun from {shown} before; it goes on");
             return Ok(Named::CameOf { run, note });
         }
-    };
-    let what = format!("{run}, which was begun from {shown}, {over}");
+    }
+    let over = row.standing.word();
+    let what = format!("{run}, which was begun from {shown}, is {over}");
     let anew = anew(folder);
     Err(Trouble::usage(what, format!("forge show {run}, or to do it again: {anew}")))
 }

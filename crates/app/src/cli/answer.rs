@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use forge_core::{Command, event, id::QuestionId, view::Standing};
+use forge_core::{Command, event, id::QuestionId, view::Course};
 use forge_runtime::{
     Trouble,
     doors::{Doors, RUNS_MAX, Sent, person},
@@ -108,29 +108,23 @@ impl Answer {
                 let view = doors.view(&run)?;
                 let now =
                     format!("{question} is answered; the run is now {}", view.row.standing.word());
-                screen::say(&match view.row.standing {
-                    Standing::Going | Standing::Limited if doors.is_attended(&run) => {
+                screen::say(&match view.row.standing.course() {
+                    Course::Driven if doors.is_attended(&run) => {
                         format!("{question} is answered, and the run goes on where it is shown")
                     }
-                    Standing::Going | Standing::Limited => {
+                    Course::Driven => {
                         format!("{question} is answered; go on with: forge resume {run}")
                     }
-                    Standing::Waiting => {
+                    Course::Asking => {
                         let asked = view.asked.iter().map(|asked| asked.question.as_str());
                         let asked = asked.collect::<Vec<&str>>().join(", ");
                         format!("{question} is answered; {asked} waits for you: forge status {run}")
                     }
-                    Standing::Paused
-                    | Standing::Interrupted
-                    | Standing::Stopped
-                    | Standing::Parked
-                    | Standing::Escalated
-                    | Standing::Failed
-                    | Standing::Blocked => match next_step(&view) {
+                    Course::Held | Course::Failed => match next_step(&view) {
                         Some(next) => format!("{now}\nnext: {next}"),
                         None => now,
                     },
-                    Standing::Done | Standing::Abandoned => now,
+                    Course::Over => now,
                 });
             }
         }

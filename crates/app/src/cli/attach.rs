@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use forge_core::view::Standing;
+use forge_core::view::{Course, Standing};
 use forge_runtime::{
     Trouble,
     doors::{Doors, Left},
@@ -51,8 +51,14 @@ impl Attach {
             return show(&doors, &run);
         }
         let standing = doors.view(&run)?.row.standing;
-        if !goes_no_further(standing) && !is_looked_after(&doors, &run) {
-            return Err(nobody_drives(&run, standing));
+        match standing.course() {
+            // It is shown as it is: nothing comes any more.
+            Course::Failed | Course::Over => {}
+            Course::Driven | Course::Asking | Course::Held => {
+                if !is_looked_after(&doors, &run) {
+                    return Err(nobody_drives(&run, standing));
+                }
+            }
         }
         log::follow(&doors, &run, &mut Company::of(&doors, &run))?;
         until_let_go(&doors, &run);
@@ -74,38 +80,13 @@ fn show(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
 
 /// A run that would go on, and nobody is there who lets it.
 fn nobody_drives(run: &str, standing: Standing) -> Trouble {
-    let (why, next) = match standing {
-        Standing::Waiting => {
+    let (why, next) = match standing.course() {
+        Course::Asking => {
             (": it waits for your answer", format!("forge status {run} (what it asks), then "))
         }
-        Standing::Going
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Abandoned => ("", String::new()),
+        Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
     };
     Trouble::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
-}
-
-/// Whether it is shown as it is, because nothing comes any more.
-const fn goes_no_further(standing: Standing) -> bool {
-    match standing {
-        Standing::Done | Standing::Failed | Standing::Blocked | Standing::Abandoned => true,
-        Standing::Going
-        | Standing::Waiting
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated => false,
-    }
 }
 
 fn is_looked_after(doors: &Doors, run: &str) -> bool {

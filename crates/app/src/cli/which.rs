@@ -4,7 +4,7 @@
 //!
 //! Invariant: where several runs could be meant, a person says which.
 
-use forge_core::view::{RunRow, Standing};
+use forge_core::view::{Course, RunRow};
 use forge_runtime::{
     Trouble,
     doors::{Doors, RUNS_MAX},
@@ -66,11 +66,12 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
     // Those that somebody is at, and those that nobody is.
     let (attended, alone): (Vec<&RunRow>, Vec<&RunRow>) = rows
         .iter()
-        .filter(|row| !is_done(row.standing))
+        .filter(|row| row.standing.course() != Course::Over)
         .partition(|row| doors.is_driven(&row.run) || doors.is_attended(&row.run));
     let choices: [Vec<&RunRow>; 2] = match wanted {
         Wanted::Resume => {
-            let (failed, open) = alone.into_iter().partition(|row| has_failed(row.standing));
+            let (failed, open) =
+                alone.into_iter().partition(|row| row.standing.course() == Course::Failed);
             // What has failed is meant only if nothing else can be.
             let open: Vec<&RunRow> = open;
             if open.is_empty() && attended.is_empty() {
@@ -79,17 +80,23 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
                 [open, attended]
             }
         }
-        Wanted::Attach => {
-            [attended, alone.into_iter().filter(|row| !has_failed(row.standing)).collect()]
-        }
+        Wanted::Attach => [
+            attended,
+            alone.into_iter().filter(|row| row.standing.course() != Course::Failed).collect(),
+        ],
         Wanted::Pause => {
-            let alone = alone.into_iter().filter(|row| can_be_paused(row.standing));
+            let alone = alone.into_iter().filter(|row| match row.standing.course() {
+                Course::Driven | Course::Asking => true,
+                Course::Held | Course::Failed | Course::Over => false,
+            });
             [attended, alone.collect()]
         }
         // Where nobody drives, nothing is to be stopped, unless a person names it.
         Wanted::Stop => [attended, Vec::new()],
         // It is for good: no run is meant rather than another.
-        Wanted::Abandon => [rows.iter().filter(|row| !is_done(row.standing)).collect(), Vec::new()],
+        Wanted::Abandon => {
+            [rows.iter().filter(|row| row.standing.course() != Course::Over).collect(), Vec::new()]
+        }
         Wanted::Answer { question } => {
             let mut asking = Vec::new();
             for row in attended.into_iter().chain(alone).filter(|row| row.questions > 0) {
@@ -128,54 +135,4 @@ fn several(rows: &[&RunRow], wanted: Wanted) -> Trouble {
         format!("{} runs could be {}; say which", rows.len(), wanted.done()),
         format!("{}, one of\n{}", wanted.command(), lines.join("\n")),
     )
-}
-
-/// Nothing can be done with it any more.
-const fn is_done(standing: Standing) -> bool {
-    match standing {
-        Standing::Done | Standing::Abandoned => true,
-        Standing::Going
-        | Standing::Waiting
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Failed
-        | Standing::Blocked => false,
-    }
-}
-
-/// It is over, but can be opened again.
-const fn has_failed(standing: Standing) -> bool {
-    match standing {
-        Standing::Failed | Standing::Blocked => true,
-        Standing::Going
-        | Standing::Waiting
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Abandoned => false,
-    }
-}
-
-/// Whether a run that nobody drives can be paused.
-const fn can_be_paused(standing: Standing) -> bool {
-    match standing {
-        Standing::Going | Standing::Waiting | Standing::Limited => true,
-        Standing::Paused
-        | Standing::Interrupted
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Stopped
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Done
-        | Standing::Abandoned => false,
-    }
 }

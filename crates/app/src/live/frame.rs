@@ -9,7 +9,7 @@
 //! Invariant: never more lines than the height, and no line wider than the width.
 //! Invariant: the states that are shown are those that `status` shows.
 
-use forge_core::view::Standing;
+use forge_core::view::{Course, Standing};
 use forge_runtime::follow::Picture;
 
 use super::{
@@ -101,20 +101,7 @@ pub(crate) fn last(picture: &Picture, seat: Seat, width: usize, most: usize) -> 
 
 /// Whether a run would go on if somebody drove it.
 pub(crate) fn is_left_alone(picture: &Picture, seat: Seat) -> bool {
-    let would_go_on = match picture.view.row.standing {
-        Standing::Going | Standing::Limited => true,
-        Standing::Waiting
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Abandoned => false,
-    };
-    would_go_on && seat == Seat::Alone
+    picture.view.row.standing.course() == Course::Driven && seat == Seat::Alone
 }
 
 /// What happens to a run that this process drives when the person leaves.
@@ -203,17 +190,9 @@ fn sums(picture: &Picture, seat: Seat, amount: &str) -> Vec<String> {
 }
 
 const fn is_moving(standing: Standing) -> bool {
-    match standing {
-        Standing::Going | Standing::Limited | Standing::Waiting => true,
-        Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Abandoned => false,
+    match standing.course() {
+        Course::Driven | Course::Asking => true,
+        Course::Held | Course::Failed | Course::Over => false,
     }
 }
 

@@ -179,7 +179,7 @@ impl Draft {
         let is_critical = |finding: &&Finding| finding.severity == Severity::Critical;
         match ruling {
             Ruling::Verdict(Verdict::Pass { findings })
-                if is_review && !asks && findings.iter().filter(is_critical).count() > 0 =>
+                if is_review && !asks && findings.iter().any(|finding| is_critical(&finding)) =>
             {
                 if findings.iter().filter(is_critical).any(Finding::is_grounded) {
                     return Ruling::Verdict(Verdict::Revise { findings: findings.clone() });
