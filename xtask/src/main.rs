@@ -10,10 +10,8 @@
 //! - `schemas`: writes the published schemas anew.
 
 mod agents;
-mod bench;
 mod families;
 mod mutants;
-mod schemas;
 mod tidy;
 
 use std::{
@@ -33,9 +31,9 @@ fn main() -> ExitCode {
         ["agents"] => agents(),
         ["chance"] => families::full("chance"),
         ["mutants"] => mutants::run(mutants::Size::All),
-        ["bench"] => bench::run(),
+        ["bench"] => bench(),
         ["tidy"] => tidy::run(),
-        ["schemas"] => schemas::write(),
+        ["schemas"] => schemas(),
         _ => {
             say(HELP);
             ExitCode::from(2)
@@ -93,6 +91,26 @@ fn agents() -> ExitCode {
     }
 }
 
+/// Builds what is measured for release, and measures it.
+fn bench() -> ExitCode {
+    let packages = ["forge", "forge-core", "forge-agents", "forge-benchmark"];
+    let mut args = vec!["build", "--release", "--examples", "--bins"];
+    args.extend(packages.iter().flat_map(|name| ["--package", name]));
+    if cargo(&args) != ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    let release = target().join("release");
+    let mut command = Command::new(release.join("forge-benchmark"));
+    command.arg(&release).current_dir(root());
+    ends_well(&mut command)
+}
+
+/// Writes the published schemas, which a test holds against the types.
+fn schemas() -> ExitCode {
+    let args = ["test", "--quiet", "--package", "forge-runtime", "--test", "schemas"];
+    cargo_with(&args, &[("FORGE_WRITE_SCHEMAS", "1")])
+}
+
 /// What the steps need besides cargo: brought here if that is possible.
 fn tools() -> ExitCode {
     let missing = || ["fmt", "clippy"].into_iter().find(|tool| !is_there(tool));
@@ -138,11 +156,16 @@ fn cargo_with(args: &[&str], variables: &[(&str, &str)]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(args).envs(variables.iter().copied()).current_dir(root());
+    ends_well(&mut command)
+}
+
+/// Runs a program and waits for it.
+fn ends_well(command: &mut Command) -> ExitCode {
     match command.status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            say(&format!("cargo cannot be run: {error}"));
+            say(&format!("{} cannot be run: {error}", command.get_program().display()));
             ExitCode::FAILURE
         }
     }
@@ -152,6 +175,11 @@ fn cargo_with(args: &[&str], variables: &[(&str, &str)]) -> ExitCode {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository").to_owned()
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 #[expect(clippy::print_stdout, reason = "a task speaks to the person who started it")]

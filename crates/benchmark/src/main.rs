@@ -1,4 +1,7 @@
-//! The figures that we hold ourselves to, each beside what it is compared with.
+//! The figures that Forge is held to, each beside what it is compared with.
+//!
+//! `cargo xtask bench` builds Forge, its examples and this program for release and starts this program, whose only argument is the folder
+//! of the built programs. A package of its own, because it needs Forge's crates and `xtask` must not.
 //!
 //! Machines are noisy, so everything is measured in one run, next to something that does not
 //! depend on us: starting `true`, the disk's own fsync, or the bound that we promise. A program
@@ -27,8 +30,6 @@ use forge_runtime::{
     journal::{RunLock, Store},
 };
 
-use crate::{cargo, root, say};
-
 const RUNS: usize = 10_000;
 const FACTS: u64 = 100_000;
 /// So many items make about that many facts in the long run.
@@ -36,27 +37,12 @@ const ITEMS: usize = 2_857;
 const STAGES: usize = 100;
 const AGENTS: usize = 200;
 
-/// Measures everything.
-pub(crate) fn run() -> ExitCode {
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "forge",
-        "--package",
-        "forge-core",
-        "--package",
-        "forge-agents",
-        "--examples",
-        "--bins",
-    ];
-    if cargo(&build) != ExitCode::SUCCESS {
-        return ExitCode::FAILURE;
-    }
+fn main() -> ExitCode {
+    let Some(release) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        say("forge-benchmark FOLDER: the folder of the programs that were built for release");
+        return ExitCode::from(2);
+    };
     say(&format!("{:<58} {:>14}   compared with", "what", "figure"));
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let release = target.join("release");
     let forge = release.join("forge");
     let parts: &[(&str, &dyn Fn() -> Measured)] = &[
         ("binary", &|| binary(&forge)),
@@ -497,4 +483,9 @@ fn memory(pid: u32, name: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or_default()
+}
+
+#[expect(clippy::print_stdout, reason = "figures are for the person who started it")]
+fn say(text: &str) {
+    println!("{text}");
 }
