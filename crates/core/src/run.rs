@@ -6,6 +6,7 @@
 //! Invariant: a run is never serialised, and nothing but [`Run::take`] and [`Run::apply`]
 //! changes it.
 
+mod call_kind;
 mod calls;
 mod code;
 mod story;
@@ -27,6 +28,7 @@ use crate::{
     verdict::{Finding, Proof, Severity, Verdict},
 };
 
+pub use call_kind::CallKind;
 pub use story::{
     Asked, Done, EndedCall, Ending, Failed, Landing, Log, Passed, Return, Said, Story, Waived,
 };

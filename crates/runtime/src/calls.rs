@@ -19,7 +19,7 @@ use forge_core::{
     Effect, Report, Run,
     event::{Call, Outcome},
     id::CallId,
-    run::Phase,
+    run::{CallKind, Phase},
     wanted,
     wanted::stop,
 };
@@ -31,7 +31,7 @@ use rustix::{
 use crate::{
     Trouble,
     intake::{Without, look_for_artifact, report, report_without, without_result},
-    prepare::{Doing, Shop, doing},
+    prepare::Shop,
     steps::{Duty, Halt, Plan, Step},
     turns::heard_so_far,
     work,
@@ -81,20 +81,20 @@ impl Calls {
         shop.ours.forget_all_but(&run.calls().values().map(folder_of).collect());
         for (call, Call { ordinal, .. }) in run.calls() {
             let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
-            match (doing(run, call), call, want) {
-                (Doing::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
+            match (run.call_kind(call), call, want) {
+                (CallKind::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
                     reports.push(look_for_artifact(shop, run, judgement, &name)?);
                 }
-                (Doing::Artifact { .. }, _, _) => {
+                (CallKind::Artifact { .. }, _, _) => {
                     reports.push(report_without(run, call, Without::NeverBegan));
                 }
                 (
-                    Doing::Agent { .. }
-                    | Doing::Command { .. }
-                    | Doing::Verify
-                    | Doing::Land
-                    | Doing::BuiltIn { .. }
-                    | Doing::Deliver { .. },
+                    CallKind::Agent { .. }
+                    | CallKind::Command { .. }
+                    | CallKind::Verify
+                    | CallKind::Land
+                    | CallKind::BuiltIn { .. }
+                    | CallKind::Deliver { .. },
                     _,
                     _,
                 ) => reports.extend(self.follow(shop, run, call, *ordinal, want)?),
@@ -125,7 +125,7 @@ impl Calls {
             if want == Want::Stops {
                 return Ok(vec![report_without(run, call, Without::NeverBegan)]);
             }
-            if doing(run, call).proves() && somebody_proves(shop, run) {
+            if run.call_kind(call).needs_proof_checkout() && somebody_proves(shop, run) {
                 return Ok(Vec::new());
             }
         }
@@ -225,7 +225,8 @@ fn goes_on(run: &Run, want: Want, duty: Duty) -> bool {
 /// Whether the one checkout for proofs is in use. Who has begun goes on with it.
 fn somebody_proves(shop: &Shop<'_>, run: &Run) -> bool {
     run.calls().iter().any(|(call, Call { ordinal, .. })| {
-        doing(run, call).proves() && shop.ours.has_begun(&shop.home.attempt(shop.id, *ordinal))
+        run.call_kind(call).needs_proof_checkout()
+            && shop.ours.has_begun(&shop.home.attempt(shop.id, *ordinal))
     })
 }
 
@@ -249,14 +250,14 @@ fn start(
 /// What a call comes to whose keeper died.
 fn lost(plan: &Plan<'_>) -> Report {
     let Plan { run, call, .. } = *plan;
-    match doing(run, call) {
-        Doing::Agent { .. } => without_result(call, Outcome::Lost, heard_so_far(plan)),
-        Doing::Command { .. }
-        | Doing::Artifact { .. }
-        | Doing::Verify
-        | Doing::Land
-        | Doing::BuiltIn { .. }
-        | Doing::Deliver { .. } => report_without(run, call, Without::Lost),
+    match run.call_kind(call) {
+        CallKind::Agent { .. } => without_result(call, Outcome::Lost, heard_so_far(plan)),
+        CallKind::Command { .. }
+        | CallKind::Artifact { .. }
+        | CallKind::Verify
+        | CallKind::Land
+        | CallKind::BuiltIn { .. }
+        | CallKind::Deliver { .. } => report_without(run, call, Without::Lost),
     }
 }
 
@@ -266,11 +267,11 @@ fn given_up(plan: &Plan<'_>, without: Without) -> Result<Report, Trouble> {
     let Plan { shop, run, call, .. } = *plan;
     let folder = plan.folder();
     let standing = look(&folder).map_err(|error| Trouble::file(&folder.path, &error))?;
-    Ok(match (standing, doing(run, call)) {
-        (Standing::Ended(_), Doing::Agent { .. }) => {
+    Ok(match (standing, run.call_kind(call)) {
+        (Standing::Ended(_), CallKind::Agent { .. }) => {
             without_result(call, without.outcome(), heard_so_far(plan))
         }
-        (Standing::Ended(ending), Doing::Command { .. }) => {
+        (Standing::Ended(ending), CallKind::Command { .. }) => {
             report(shop, run, call, &folder, &ending)?
         }
         (

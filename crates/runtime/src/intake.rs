@@ -20,17 +20,13 @@ use forge_core::{
     item::{Item, resolved},
     money::Spent,
     reading::artifact_name,
+    run::CallKind,
     verdict::{self, Finding, Proof, Severity, Verdict},
 };
 
 use serde_json::Value;
 
-use crate::{
-    Trouble,
-    prepare::{Doing, Shop, doing},
-    steps::Plan,
-    turns::Left,
-};
+use crate::{Trouble, prepare::Shop, steps::Plan, turns::Left};
 
 /// The most findings of a worker that are kept, beside all critical ones.
 const FOUND_MAX: usize = 50;
@@ -64,8 +60,8 @@ pub(crate) fn report(
     ending: &Ending,
 ) -> Result<Report, Trouble> {
     let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-    match (doing(run, call), call) {
-        (Doing::Command { .. }, CallId::Attempt(attempt)) => {
+    match (run.call_kind(call), call) {
+        (CallKind::Command { .. }, CallId::Attempt(attempt)) => {
             let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
             let mut lists = Vec::new();
             let outcome = match command_end(folder, ending) {
@@ -98,7 +94,7 @@ pub(crate) fn report(
             };
             Ok(Report::Worked { attempt: attempt.clone(), outcome, lists, receipt })
         }
-        (Doing::Command { run: command }, CallId::Judgement(judgement)) => {
+        (CallKind::Command { run: command }, CallId::Judgement(judgement)) => {
             let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
             let ruling = match command_end(folder, ending) {
                 CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
@@ -111,12 +107,12 @@ pub(crate) fn report(
             Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
         }
         (
-            Doing::Agent { .. }
-            | Doing::Artifact { .. }
-            | Doing::Verify
-            | Doing::Land
-            | Doing::BuiltIn { .. }
-            | Doing::Deliver { .. },
+            CallKind::Agent { .. }
+            | CallKind::Artifact { .. }
+            | CallKind::Verify
+            | CallKind::Land
+            | CallKind::BuiltIn { .. }
+            | CallKind::Deliver { .. },
             _,
         ) => unreachable!("agents have turns, and our own gates have plans of their own"),
     }
@@ -187,7 +183,7 @@ pub(crate) fn left(
 
 /// What a call without an ending comes to.
 pub(crate) fn report_without(run: &Run, call: &CallId, without: Without) -> Report {
-    let is_agent = matches!(doing(run, call), Doing::Agent { .. });
+    let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
     let spent = match without {
         Without::Lost if is_agent => Spent::UNKNOWN,
         Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,

@@ -12,19 +12,13 @@ use std::path::{Path, PathBuf};
 
 use forge_core::{
     Run,
-    flow::{BuiltIn, Check, Stage, Work, lands},
+    flow::{Check, Stage, Work, lands},
     id::{CallId, Scope, UnitId},
     run::Files as Left,
 };
 use forge_workspace::{Access, Bench, Files, Open};
 
-use crate::{
-    Trouble,
-    catalog::Code,
-    home::Home,
-    prepare::{Doing, Shop, doing},
-    settings::Frozen,
-};
+use crate::{Trouble, catalog::Code, home::Home, prepare::Shop, settings::Frozen};
 
 /// A checkout that calls work in.
 #[derive(Clone, Debug)]
@@ -174,7 +168,9 @@ fn bench_in(home: &Home, dir: PathBuf) -> Bench {
 /// Whether another call works in the checkout of this scope.
 pub(crate) fn is_shared(run: &Run, call: &CallId, scope: &Scope) -> bool {
     run.calls().keys().any(|other| {
-        other != call && uses_a_place(&doing(run, other)) && scope_of(run, other.unit()) == *scope
+        other != call
+            && run.call_kind(other).needs_work_checkout()
+            && scope_of(run, other.unit()) == *scope
     })
 }
 
@@ -185,20 +181,6 @@ pub(crate) enum Caches {
     Kept,
     /// Everything is made anew.
     Cleared,
-}
-
-/// Whether a call has a checkout of its unit at all.
-fn uses_a_place(doing: &Doing) -> bool {
-    match doing {
-        Doing::Agent { .. }
-        | Doing::Command { .. }
-        | Doing::BuiltIn { check: BuiltIn::Changes } => true,
-        Doing::Artifact { .. }
-        | Doing::Verify
-        | Doing::Land
-        | Doing::Deliver { .. }
-        | Doing::BuiltIn { check: BuiltIn::Guarded | BuiltIn::NewTests } => false,
-    }
 }
 
 /// The commit of a scope's own work that has not landed, if there is one.

@@ -16,10 +16,9 @@ use forge_agents::{
 use forge_core::{
     Run,
     event::Blob,
-    flow::{BuiltIn, Check, Delivery, Work},
     id::CallId,
     reading::{self, Reading, Source, artifact_name},
-    run::Due,
+    run::{CallKind, Due},
 };
 use forge_workspace::Repository;
 
@@ -57,81 +56,6 @@ enum Kept {
     Resume(String),
 }
 
-/// How a call is carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// An agent plays a role.
-    Agent {
-        /// Whom.
-        role: String,
-    },
-    /// A line for the shell.
-    Command {
-        /// The line.
-        run: String,
-    },
-    /// We look for an artifact ourselves.
-    Artifact {
-        /// Its name.
-        name: String,
-    },
-    /// We run the project's checks.
-    Verify,
-    /// We make it part of the run's result.
-    Land,
-    /// We look at what was changed.
-    BuiltIn {
-        /// In which way.
-        check: BuiltIn,
-    },
-    /// We deliver.
-    Deliver {
-        /// What.
-        what: Delivery,
-    },
-}
-
-impl Doing {
-    /// Whether it needs the checkout in which proofs are made, of which there is one.
-    pub(crate) fn proves(&self) -> bool {
-        match self {
-            Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests } => true,
-            Self::Agent { .. }
-            | Self::Command { .. }
-            | Self::Artifact { .. }
-            | Self::Deliver { .. }
-            | Self::BuiltIn { check: BuiltIn::Changes | BuiltIn::Guarded } => false,
-        }
-    }
-}
-
-/// How a call of a run is carried out.
-pub(crate) fn doing(run: &Run, call: &CallId) -> Doing {
-    let stage = run.stage(call.unit());
-    match call {
-        CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => Doing::Agent { role: role.clone() },
-            Work::Command { run } => Doing::Command { run: run.clone() },
-            Work::Deliver { what } => Doing::Deliver { what: *what },
-            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => {
-                unreachable!("nobody is called for what has only items or gates")
-            }
-        },
-        CallId::Judgement(judgement) => {
-            let gate = stage.gate(&judgement.gate).expect("a judgement names a gate of its stage");
-            match &stage.gates[gate].check {
-                Check::Review { role } => Doing::Agent { role: role.clone() },
-                Check::Command { run } => Doing::Command { run: run.clone() },
-                Check::Artifact { name } => Doing::Artifact { name: name.clone() },
-                Check::Verify => Doing::Verify,
-                Check::Land => Doing::Land,
-                Check::BuiltIn { check } => Doing::BuiltIn { check: *check },
-                Check::Human { .. } => unreachable!("people are asked, not called"),
-            }
-        }
-    }
-}
-
 /// Everything that calls of one run have in common.
 pub(crate) struct Shop<'a> {
     /// The places.
@@ -165,12 +89,12 @@ impl Shop<'_> {
         let path = &step.folder;
         let own = self.own_program()?;
         has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
-        let (spec, env) = match (&step.what, doing(run, call)) {
-            (What::Turn { turn, dir, .. }, Doing::Agent { role }) => {
+        let (spec, env) = match (&step.what, run.call_kind(call)) {
+            (What::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
                 self.turn_spec(run, call, path, turn, dir, &role)?
             }
             (What::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
-            (What::Command { dir }, Doing::Command { run }) => (
+            (What::Command { dir }, CallKind::Command { run }) => (
                 spec(call.to_string(), shell(run), dir.clone(), self.limits()),
                 command_environment(),
             ),
@@ -362,7 +286,7 @@ impl Shop<'_> {
         turn: &Turn,
         conflicts: &[String],
     ) -> Result<(), Trouble> {
-        let Doing::Agent { role } = doing(run, call) else {
+        let CallKind::Agent { role } = run.call_kind(call) else {
             unreachable!("only agents have turns")
         };
         let agent = self.player(&role);

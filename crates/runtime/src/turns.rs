@@ -23,13 +23,14 @@ use forge_core::{
     event::{Blob, Outcome, Receipt},
     failure::FaultClass,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    run::CallKind,
     verdict::BlockerClass,
 };
 
 use crate::{
     home::now,
     intake::{self, last_words},
-    prepare::{Doing, Shop, doing},
+    prepare::Shop,
     settings::FrozenAgent,
     steps::{Halt, Plan, What},
 };
@@ -100,7 +101,9 @@ struct Tally {
 /// Brings the turns of a call on as far as they go.
 pub(crate) fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned, Halt> {
     let Plan { shop, run, call, .. } = *plan;
-    let Doing::Agent { role } = doing(run, call) else { unreachable!("only agents have turns") };
+    let CallKind::Agent { role } = run.call_kind(call) else {
+        unreachable!("only agents have turns")
+    };
     let mut tally = Tally::of(shop.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
@@ -181,7 +184,9 @@ enum Known {
 /// What was heard of a call that was lost, or whose next turn is not wanted any more.
 pub(crate) fn heard_so_far(plan: &Plan<'_>) -> Receipt {
     let Plan { shop, run, call, .. } = *plan;
-    let Doing::Agent { role } = doing(run, call) else { unreachable!("only agents have turns") };
+    let CallKind::Agent { role } = run.call_kind(call) else {
+        unreachable!("only agents have turns")
+    };
     let mut tally = Tally::of(shop.player(&role));
     let mut end = Known::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {

@@ -22,7 +22,6 @@ use forge_agents::Standing;
 use forge_core::{
     Run, Time,
     event::{Event, Record},
-    flow::{Check, Work},
     id::{CallId, QuestionId, UnitId},
     money::Spent,
     run::{Phase, State},
@@ -543,54 +542,12 @@ fn about(fact: &Event) -> About {
     }
 }
 
-/// What a call does, if it prints something that can be followed.
-enum Does {
-    Plays(String),
-    RunsACommand,
-    Nothing,
-}
-
-fn does(run: &Run, call: &CallId) -> Does {
-    // An item may be gone by now.
-    if !run.has(call.unit()) {
-        return Does::RunsACommand;
-    }
-    let stage = run.stage(call.unit());
-    match call {
-        CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => Does::Plays(role.clone()),
-            Work::Command { .. } => Does::RunsACommand,
-            Work::Each { .. } | Work::Flow { .. } | Work::Deliver { .. } | Work::Nothing => {
-                Does::Nothing
-            }
-        },
-        CallId::Judgement(judgement) => {
-            match stage.gate(&judgement.gate).map(|gate| &stage.gates[gate].check) {
-                Some(Check::Review { role }) => Does::Plays(role.clone()),
-                Some(Check::Command { .. }) => Does::RunsACommand,
-                Some(
-                    Check::Artifact { .. }
-                    | Check::Human { .. }
-                    | Check::Verify
-                    | Check::Land
-                    | Check::BuiltIn { .. },
-                )
-                | None => Does::Nothing,
-            }
-        }
-    }
-}
-
+/// Whether a call prints something that can be followed. A unit that is gone may have.
 pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
-    match does(run, call) {
-        Does::Plays(_) | Does::RunsACommand => true,
-        Does::Nothing => false,
-    }
+    !run.has(call.unit()) || run.find_call_kind(call).is_some_and(|kind| kind.has_stream())
 }
 
+/// Returns the role that an agent plays in a call.
 pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
-    match does(run, call) {
-        Does::Plays(role) => Some(role),
-        Does::RunsACommand | Does::Nothing => None,
-    }
+    run.find_call_kind(call)?.role().map(str::to_owned)
 }

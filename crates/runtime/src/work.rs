@@ -12,6 +12,7 @@ use forge_core::{
     event::{Outcome, Receipt},
     failure::FaultClass,
     id::CallId,
+    run::CallKind,
     verdict::BlockerClass,
     view::short_commit,
 };
@@ -22,7 +23,6 @@ use crate::{
     home::now,
     intake,
     place::{Hand, Place, commit_of, is_shared},
-    prepare::{Doing, doing},
     settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
     turns::{Turned, turns},
@@ -40,13 +40,13 @@ const SUBJECT_CHARS_MAX: usize = 72;
 
 /// Brings a call on as far as it goes: its report, or why not yet.
 pub(crate) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    match doing(plan.run, plan.call) {
-        Doing::Agent { .. } | Doing::Command { .. } => called(plan),
-        Doing::Verify => gates::verify::plan(plan),
-        Doing::Land => gates::land::plan(plan),
-        Doing::BuiltIn { check } => gates::built_in(plan, check),
-        Doing::Deliver { what } => deliver::plan(plan, what),
-        Doing::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+    match plan.run.call_kind(plan.call) {
+        CallKind::Agent { .. } | CallKind::Command { .. } => called(plan),
+        CallKind::Verify => gates::verify::plan(plan),
+        CallKind::Land => gates::land::plan(plan),
+        CallKind::BuiltIn { check } => gates::built_in(plan, check),
+        CallKind::Deliver { what } => deliver::plan(plan, what),
+        CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
     }
 }
 
@@ -70,7 +70,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
     let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
-    match (hand, doing(run, call)) {
+    match (hand, run.call_kind(call)) {
         (Hand::Writes, _) => {
             let made = match worked.ending().how {
                 How::NotStarted { .. } => None,
@@ -93,12 +93,12 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             Ok(report)
         }
         // What is there may be somebody else's; whoever opens the checkout alone puts it right.
-        (Hand::Reads, Doing::Agent { .. })
+        (Hand::Reads, CallKind::Agent { .. })
             if is_shared(run, call, &place.scope) && !plan.has_step("restore") =>
         {
             worked.report(plan)
         }
-        (Hand::Reads, Doing::Agent { .. }) => {
+        (Hand::Reads, CallKind::Agent { .. }) => {
             let bench = place.bench;
             let restore = || {
                 Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
@@ -134,16 +134,16 @@ enum Worked {
 
 impl Worked {
     fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Halt> {
-        match doing(plan.run, plan.call) {
-            Doing::Agent { .. } => {
+        match plan.run.call_kind(plan.call) {
+            CallKind::Agent { .. } => {
                 turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
             }
-            Doing::Command { .. } => plan.command(dir).map(Self::Command),
-            Doing::Artifact { .. }
-            | Doing::Verify
-            | Doing::Land
-            | Doing::BuiltIn { .. }
-            | Doing::Deliver { .. } => {
+            CallKind::Command { .. } => plan.command(dir).map(Self::Command),
+            CallKind::Artifact { .. }
+            | CallKind::Verify
+            | CallKind::Land
+            | CallKind::BuiltIn { .. }
+            | CallKind::Deliver { .. } => {
                 unreachable!("only agents and commands work")
             }
         }
