@@ -2,37 +2,36 @@
 
 mod agents;
 mod answer;
-mod asks;
 mod attach;
 mod brief;
+mod choose_run;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod driving;
-mod dry;
+mod dry_run_text;
 mod edit;
 mod flow;
-mod hold;
 mod init;
 mod log;
 mod man;
-pub(crate) mod question;
+mod resume;
 mod rewind;
 mod run;
 pub(crate) mod show;
+mod start_prompts;
 mod stats;
 mod status;
-mod usage;
+mod stop;
+mod usage_errors;
 pub(crate) mod watch;
-mod which;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use forge_runtime::{Trouble, doors::Doors};
 
-use crate::screen;
+use crate::format;
 
 /// Drives AI coding agents from a request to a result: stages, gates, reviews, you.
 #[derive(Parser)]
@@ -53,7 +52,7 @@ enum Cmd {
     Demo(demo::Demo),
     Init(init::Init),
     Run(run::Run),
-    Resume(driving::Resume),
+    Resume(resume::Resume),
     Attach(attach::Attach),
     Status(status::Status),
     Show(show::Show),
@@ -61,9 +60,9 @@ enum Cmd {
     Watch(watch::Watch),
     Brief(brief::Brief),
     Answer(answer::Answer),
-    Pause(hold::Pause),
-    Stop(hold::Stop),
-    Abandon(hold::Abandon),
+    Pause(stop::Pause),
+    Stop(stop::Stop),
+    Abandon(stop::Abandon),
     Edit(edit::Edit),
     Rewind(rewind::Rewind),
     Stats(stats::Stats),
@@ -80,8 +79,8 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            match usage::refusal(&error, args, &Cli::command()) {
-                Some(refusal) => screen::trouble(&refusal),
+            match usage_errors::refusal(&error, args, &Cli::command()) {
+                Some(refusal) => format::trouble(&refusal),
                 None => {
                     let _nobody_reads = error.print();
                 }
@@ -115,7 +114,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         Cmd::Man(command) => command.main(),
     };
     done.unwrap_or_else(|trouble| {
-        screen::trouble(&trouble);
+        format::trouble(&trouble);
         ExitCode::from(trouble.kind.exit_code())
     })
 }
@@ -141,5 +140,5 @@ fn named_or_latest(doors: &Doors, named: Option<&str>) -> Result<String, Trouble
 
 /// Prints something as JSON.
 fn say_json(value: &impl serde::Serialize) {
-    screen::say_as_it_is(&serde_json::to_string_pretty(value).expect("a view can be written"));
+    format::say_as_it_is(&serde_json::to_string_pretty(value).expect("a view can be written"));
 }

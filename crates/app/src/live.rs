@@ -10,22 +10,22 @@
 //!
 //! Invariant: the screen decides nothing, and the run does not depend on it.
 
-mod ask;
-mod child;
+mod agent_stream;
+mod external_program;
 mod frame;
+mod input_box;
 mod keys;
 mod line;
-mod paint;
+mod painter;
+mod question;
 #[cfg(test)]
-mod replay;
-mod rows;
-mod said;
+mod replay_tests;
 mod signals;
-mod stream;
+mod status_message;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod words;
+mod unit_rows;
 
 use std::{
     collections::BTreeSet,
@@ -56,22 +56,20 @@ use forge_runtime::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
-    ask::{Ask, Asked},
     frame::{Frame, KEYS, Leaving, Look, Seat, frame, leaving},
+    input_box::{Typed, Unsent},
     keys::{Key, Keys},
     line::Colours,
-    paint::Painter,
-    said::Said,
+    painter::Painter,
+    question::{Ask, Asked},
     signals::{Heard, Signals},
+    status_message::Said,
     terminal::Terminal,
-    words::{Typed, Unsent},
 };
 use crate::{
-    cli::{
-        question::{Ways, asked as in_words},
-        show::{to_decide_on, unit_id},
-    },
-    screen,
+    cli::show::{to_decide_on, unit_id},
+    format,
+    text::question_text::{Ways, asked as in_words},
 };
 
 pub(crate) use terminal::restore;
@@ -128,22 +126,22 @@ pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble
     screen.terminal = None;
     let colours = colours();
     for approval in screen.follower.approvals() {
-        screen::tell(approval);
+        format::tell(approval);
     }
     screen.show_tree();
     for unsent in &screen.unsent {
-        screen::tell(&format!("{}:\n{}\n", unsent.what(), unsent.text.trim_end()));
+        format::tell(&format!("{}:\n{}\n", unsent.what(), unsent.text.trim_end()));
     }
     if let Some(picture) = &screen.shown {
-        for line in frame::last(picture, screen.seat, screen::width(), LAST_LINES_MAX) {
-            screen::tell_as_it_is(&line.render(colours));
+        for line in frame::last(picture, screen.seat, format::width(), LAST_LINES_MAX) {
+            format::tell_as_it_is(&line.render(colours));
         }
     }
     ended
 }
 
 fn colours() -> Colours {
-    if screen::colours(&io::stdout()) { Colours::Yes } else { Colours::No }
+    if format::colours(&io::stdout()) { Colours::Yes } else { Colours::No }
 }
 
 /// What is on the screen.
@@ -409,7 +407,7 @@ impl<'a> Screen<'a> {
                 }
                 self.mode = Mode::Asking(Box::new(ask));
                 match self.doors.bell() {
-                    Switch::On if self.rung.insert(question.question.clone()) => screen::ring(),
+                    Switch::On if self.rung.insert(question.question.clone()) => format::ring(),
                     Switch::On | Switch::Off => {}
                 }
             }
@@ -433,7 +431,7 @@ impl<'a> Screen<'a> {
             }
             Mode::Stream { unit, back } => {
                 let seen = self.follower.stream(unit);
-                (stream::frame(picture, self.seat, unit, seen, *back, size).lines, None)
+                (agent_stream::frame(picture, self.seat, unit, seen, *back, size).lines, None)
             }
             Mode::Asking(ask) => match find(picture, &ask.question) {
                 Some(question) => ask.frame(picture, question, self.seat, &folder, size),
@@ -498,7 +496,7 @@ impl<'a> Screen<'a> {
                 Heard::HangUp => self.hang_up(),
                 Heard::Suspend => {
                     self.terminal = None;
-                    child::suspend();
+                    external_program::suspend();
                 }
                 // A shell may have left anything on the screen meanwhile.
                 Heard::Anew => self.painter.forget(),
@@ -683,17 +681,17 @@ impl<'a> Screen<'a> {
             Asked::See => {
                 let change =
                     unit_id(&question.unit).and_then(|unit| self.doors.change(&run, &unit));
-                let text = change.map(|change| screen::readable(&to_decide_on(change)));
+                let text = change.map(|change| format::readable(&to_decide_on(change)));
                 self.page(text);
             }
             Asked::Read => {
                 let folder = shortest(&self.doors.home.run(&run));
                 let text =
-                    in_words(&run, question, Ways::Read { folder: &folder }, screen::width());
-                self.page(Ok(screen::harmless(&text)));
+                    in_words(&run, question, Ways::Read { folder: &folder }, format::width());
+                self.page(Ok(format::harmless(&text)));
             }
             Asked::Edit { so_far } => {
-                let written = self.with_child(|signals| child::edit(&so_far, signals));
+                let written = self.with_child(|signals| external_program::edit(&so_far, signals));
                 if let Mode::Asking(ask) = &mut self.mode {
                     match written {
                         Ok(text) => ask.written(&text),
@@ -706,7 +704,8 @@ impl<'a> Screen<'a> {
 
     /// Shows a text in the pager. What went wrong is said at the question.
     fn page(&mut self, text: Result<String, Trouble>) {
-        let done = text.and_then(|text| self.with_child(|signals| child::page(text, signals)));
+        let done =
+            text.and_then(|text| self.with_child(|signals| external_program::page(text, signals)));
         if let (Err(trouble), Mode::Asking(ask)) = (done, &mut self.mode) {
             ask.say(Said::until_key(trouble.what));
         }

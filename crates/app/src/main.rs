@@ -2,17 +2,18 @@
 //!
 //! Keepers, launchers and the scripted agent are dispatched before anything else is set up, so
 //! that they stay small. What each command does is in `cli/<command>.rs`; how things look is in
-//! `screen.rs`, and what a person sees while a run goes on in `live.rs`.
+//! `format.rs`, and what a person sees while a run goes on in `live.rs`.
 //!
 //! Invariant: no door holds a run, decides, or opens a journal file.
 //! Invariant: data goes to stdout, everything else to stderr.
 
 mod cli;
-mod columns;
+mod format;
 mod live;
 mod markdown;
 mod pager;
-mod screen;
+mod text;
+mod text_width;
 
 use std::{panic, process::ExitCode};
 
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     }
     panic::set_hook(Box::new(|bug| {
         live::restore();
-        screen::warn(&format!(
+        format::warn(&format!(
             "this is a bug of ours, not yours: {bug}\nnothing that was journaled is lost; `forge resume` goes on"
         ));
     }));

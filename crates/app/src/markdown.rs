@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use crate::columns;
+use crate::text_width;
 
 /// Whether colours and weights are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Page {
                 Some(_) | None => (mark, text),
             };
             let first = format!("{}{shown} ", " ".repeat(indent + 2));
-            let rest = " ".repeat(columns::width(&first));
+            let rest = " ".repeat(text_width::width(&first));
             items.push(self.flow(&text, &first, &rest));
             // One empty line between two items is nothing.
             let is_next = |line: &&str| bullet(line).is_some();
@@ -269,13 +269,13 @@ impl Page {
     /// Words in lines of the width.
     fn lines(&self, words: &[Word], first: &str, rest: &str) -> String {
         let mut text = first.to_owned();
-        let (mut column, mut is_first) = (columns::width(first), true);
+        let (mut column, mut is_first) = (text_width::width(first), true);
         for word in words {
             let length = length(word);
             if !is_first && column + 1 + length > self.width {
                 text.push('\n');
                 text.push_str(rest);
-                column = columns::width(rest);
+                column = text_width::width(rest);
             } else if !is_first {
                 text.push(' ');
                 column += 1;
@@ -308,11 +308,11 @@ fn visible(text: &str) -> usize {
             shown.push(c);
         }
     }
-    columns::width(&shown)
+    text_width::width(&shown)
 }
 
 fn length(word: &Word) -> usize {
-    word.iter().map(|(part, _)| columns::width(part)).sum()
+    word.iter().map(|(part, _)| text_width::width(part)).sum()
 }
 
 fn width_of(words: &[Word]) -> usize {
@@ -341,7 +341,7 @@ fn broken(word: Word, columns: usize) -> Vec<Word> {
     while !rest.is_empty() {
         let mut width = 0;
         let fits = |(letter, _): &&(char, Style)| {
-            width += columns::width(&letter.to_string());
+            width += text_width::width(&letter.to_string());
             width <= columns
         };
         let most = rest.iter().take_while(fits).count().max(1);

@@ -10,8 +10,8 @@ use forge_runtime::{
     start::Allowed,
 };
 
-use super::{asks::ask_commands, say_json};
-use crate::screen;
+use super::{say_json, start_prompts::ask_commands};
+use crate::format;
 
 /// List the agents that you have here, or see whether one answers
 #[derive(Args)]
@@ -70,7 +70,7 @@ impl Agents {
                 if self.json {
                     say_json(&rows);
                 } else {
-                    screen::say(&list(&rows, screen::width()));
+                    format::say(&list(&rows, format::width()));
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -84,12 +84,12 @@ impl Check {
             // Whoever calls it with this has said it by name.
             if self.allow { Allowed::FromNowOn } else { ask_commands(commands) }
         };
-        let mut tell = |plan: &Plan| screen::warn(&screen::harmless(&announced(plan)));
+        let mut tell = |plan: &Plan| format::warn(&format::harmless(&announced(plan)));
         let probed = roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut tell)?;
         if self.json {
             say_json(&probed);
         } else {
-            screen::say(&answer(&probed, screen::width()));
+            format::say(&answer(&probed, format::width()));
         }
         Ok(ExitCode::from(match probed.state {
             ProbeState::Ready => 0,
@@ -119,8 +119,8 @@ fn announced(plan: &Plan) -> String {
         }
         None => "which costs nothing".to_owned(),
     };
-    let words = screen::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
-    let words = screen::block("  ", &words, screen::width());
+    let words = format::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
+    let words = format::block("  ", &words, format::width());
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 
@@ -133,13 +133,13 @@ fn list(rows: &[AgentRow], width: usize) -> String {
         let head = format!(
             "{:<NAME_WIDTH$}  {}",
             row.name,
-            screen::wrap(&what_it_is(row), INDENT, width - INDENT)
+            format::wrap(&what_it_is(row), INDENT, width - INDENT)
         );
         text.push_str(&head);
         let mut say = |mark: &str, words: &str| {
             let words = format!("{mark}{words}");
             let _ =
-                write!(text, "\n{:INDENT$}{}", "", screen::wrap(&words, INDENT, width - INDENT));
+                write!(text, "\n{:INDENT$}{}", "", format::wrap(&words, INDENT, width - INDENT));
         };
         let plays = plays(row);
         if !plays.is_empty() {
@@ -199,10 +199,10 @@ fn answer(probed: &Probed, width: usize) -> String {
         return text;
     }
     for line in probed.what.iter().flat_map(|what| what.lines()) {
-        let _ = write!(text, "\n{}", screen::block("  ", line, width));
+        let _ = write!(text, "\n{}", format::block("  ", line, width));
     }
     if let Some(next) = &probed.next {
-        let _ = write!(text, "\n{}", screen::block("  next: ", next, width));
+        let _ = write!(text, "\n{}", format::block("  next: ", next, width));
     }
     if let Some(transcript) = &probed.transcript {
         let _ = write!(text, "\n  what it printed: {transcript}");

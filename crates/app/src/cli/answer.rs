@@ -10,12 +10,11 @@ use forge_runtime::{
 };
 
 use super::{
+    choose_run::{self, Wanted},
     doors,
-    driving::next_step,
-    question::command,
-    which::{self, Wanted},
+    resume::next_step,
 };
-use crate::screen;
+use crate::{format, text::question_text::command};
 
 /// Answer a question of a run
 #[derive(Args)]
@@ -58,7 +57,7 @@ impl Answer {
         let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
             // What stands there is the first of the words.
             words.splice(0..0, choice);
-            (which::run(doors, None, Wanted::Answer { question: asked })?, asked, question)
+            (choose_run::run(doors, None, Wanted::Answer { question: asked })?, asked, question)
         } else {
             let run = doors.resolve(&run)?;
             let Some(question) = question else { return Err(missing(doors, Some(&run))?) };
@@ -103,12 +102,12 @@ impl Answer {
         let words = words.join(" ");
         let command = Command::Answer { question, answer, words, by: person() };
         match doors.send(&run, &command)? {
-            Sent::ToDriver => screen::say(&format!("{question} is answered, and the run goes on")),
+            Sent::ToDriver => format::say(&format!("{question} is answered, and the run goes on")),
             Sent::Journaled => {
                 let view = doors.view(&run)?;
                 let now =
                     format!("{question} is answered; the run is now {}", view.row.standing.word());
-                screen::say(&match view.row.standing.course() {
+                format::say(&match view.row.standing.course() {
                     Course::Driven if doors.is_attended(&run) => {
                         format!("{question} is answered, and the run goes on where it is shown")
                     }

@@ -15,14 +15,13 @@ use forge_runtime::{
 };
 
 use super::{
-    doors,
-    driving::{Form, leave, leave_screen},
-    log,
-    which::{self, Wanted},
+    choose_run::{self, Wanted},
+    doors, log,
+    resume::{Form, leave, leave_screen},
 };
 use crate::{
+    format,
     live::{self, Ended, Task},
-    screen,
 };
 
 /// How long whoever drives a run may take from its last fact until it lets go.
@@ -46,7 +45,7 @@ pub(crate) struct Attach {
 impl Attach {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = which::run(&doors, self.run.as_deref(), Wanted::Attach)?;
+        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Attach)?;
         if !self.plain && live::is_possible() {
             return show(&doors, &run);
         }
@@ -118,7 +117,7 @@ fn until_let_go(doors: &Doors, run: &str) {
     let began = Instant::now();
     while doors.is_driven(run) {
         if began.elapsed() >= LET_GO_WAIT {
-            screen::note(&format!("{run} is still being written down where it is driven"));
+            format::note(&format!("{run} is still being written down where it is driven"));
             return;
         }
         thread::sleep(LET_GO_LOOK);

@@ -10,8 +10,8 @@ use forge_runtime::{
 
 use super::{doors, say_json};
 use crate::{
+    format::{self, Form, Piece},
     pager::{Paging, page},
-    screen::{self, Form, Piece},
 };
 
 /// Show exactly what an agent was told, and what it could read
@@ -47,12 +47,12 @@ impl Brief {
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.inbox {
             let bytes = doors.inbox_file(&told, name)?;
-            screen::show(&[Piece { bytes, form: Form::Text }], paging);
+            format::show(&[Piece { bytes, form: Form::Text }], paging);
         } else if self.json {
             say_json(&told);
         } else {
             // Word for word, also on a terminal: it is what the agent read.
-            page(&screen::harmless(&in_words(&told)), paging);
+            page(&format::harmless(&in_words(&told)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }

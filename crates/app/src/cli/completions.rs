@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory as _, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::screen;
+use crate::format;
 
 /// Print the script that makes your shell complete commands
 #[derive(Args)]
@@ -43,7 +43,7 @@ impl Completions {
         };
         let mut script = Vec::new();
         generate(shell, &mut super::Cli::command(), "forge", &mut script);
-        screen::say_exactly(&script);
+        format::say_exactly(&script);
         ExitCode::SUCCESS
     }
 }

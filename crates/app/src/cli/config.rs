@@ -23,10 +23,10 @@ use forge_runtime::{
 };
 
 use super::{
-    asks::{ASKED_MAX, none_of_the_answers},
     doors, say_json,
+    start_prompts::{ASKED_MAX, none_of_the_answers},
 };
-use crate::{columns, screen};
+use crate::{format, text_width};
 
 /// Show and change what is set, and allow what a repository runs
 #[derive(Args)]
@@ -167,14 +167,14 @@ fn list(json: bool) -> Result<(), Trouble> {
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     for row in &rows {
         let (value, who) = (value(row), row.layer.map_or("", settings::Layer::word));
-        let room = screen::width().saturating_sub(widest + 2 + 2 + WHO_WIDTH);
-        let value = columns::fill(&screen::cut(&value, room), room);
+        let room = format::width().saturating_sub(widest + 2 + 2 + WHO_WIDTH);
+        let value = text_width::fill(&format::cut(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
         let line = line.trim_end();
         if row.layer.is_none_or(|layer| layer == settings::Layer::Shipped) {
-            screen::say_in_grey(line);
+            format::say_in_grey(line);
         } else {
-            screen::say(line);
+            format::say(line);
         }
     }
     notes(&settings.notes());
@@ -188,24 +188,24 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
         return Ok(());
     }
     let Explained { row, may_be, variable, said, notes: all } = &explained;
-    screen::say(&format!("{} = {}", row.key, value(row)));
-    screen::say(&format!("  {}; {may_be}", row.about));
-    let widest = said.iter().map(|said| columns::width(&said.place)).max().unwrap_or_default();
+    format::say(&format!("{} = {}", row.key, value(row)));
+    format::say(&format!("  {}; {may_be}", row.about));
+    let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
         let word = said.layer.word();
-        let place = columns::fill(&said.place, widest);
+        let place = text_width::fill(&said.place, widest);
         let line = format!("{mark} {word:<11}  {place}  {}", said.value);
         if position == 0 {
-            screen::say(&line);
+            format::say(&line);
         } else {
-            screen::say_in_grey(&line);
+            format::say_in_grey(&line);
         }
     }
     if said.is_empty() {
-        screen::say("  nobody says anything about it");
+        format::say("  nobody says anything about it");
     }
-    screen::say_in_grey(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
+    format::say_in_grey(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
     notes(all);
     Ok(())
 }
@@ -216,22 +216,22 @@ fn value(row: &SettingRow) -> String {
 
 fn notes(notes: &[String]) {
     for note in notes {
-        screen::say(&screen::wrap(&format!("note: {note}"), 6, screen::width()));
+        format::say(&format::wrap(&format!("note: {note}"), 6, format::width()));
     }
 }
 
 fn tell_change(target: Target, file: &EditedFile, change: &Change) -> Result<(), Trouble> {
     let (path, key) = (file.path().display(), change.key.name());
-    screen::say(&match &change.value {
+    format::say(&match &change.value {
         Some(value) => format!("{path}: {key} = {value}"),
         None => format!("{path}: {key} is taken out"),
     });
     match (target, change.file) {
         (Target::Local, FileWas::Missing) => {
-            screen::say(&format!("keep it out of git: add {} to .gitignore", settings::LOCAL_FILE));
+            format::say(&format!("keep it out of git: add {} to .gitignore", settings::LOCAL_FILE));
         }
         (Target::Repo, FileWas::There | FileWas::Missing) => {
-            screen::say("commit it: a run reads it from the commit that it starts from");
+            format::say("commit it: a run reads it from the commit that it starts from");
         }
         (Target::Local, FileWas::There) | (Target::User, FileWas::There | FileWas::Missing) => {}
     }
@@ -242,9 +242,9 @@ fn tell_change(target: Target, file: &EditedFile, change: &Change) -> Result<(),
         let row = settings.explain(&key)?.row;
         match (&change.value, &row.place) {
             (Some(_), Some(place)) if row.value != change.value => {
-                screen::say(&format!("note: {place} says otherwise, and wins"));
+                format::say(&format!("note: {place} says otherwise, and wins"));
             }
-            (None, Some(place)) => screen::say(&format!("now {} counts ({place})", value(&row))),
+            (None, Some(place)) => format::say(&format!("now {} counts ({place})", value(&row))),
             (Some(_) | None, Some(_) | None) => {}
         }
         notes(&settings.notes());
@@ -268,7 +268,7 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
     let found = Catalog::at(&doors.home.repository, base.as_deref()).flow(flow)?;
     let unapproved = doors.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
-        screen::say(if trust::commands(&settings, &found).is_empty() {
+        format::say(if trust::commands(&settings, &found).is_empty() {
             "this repository makes Forge run no commands; there is nothing to allow"
         } else {
             "all commands of this repository are allowed already"
@@ -279,11 +279,11 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
         // Whoever calls this without a terminal has said it by name.
         Consent::Given | Consent::NobodyToAsk => {
             let path = doors.approve(&settings, &unapproved)?;
-            screen::say(&format!("allowed; to take it back, remove {}", path.display()));
+            format::say(&format!("allowed; to take it back, remove {}", path.display()));
             Ok(ExitCode::SUCCESS)
         }
         Consent::Refused => {
-            screen::say("nothing is allowed");
+            format::say("nothing is allowed");
             Ok(ExitCode::from(Standing::Waiting.exit_code()))
         }
     }
@@ -292,10 +292,10 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
 /// Shows the commands of a repository and asks about them, if there is somebody to ask. Nothing of
 /// this is data.
 pub(crate) fn ask(commands: &[String]) -> Consent {
-    screen::warn("this repository makes Forge run, on this machine and as you:");
+    format::warn("this repository makes Forge run, on this machine and as you:");
     for command in commands {
-        for (position, line) in screen::harmless(command).lines().enumerate() {
-            screen::warn(&format!("  {} {line}", if position == 0 { "$" } else { ">" }));
+        for (position, line) in format::harmless(command).lines().enumerate() {
+            format::warn(&format!("  {} {line}", if position == 0 { "$" } else { ">" }));
         }
     }
     yes_or_no("allow these commands? [y/N]")
@@ -313,7 +313,7 @@ pub(crate) fn yes_or_no(question: &str) -> Consent {
 /// understood again and again say no.
 fn answer(input: &mut impl BufRead, question: &str) -> Consent {
     for _ in 0..ASKED_MAX {
-        screen::warn(question);
+        format::warn(question);
         let mut line = String::new();
         match input.read_line(&mut line) {
             Ok(0) | Err(_) => return Consent::Refused,

@@ -17,10 +17,10 @@ use forge_runtime::{
 };
 
 use super::{
-    driving::{Form, leave},
+    resume::{Form, leave},
     show,
 };
-use crate::screen;
+use crate::format;
 
 /// Show Forge at work on a small real project, with a scripted agent
 #[derive(Args)]
@@ -37,7 +37,7 @@ impl Demo {
         let dir = self.dir.clone().unwrap_or(temporary);
         demo::make(&dir)?;
         let folder = dir.display();
-        screen::say(&format!(
+        format::say(&format!(
             "A small project is in {folder}.\n\
              The agents are scripted: a file says what they do, no model is asked, nothing is paid.\n\
              All else is real: git, the project's tests, the reviews' verdicts, the journal.\n\n\
@@ -58,26 +58,26 @@ impl Demo {
         let code = leave(&doors, left, Form::Sentences)?;
         let view = doors.result(&run)?;
         if view.row.standing != Standing::Done {
-            screen::say(&format!("go on with: cd {folder} && forge resume"));
+            format::say(&format!("go on with: cd {folder} && forge resume"));
             return Ok(code);
         }
-        screen::say(&format!("\n$ forge show {run}\n{}", show::result(&view, screen::width())));
-        screen::say("");
+        format::say(&format!("\n$ forge show {run}\n{}", show::result(&view, format::width())));
+        format::say("");
         if self.dir.is_some() {
-            screen::say(&format!("{}\n", show::next_steps(&view).join("\n")));
-            screen::say(&format!(
+            format::say(&format!("{}\n", show::next_steps(&view).join("\n")));
+            format::say(&format!(
                 "All of it is in {folder}: cd there, and try forge status, log, show."
             ));
         } else {
             let removed = fs::remove_dir_all(&dir);
-            screen::say(match removed {
+            format::say(match removed {
                 Ok(()) => {
                     "The folder is removed. `forge demo --dir DIR` keeps it, to look around in."
                 }
                 Err(_) => "The folder could not be removed.",
             });
         }
-        screen::say(
+        format::say(
             "With your own project: `forge init` finds its checks and writes forge.toml; `forge agents` says who\n\
              can work there.",
         );

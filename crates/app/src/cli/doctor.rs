@@ -10,7 +10,7 @@ use forge_runtime::{
 };
 
 use super::{config, doors, say_json};
-use crate::screen;
+use crate::format;
 
 /// Look for what is wrong, and say what to do about it
 #[derive(Args)]
@@ -41,7 +41,7 @@ impl Doctor {
             if self.json {
                 say_json(&report);
             } else {
-                screen::say(&salvaged(&report));
+                format::say(&salvaged(&report));
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -53,12 +53,12 @@ impl Doctor {
                 return Ok(code);
             }
             let Rebuilt { n_made, driven, failed } = rebuilt;
-            screen::say(&format!("made the files of {} anew", screen::count(n_made, "run")));
+            format::say(&format!("made the files of {} anew", format::count(n_made, "run")));
             for run in driven {
-                screen::say(&format!("left {run} to its driver"));
+                format::say(&format!("left {run} to its driver"));
             }
             for failure in failed {
-                screen::say(&format!("could not: {failure}"));
+                format::say(&format!("could not: {failure}"));
             }
             return Ok(code);
         }
@@ -76,9 +76,9 @@ impl Doctor {
                     Health::Note => "note ",
                     Health::Bad => "WRONG",
                 };
-                screen::say(&format!("{mark}  {what}"));
+                format::say(&format!("{mark}  {what}"));
                 if let Some(next) = next {
-                    screen::say(&format!("       next: {next}"));
+                    format::say(&format!("       next: {next}"));
                 }
             }
         }
@@ -94,22 +94,22 @@ impl Doctor {
                 Consent::Nobodys => config::Consent::Given,
                 Consent::ThePersons if self.yes => config::Consent::Given,
                 Consent::ThePersons => {
-                    screen::warn(&screen::harmless(&found.what));
+                    format::warn(&format::harmless(&found.what));
                     config::yes_or_no(&format!("--fix {}: go on? [y/N]", found.fix))
                 }
             };
             // What was done is not data: what is found afterwards is.
             match may {
                 config::Consent::Given => match doors.fix(&found) {
-                    Ok(done) => screen::warn(&screen::harmless(&format!("fixed  {done}"))),
+                    Ok(done) => format::warn(&format::harmless(&format!("fixed  {done}"))),
                     Err(trouble) => {
-                        screen::trouble(&trouble);
+                        format::trouble(&trouble);
                         code = trouble.kind.exit_code();
                     }
                 },
-                config::Consent::Refused => screen::warn("left   as it is"),
+                config::Consent::Refused => format::warn("left   as it is"),
                 config::Consent::NobodyToAsk => {
-                    screen::warn("left   nobody can be asked: forge doctor --fix --yes");
+                    format::warn("left   nobody can be asked: forge doctor --fix --yes");
                     code = 3;
                 }
             }

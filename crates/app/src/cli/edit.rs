@@ -14,7 +14,7 @@ use forge_runtime::{
 };
 
 use super::{doors, show::unit_id};
-use crate::screen;
+use crate::format;
 
 /// Change an artifact or code by hand; its gates look again
 #[derive(Args)]
@@ -45,12 +45,12 @@ impl Edit {
             (None, Some(name)) => self.artifact(&doors, &run, name)?,
             (None, None) => unreachable!("one of both is required"),
         };
-        screen::say(match sent {
+        format::say(match sent {
             Sent::ToDriver => "taken in; its gates look again",
             Sent::Journaled => "taken in; its gates look again when the run goes on",
         });
         if sent == Sent::Journaled {
-            screen::say(&format!("next: forge resume {run}"));
+            format::say(&format!("next: forge resume {run}"));
         }
         Ok(ExitCode::SUCCESS)
     }

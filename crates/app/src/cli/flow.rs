@@ -12,7 +12,7 @@ use forge_runtime::{
 };
 
 use super::{doors, say_json};
-use crate::screen;
+use crate::format;
 
 /// Show and check flows
 #[derive(Args)]
@@ -63,7 +63,7 @@ impl Flow {
                         let about = row.problem.map_or(row.description, |_| {
                             format!("is wrong: forge flow check {}", row.name)
                         });
-                        screen::say(&format!("{:<16} {about} ({})", row.name, row.origin));
+                        format::say(&format!("{:<16} {about} ({})", row.name, row.origin));
                     }
                 }
                 Ok(ExitCode::SUCCESS)
@@ -75,16 +75,16 @@ impl Flow {
                 Ok(ExitCode::SUCCESS)
             }
             What::Show { name, text: true, json: false } => {
-                screen::say(catalog.text(&name)?.0.trim_end());
+                format::say(catalog.text(&name)?.0.trim_end());
                 Ok(ExitCode::SUCCESS)
             }
             What::Show { name, text: false, json: false } => {
-                screen::say(&show(&catalog.flow(&name)?));
+                format::say(&show(&catalog.flow(&name)?));
                 Ok(ExitCode::SUCCESS)
             }
             What::Check { name: Some(name), json: false } => {
                 let found = catalog.flow(&name)?;
-                screen::say(&good(&found));
+                format::say(&good(&found));
                 Ok(ExitCode::SUCCESS)
             }
             What::Check { name, json } => check(&catalog, name, json),
@@ -109,7 +109,7 @@ fn check(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode
     } else {
         for row in &rows {
             let most = row.calls_max.unwrap_or_default();
-            screen::say(&match &row.problem {
+            format::say(&match &row.problem {
                 None => format!("{}: right, at most {most} agent calls by itself", row.name),
                 Some(problem) => format!("{}: {problem}", row.name),
             });

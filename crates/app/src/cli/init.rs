@@ -10,7 +10,7 @@ use forge_runtime::{
 };
 
 use super::doors;
-use crate::screen;
+use crate::format;
 
 /// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
@@ -28,7 +28,7 @@ impl Init {
         let doors = doors()?;
         let (head, mut project) = doors.project()?;
         for found in project.setup.iter().chain(&project.verify) {
-            screen::warn(&format!("found  {}  ({})", found.command, found.why));
+            format::warn(&format!("found  {}  ({})", found.command, found.why));
         }
         let found = project.notes.len();
         say_notes(&project.notes);
@@ -37,41 +37,41 @@ impl Init {
         } else {
             if !project.verify.is_empty() {
                 let commit = short_commit(&head);
-                screen::warn(&format!("trying them on {commit}, in a private checkout"));
+                format::warn(&format!("trying them on {commit}, in a private checkout"));
             }
             doors.try_out(&head, &mut project, &mut say_tried)?
         };
         say_notes(&project.notes[found..]);
         let text = settings_text(&head, &project, &tried);
         if self.dry_run {
-            screen::say(text.trim_end());
+            format::say(text.trim_end());
             return Ok(ExitCode::SUCCESS);
         }
         let path = doors.write_settings(&text, &project)?;
-        screen::say(&format!("wrote {}", path.display()));
+        format::say(&format!("wrote {}", path.display()));
         if project.verify.is_empty() {
-            screen::say(
+            format::say(
                 "no checks were found: put yours into [verify] commands, or work stays unverified",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
-            screen::say(
+            format::say(
                 "something is red before any agent has touched it; it is written down in forge.toml",
             );
         }
-        screen::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
+        format::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
         if doors.settings_at(Some(&head))?.agent.is_none() {
-            screen::say(
+            format::say(
                 "once: forge agents (who can work here), forge config set --user agent NAME",
             );
         }
-        screen::say("then: forge run \"what you want\"");
+        format::say("then: forge run \"what you want\"");
         Ok(ExitCode::SUCCESS)
     }
 }
 
 fn say_notes(notes: &[String]) {
     for note in notes {
-        screen::warn(&screen::wrap(&format!("note   {note}"), 7, screen::width()));
+        format::warn(&format::wrap(&format!("note   {note}"), 7, format::width()));
     }
 }
 
@@ -80,8 +80,8 @@ fn say_tried(one: &Tried) {
         Purpose::SetUp => "set-up",
         Purpose::Check => "check",
     };
-    screen::warn(&format!("tried  {purpose} `{}`: {}", one.command, one.in_words()));
+    format::warn(&format!("tried  {purpose} `{}`: {}", one.command, one.in_words()));
     for line in one.output.lines() {
-        screen::warn(&format!("       {}", screen::harmless(line)));
+        format::warn(&format!("       {}", format::harmless(line)));
     }
 }

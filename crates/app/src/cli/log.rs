@@ -13,8 +13,8 @@ use forge_runtime::{Trouble, doors::Doors};
 
 use super::{doors, named_or_latest};
 use crate::{
+    format,
     pager::{Paging, page},
-    screen,
 };
 
 /// Show what happened in a run, fact by fact
@@ -64,7 +64,7 @@ impl Log {
             let records = doors.records(&run, 1)?;
             let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| sentences(*seq, record)).collect();
-            page(&screen::harmless(&lines.join("\n")), Paging::of(self.no_pager));
+            page(&format::harmless(&lines.join("\n")), Paging::of(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.tell(&doors, &run, &mut ForEver)?;
@@ -98,10 +98,10 @@ impl Log {
     fn say(&self, seq: u64, record: &Record) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
-            screen::say_as_it_is(&serde_json::to_string(&line).expect("a record can be written"));
+            format::say_as_it_is(&serde_json::to_string(&line).expect("a record can be written"));
         } else {
             for line in sentences(seq, record) {
-                screen::say(&line);
+                format::say(&line);
             }
         }
     }
@@ -109,7 +109,7 @@ impl Log {
 
 /// The facts of a record, each with its number and its time.
 fn sentences(seq: u64, record: &Record) -> Vec<String> {
-    let at = screen::day_and_clock(record.at);
+    let at = format::day_and_clock(record.at);
     let beginning = format!("{seq:>5}  {at}  ");
-    record.facts.iter().map(|fact| screen::fact(&beginning, &sentence(fact))).collect()
+    record.facts.iter().map(|fact| format::fact(&beginning, &sentence(fact))).collect()
 }

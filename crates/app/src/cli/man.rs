@@ -12,8 +12,8 @@ use clap_mangen::Man as Page;
 use forge_runtime::Trouble;
 
 use crate::{
+    format,
     pager::{self, Paging},
-    screen,
 };
 
 /// Show the manual page, or write one for each command
@@ -32,7 +32,7 @@ impl Man {
         let Some(dir) = &self.dir else {
             let page = render(&command, "forge");
             if !io::stdout().is_terminal() {
-                screen::say_exactly(&page);
+                format::say_exactly(&page);
             } else if read(&page).is_none() {
                 pager::page(&command.render_long_help().to_string(), Paging::IfLong);
             }
@@ -45,7 +45,7 @@ impl Man {
             fs::write(&path, page).map_err(|error| Trouble::file(&path, &error))?;
         }
         let n = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-        screen::say(&format!("wrote {} into {}", screen::count(n, "page"), dir.display()));
+        format::say(&format!("wrote {} into {}", format::count(n, "page"), dir.display()));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -8,7 +8,7 @@ use forge_runtime::Trouble;
 
 use super::{
     doors,
-    driving::{Form, leave},
+    resume::{Form, leave},
     show::unit_id,
 };
 

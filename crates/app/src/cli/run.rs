@@ -14,12 +14,12 @@ use forge_runtime::{
 };
 
 use super::{
-    asks::Terminal,
-    doors,
-    driving::{Form, Manner},
-    dry, say_json,
+    doors, dry_run_text,
+    resume::{Form, Manner},
+    say_json,
+    start_prompts::Terminal,
 };
-use crate::screen;
+use crate::format;
 
 /// What a person might want, in examples.
 pub(crate) const WISH: &str = "'show the total at the end of the list'";
@@ -93,7 +93,7 @@ impl Run {
             let dry = doors.dry_run(&request)?;
             match self.manner.form() {
                 Form::Json => say_json(&dry),
-                Form::Sentences => screen::say(&dry::text(&dry, screen::width())),
+                Form::Sentences => format::say(&dry_run_text::text(&dry, format::width())),
             }
             return Ok(ExitCode::SUCCESS);
         }

@@ -15,8 +15,8 @@ use forge_runtime::{
 
 use super::{doors, named_or_latest, say_json};
 use crate::{
+    format::{self, Form, Piece},
     pager::{Paging, page},
-    screen::{self, Form, Piece},
 };
 
 /// Stands for the run as a whole, which is no unit's name.
@@ -52,25 +52,25 @@ impl Show {
         let run = named_or_latest(&doors, self.run.as_deref())?;
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.artifact {
-            screen::show(&[written(name, doors.artifact(&run, name)?)], paging);
+            format::show(&[written(name, doors.artifact(&run, name)?)], paging);
         } else if let Some(unit) = &self.diff {
             let pieces = if unit == WHOLE {
                 vec![Piece { bytes: doors.diff(&run)?, form: Form::Diff }]
             } else {
                 changed(doors.change(&run, &unit_id(unit)?)?)
             };
-            screen::show(&pieces, paging);
+            format::show(&pieces, paging);
         } else {
             let view = doors.result(&run)?;
             if self.json {
                 say_json(&view);
             } else {
-                let mut text = result(&view, screen::width());
+                let mut text = result(&view, format::width());
                 let next = next_steps(&view);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                page(&screen::harmless(&text), paging);
+                page(&format::harmless(&text), paging);
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -132,9 +132,9 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, row.standing.word());
     let mut say = |name: &str, value: &str| {
-        let _ = write!(text, "\n{}", screen::block(&format!("  {name:<9}"), value, width));
+        let _ = write!(text, "\n{}", format::block(&format!("  {name:<9}"), value, width));
     };
-    say("request", &screen::cut(&view.request, width.saturating_sub(11)));
+    say("request", &format::cut(&view.request, width.saturating_sub(11)));
     say("spent", &row.amount().in_words());
     if let Some(base) = &view.base {
         let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
@@ -202,7 +202,7 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, 
         if position == 0 {
             let _ = write!(text, "\n\n  {title}");
         }
-        let _ = write!(text, "\n{}", screen::block("    ", &line, width));
+        let _ = write!(text, "\n{}", format::block("    ", &line, width));
     }
 }
 

@@ -10,7 +10,7 @@ use forge_runtime::{
 };
 
 use super::{doors, say_json};
-use crate::{columns, screen};
+use crate::{format, text_width};
 
 /// Show what was spent: by day and model, or as you say
 #[derive(Args)]
@@ -75,7 +75,7 @@ impl Stats {
         let view = doors.spending(&which, &axes)?;
         for run in &view.unreadable {
             let warning = format!("warning: {} is not counted: {}", run.run, run.why);
-            screen::warn(&screen::harmless(&warning));
+            format::warn(&format::harmless(&warning));
         }
         if self.json {
             say_json(&view);
@@ -85,7 +85,7 @@ impl Stats {
                 None => Length::OneScreen,
             };
             // Names are made harmless where they are shown: bars have colours.
-            screen::say_as_it_is(&shown(&view, length, screen::width()));
+            format::say_as_it_is(&shown(&view, length, format::width()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -107,21 +107,21 @@ fn shown(view: &SpendingView, length: Length, width: usize) -> String {
         );
     }
     let tokens = &total.tokens;
-    let short = screen::short_number;
+    let short = format::short_number;
     let sum = format!(
         "{}{since}, {}, {} tokens in, {} out, {} from caches, {} into caches",
         total.amount().in_words(),
-        screen::count(total.calls, "call"),
+        format::count(total.calls, "call"),
         short(tokens.input),
         short(tokens.output),
         short(tokens.cache_read),
         short(tokens.cache_write),
     );
-    let mut text = screen::wrap(&sum, 0, width);
+    let mut text = format::wrap(&sum, 0, width);
     let estimate = (total.estimated.0 > 0).then(|| {
         let what =
             format!("~ is estimated from tokens, by the list prices of {}", view.prices_as_of);
-        format!("\n\n{}", screen::wrap(&what, 0, width))
+        format!("\n\n{}", format::wrap(&what, 0, width))
     });
     let estimate = estimate.unwrap_or_default();
     let models = view.tables.iter().find(|table| table.by == Axis::Model);
@@ -158,8 +158,8 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
             &table.rows[..table.rows.len() - left_out]
         }
     };
-    let names: Vec<String> = rows.iter().map(|row| screen::harmless(&row.key)).collect();
-    let longest = names.iter().map(|name| columns::width(name)).max().unwrap_or(0);
+    let names: Vec<String> = rows.iter().map(|row| format::harmless(&row.key)).collect();
+    let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
     let title = axis_word(table.by).to_uppercase();
@@ -168,24 +168,24 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
         "CALLS", "IN", "OUT", "CACHE", "COST"
     );
     for (row, name) in rows.iter().zip(names) {
-        let short = screen::short_number;
+        let short = format::short_number;
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
         let line = format!(
             "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
-            columns::fill(&screen::cut_middle(&name, key), key),
+            text_width::fill(&format::cut_middle(&name, key), key),
             row.calls,
             short(row.tokens.input),
             short(row.tokens.output),
             short(cache),
             row.amount().in_short(),
-            screen::bar(weight(row), heaviest, BAR_WIDTH),
+            format::bar(weight(row), heaviest, BAR_WIDTH),
         );
         let _ = write!(text, "\n{}", line.trim_end());
     }
     if left_out > 0 {
         let what = axis_word(table.by);
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
-        let _ = write!(text, "\nand {} more (--by {what})", screen::count(left_out, what));
+        let _ = write!(text, "\nand {} more (--by {what})", format::count(left_out, what));
     }
     text
 }

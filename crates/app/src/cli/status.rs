@@ -9,13 +9,12 @@ use forge_core::{
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
-use super::{
-    doors,
-    driving::next_step,
-    question::{Ways, asked},
-    say_json,
+use super::{doors, resume::next_step, say_json};
+use crate::{
+    format,
+    text::question_text::{Ways, asked},
+    text_width,
 };
-use crate::{columns, screen};
 
 /// Show all runs, or one: what it is doing, why, and what it cost
 #[derive(Args)]
@@ -43,7 +42,7 @@ impl Status {
                 rows.truncate(LINES_MAX);
                 let goes_alone =
                     |row: &RunRow| row.standing == Standing::Going && !doors.is_driven(&row.run);
-                screen::say(&list(&rows, all, &goes_alone, now(), screen::width()));
+                format::say(&list(&rows, all, &goes_alone, now(), format::width()));
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -53,7 +52,7 @@ impl Status {
             say_json(&view);
         } else {
             let driver = if doors.is_driven(&run) { Driven::Yes } else { Driven::No };
-            screen::say(&tree(&view, &doors.home.run(&run), driver, now(), screen::width()));
+            format::say(&tree(&view, &doors.home.run(&run), driver, now(), format::width()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -82,11 +81,11 @@ fn list(
             "{:<11} {:>7} {:>9}  {}",
             // It would go on, and nobody drives it: `forge resume`.
             if goes_alone(row) { "no driver" } else { row.standing.word() },
-            screen::ago(row.changed_at, now),
+            format::ago(row.changed_at, now),
             row.amount().in_short(),
-            screen::cut_middle(&row.run, width.saturating_sub(31))
+            format::cut_middle(&row.run, width.saturating_sub(31))
         );
-        let _ = write!(text, "\n{}", screen::cut_end(&line, width));
+        let _ = write!(text, "\n{}", format::cut_end(&line, width));
     }
     if rows.iter().any(goes_alone) {
         let _ = write!(text, "\nno driver: nobody drives it; go on with: forge resume RUN");
@@ -108,11 +107,11 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     };
     let mut text = format!("{}  {stands}", row.run);
     if !row.why.is_empty() {
-        let _ = write!(text, "\n{}", screen::block("  ", &row.why, width));
+        let _ = write!(text, "\n{}", format::block("  ", &row.why, width));
     }
-    let _ = write!(text, "\n  request  {}", screen::cut(&view.request, width.saturating_sub(11)));
+    let _ = write!(text, "\n  request  {}", format::cut(&view.request, width.saturating_sub(11)));
     let _ =
-        write!(text, "\n  flow     {}, started {} ago", row.flow, screen::ago(row.started_at, now));
+        write!(text, "\n  flow     {}, started {} ago", row.flow, format::ago(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let _ =
         write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().in_words(), view.tokens);
@@ -127,11 +126,11 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     let _ = write!(text, "\n  folder   {}", folder.display());
     let _ = match (driver, row.working) {
         (Driven::Yes, n) => {
-            write!(text, "\n  driver   at work, {} under way", screen::count(n, "call"))
+            write!(text, "\n  driver   at work, {} under way", format::count(n, "call"))
         }
         (Driven::No, 0) => write!(text, "\n  driver   none"),
         (Driven::No, n) => {
-            write!(text, "\n  driver   none; {} due or still at work", screen::count(n, "call"))
+            write!(text, "\n  driver   none; {} due or still at work", format::count(n, "call"))
         }
     };
     text.push('\n');
@@ -155,7 +154,7 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
 /// Where a run stands, and until when.
 fn standing(row: &RunRow, now: Time) -> String {
     match row.until {
-        Some(until) => format!("{} until {}", row.standing.word(), screen::then(until, now)),
+        Some(until) => format!("{} until {}", row.standing.word(), format::then(until, now)),
         None => row.standing.word().to_owned(),
     }
 }
@@ -186,10 +185,10 @@ fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
     }
     match (unit.state, pace) {
         (UnitState::Working | UnitState::Judging, Pace::Goes) | (UnitState::Asking, _) => {
-            facts.push(screen::ago(unit.since, now));
+            facts.push(format::ago(unit.since, now));
         }
         (UnitState::Limited, _) => {
-            facts.extend(unit.until.map(|until| format!("until {}", screen::then(until, now))));
+            facts.extend(unit.until.map(|until| format!("until {}", format::then(until, now))));
             facts.push(unit.why.clone());
         }
         (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
@@ -205,9 +204,9 @@ fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
     }
     let state = format!("{}{gate}", word(unit.state, pace));
     // However long its name is, the state of a unit is seen.
-    let head = screen::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
-    let head = columns::fill(&head, 26);
-    screen::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
+    let head = format::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
+    let head = text_width::fill(&head, 26);
+    format::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
 }
 
 /// The last item and stage of a unit, which lies below its `each` anyway.
@@ -241,7 +240,7 @@ const fn word(state: UnitState, pace: Pace) -> &'static str {
 /// How a run was left, for the end of `run` and `resume`.
 pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     let row = &view.row;
-    let took = screen::ago(row.started_at, row.changed_at);
+    let took = format::ago(row.started_at, row.changed_at);
     let mut text = format!(
         "{}  {} after {took}, spent {}",
         row.run,
@@ -249,7 +248,7 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
         row.amount().in_words()
     );
     if !row.why.is_empty() {
-        let _ = write!(text, "\n{}", screen::wrap(&row.why, 0, width));
+        let _ = write!(text, "\n{}", format::wrap(&row.why, 0, width));
     }
     if let (Some(head), Some(branch)) = (&view.head, &view.branch) {
         let _ = write!(text, "\nresult {} on {branch}", short_commit(head));

@@ -14,7 +14,7 @@ use forge_runtime::{
 };
 
 use super::doors;
-use crate::{columns, screen};
+use crate::{format, text_width};
 
 /// Follow one agent: what it says, which tools it uses, how it ends
 #[derive(Args)]
@@ -42,18 +42,18 @@ impl Watch {
         let run = doors.resolve(&self.run)?;
         let form = if self.raw { Form::Bytes } else { Form::Signals };
         let mut tell = |shown: Shown<'_>| match shown {
-            Shown::Bytes(bytes) => screen::say_piece(bytes),
+            Shown::Bytes(bytes) => format::say_piece(bytes),
             Shown::Seen(seen) if self.json => {
-                screen::say_as_it_is(&serde_json::to_string(&seen).expect("it can be written"));
+                format::say_as_it_is(&serde_json::to_string(&seen).expect("it can be written"));
             }
             // Every call has one, and people need not be told.
             Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
-            Shown::Seen(seen) => say(&seen, screen::width()),
+            Shown::Seen(seen) => say(&seen, format::width()),
         };
         match doors.watch(&run, self.unit.as_deref(), form, &mut tell)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
             Watched::Interrupted => {
-                screen::warn(&format!("not watching any more; {run} goes on"));
+                format::warn(&format!("not watching any more; {run} goes on"));
                 Ok(ExitCode::from(INTERRUPTED))
             }
         }
@@ -68,11 +68,11 @@ pub(crate) enum Weight {
 
 fn say(seen: &Seen, width: usize) {
     let (at, mark, text, weight) = line(seen);
-    let time = at.map(screen::clock).unwrap_or_default();
+    let time = at.map(format::clock).unwrap_or_default();
     let text = paragraph(&format!("{time:<8}  {mark} "), &text, width);
     match weight {
-        Weight::Full => screen::say(&text),
-        Weight::Less => screen::say_in_grey(&text),
+        Weight::Full => format::say(&text),
+        Weight::Less => format::say_in_grey(&text),
     }
 }
 
@@ -81,10 +81,10 @@ fn paragraph(head: &str, text: &str, width: usize) -> String {
     let room = width.saturating_sub(INDENT).max(20);
     let mut lines = Vec::new();
     for line in text.trim_end().lines() {
-        if columns::width(line) <= room {
+        if text_width::width(line) <= room {
             lines.push(line.to_owned());
         } else {
-            lines.extend(screen::wrap(line, 0, room).lines().map(str::to_owned));
+            lines.extend(format::wrap(line, 0, room).lines().map(str::to_owned));
         }
     }
     let between = format!("\n{:INDENT$}", "");
@@ -152,7 +152,7 @@ const fn turn_in_words(turn: TurnName) -> &'static str {
 }
 
 fn spent_in_words(spent: &Spent) -> String {
-    let tokens = screen::short_number(spent.tokens.total());
+    let tokens = format::short_number(spent.tokens.total());
     match spent.cost {
         Cost::Known(money) => format!("{money}, {tokens} tokens"),
         Cost::Estimated(money) => format!("about {money}, {tokens} tokens"),

@@ -14,9 +14,9 @@ use forge_runtime::follow::Picture;
 
 use super::{
     line::{Ink, Line, width},
-    rows::{Row, fold, headings, rows},
+    unit_rows::{Row, fold, headings, rows},
 };
-use crate::screen;
+use crate::format;
 
 /// Below this height, what is only nice to have is left out.
 const LOW: usize = 14;
@@ -138,12 +138,12 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
     let standing = match row.until {
         Some(_) | None if is_alone => "no driver".to_owned(),
         Some(until) => {
-            format!("{} until {}", row.standing.word(), screen::then(until, picture.now))
+            format!("{} until {}", row.standing.word(), format::then(until, picture.now))
         }
         None => row.standing.word().to_owned(),
     };
     let ink = if is_alone { Ink::Yellow } else { ink_of(row.standing) };
-    let run = screen::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
+    let run = format::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
     let mut first = Line::of(Ink::Grey, " forge ").and(Ink::Bold, &run);
     let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
     first.push(Ink::Plain, &" ".repeat(gap));
@@ -177,14 +177,14 @@ fn sums(picture: &Picture, seat: Seat, amount: &str) -> Vec<String> {
     let mut sums = vec![
         span(until.saturating_sub(row.started_at)),
         format!("{amount}{budget}"),
-        format!("{} tokens", screen::short_number(view.tokens)),
+        format!("{} tokens", format::short_number(view.tokens)),
     ];
     // What nobody drives may have calls that nobody has begun.
     if row.working > 0 && !is_alone {
-        sums.push(format!("{} under way", screen::count(row.working, "call")));
+        sums.push(format!("{} under way", format::count(row.working, "call")));
     }
     if row.questions > 0 {
-        sums.push(screen::count(row.questions, "question"));
+        sums.push(format::count(row.questions, "question"));
     }
     sums
 }

@@ -3,9 +3,9 @@
 //! Invariant: nothing in a line steers the terminal: whatever is put in is made harmless first.
 //! Invariant: a line that was cut is never wider than it was cut to.
 
-use crate::screen;
+use crate::format;
 
-pub(crate) use crate::columns::{cut, width};
+pub(crate) use crate::text_width::{cut, width};
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn in_one_line(text: &str) -> String {
             || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{00ad}')
             || matches!(c, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}')
     };
-    let text = screen::harmless(text).replace(['\n', '\t'], " ");
+    let text = format::harmless(text).replace(['\n', '\t'], " ");
     text.chars().filter(|c| !joins(c)).collect()
 }
 

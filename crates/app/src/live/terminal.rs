@@ -14,7 +14,7 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use super::{
     frame::Size,
-    paint::{ENTER, LEAVE},
+    painter::{ENTER, LEAVE},
 };
 
 /// How the terminal was before a screen had it. Nothing, while no screen has it.

@@ -12,14 +12,14 @@ use forge_core::{
 use forge_runtime::follow::{Picture, Working};
 
 use super::{
-    ask::{Ask, Asked},
     frame::{KEYS, Look, Seat, Size, frame, last},
     keys::Key,
     line::{Colours, Line},
-    paint::{ENTER, LEAVE, Painter},
-    said::Said,
+    painter::{ENTER, LEAVE, Painter},
+    question::{Ask, Asked},
+    status_message::Said,
 };
-use crate::cli::question::{Ways, asked};
+use crate::text::question_text::{Ways, asked};
 
 const NOW: Time = 1_794_751_530_000;
 pub(super) const SMALL: Size = Size { width: 80, height: 24 };

@@ -15,13 +15,13 @@ use forge_runtime::follow::Picture;
 
 use super::{
     frame::{Seat, Size, head},
+    input_box::{self, Typed, Unsent},
     keys::Key,
     line::{Ink, Line, width, wrap},
-    paint::Cursor,
-    said::Said,
-    words::{self, Typed, Unsent},
+    painter::Cursor,
+    status_message::Said,
 };
-use crate::cli::question::{ALL_KEY, PROOF_LINES, Way, Ways, asked, ways};
+use crate::text::question_text::{ALL_KEY, PROOF_LINES, Way, Ways, asked, ways};
 
 /// The most lines about one way to answer.
 const WAY_LINES: usize = 2;
@@ -150,7 +150,7 @@ impl Ask {
             Step::Writing { text, .. } if *key == Key::Ctrl('e') => {
                 return Asked::Edit { so_far: text.clone() };
             }
-            Step::Writing { way, text } => match words::take(text, key) {
+            Step::Writing { way, text } => match input_box::take(text, key) {
                 Typed::Goes => {}
                 Typed::Away => self.step = Step::Choosing,
                 Typed::Ready if text.trim().is_empty() && way.words != Words::Possible => {
@@ -274,7 +274,7 @@ impl Ask {
                     }
                 };
                 lines.push(Line::of(Ink::Yellow, what));
-                let (written, column) = words::lines(text, columns);
+                let (written, column) = input_box::lines(text, columns);
                 lines.extend(written);
                 cursor = Some((column, lines.len() - 1));
                 let send = match (way.words, text.is_empty()) {

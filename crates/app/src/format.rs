@@ -6,9 +6,9 @@ use forge_core::Time;
 use forge_runtime::Trouble;
 
 use crate::{
-    columns::{self, LongWords},
     markdown::{self, Ink},
     pager::{Paging, page},
+    text_width::{self, LongWords},
 };
 
 /// The width of a screen that does not say how wide it is.
@@ -269,12 +269,12 @@ pub(crate) fn ago(at: Time, now: Time) -> String {
 
 /// A text on one line, cut to a width.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    columns::cut(&text.split_whitespace().collect::<Vec<&str>>().join(" "), width)
+    text_width::cut(&text.split_whitespace().collect::<Vec<&str>>().join(" "), width)
 }
 
 /// A name cut in its middle, because its end tells it from others.
 pub(crate) fn cut_middle(name: &str, width: usize) -> String {
-    columns::cut_middle(name, width)
+    text_width::cut_middle(name, width)
 }
 
 /// A number of things: `1 call`, `2 calls`.
@@ -286,13 +286,13 @@ pub(crate) fn count(n: u32, what: &str) -> String {
 /// A text broken at its spaces into lines of a width, each after the first indented. The first begins at the
 /// left; a word that is wider than a line is left whole.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
-    columns::broken(text, 0, indent, width, LongWords::Whole)
+    text_width::broken(text, 0, indent, width, LongWords::Whole)
 }
 
 /// What follows the beginning of a line, broken at spaces; all other lines begin where it began.
 pub(crate) fn block(beginning: &str, text: &str, width: usize) -> String {
-    let column = columns::width(beginning);
-    format!("{beginning}{}", columns::broken(text, column, column, width, LongWords::Whole))
+    let column = text_width::width(beginning);
+    format!("{beginning}{}", text_width::broken(text, column, column, width, LongWords::Whole))
 }
 
 /// A fact with what stands before it: one line for programs, as many as it takes on a terminal.
@@ -306,5 +306,5 @@ pub(crate) fn fact(beginning: &str, sentence: &str) -> String {
 
 /// A line that keeps its spaces, cut to a width.
 pub(crate) fn cut_end(line: &str, width: usize) -> String {
-    columns::cut(line.trim_end(), width)
+    text_width::cut(line.trim_end(), width)
 }

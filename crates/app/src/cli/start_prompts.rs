@@ -12,7 +12,7 @@ use forge_runtime::{
 };
 
 use super::config;
-use crate::screen;
+use crate::format;
 
 /// How often a question is asked again if the answer is none.
 pub(super) const ASKED_MAX: usize = 5;
@@ -29,11 +29,11 @@ impl Asks for Terminal {
     }
 
     fn know(&mut self, note: &str) {
-        screen::note(note);
+        format::note(note);
     }
 
     fn wait(&mut self, what: &str) {
-        screen::warn(&screen::harmless(what));
+        format::warn(&format::harmless(what));
     }
 
     fn effort(&mut self, offer: &EffortOffer) -> Reply<String> {
@@ -41,7 +41,7 @@ impl Asks for Terminal {
         if !is_there() {
             return Reply::Nobody;
         }
-        screen::warn("how much effort is it to take?");
+        format::warn("how much effort is it to take?");
         for choice in choices {
             let mark = if choice.value == *detected { ">" } else { " " };
             let skips = match choice.skips.as_slice() {
@@ -50,12 +50,12 @@ impl Asks for Terminal {
             };
             let beginning = format!("{mark} {}  runs  ", choice.value);
             let indent = " ".repeat(beginning.chars().count() - "runs  ".len());
-            let width = screen::width();
-            screen::warn(&screen::block(&beginning, &choice.runs.join(", "), width));
-            screen::warn(&screen::block(&format!("{indent}skips "), &skips, width));
+            let width = format::width();
+            format::warn(&format::block(&beginning, &choice.runs.join(", "), width));
+            format::warn(&format::block(&format!("{indent}skips "), &skips, width));
         }
         let values: Vec<&str> = choices.iter().map(|choice| choice.value.as_str()).collect();
-        screen::warn(&format!("{detected} was detected: {why}"));
+        format::warn(&format!("{detected} was detected: {why}"));
         let question = format!("[{}] Enter for {detected}, q to stop", values.join("/"));
         ask(&mut io::stdin().lock(), &question, &|answer| match answer {
             "" => Some(detected.clone()),
@@ -70,9 +70,9 @@ impl Asks for Terminal {
         if !is_there() {
             return Reply::Nobody;
         }
-        screen::warn(&screen::harmless(&format!("`{branch}` is checked out. Is the result for")));
-        screen::warn("  n  a new branch of its own");
-        screen::warn("  c  the current one, too: at the end you are asked whether it is to follow");
+        format::warn(&format::harmless(&format!("`{branch}` is checked out. Is the result for")));
+        format::warn("  n  a new branch of its own");
+        format::warn("  c  the current one, too: at the end you are asked whether it is to follow");
         let question = "[n/c] Enter for n, q to stop";
         ask(&mut io::stdin().lock(), question, &|answer| match answer {
             "" | "n" | "new" => Some(BranchChoice::New),
@@ -85,7 +85,7 @@ impl Asks for Terminal {
         if !is_there() {
             return Reply::Nobody;
         }
-        screen::warn(&format!("`--auto` cannot be with {why}"));
+        format::warn(&format!("`--auto` cannot be with {why}"));
         let question = "[c] go on without it, [s] stop";
         let go_on = |answer: &str| ["c", "continue"].contains(&answer).then_some(());
         ask(&mut io::stdin().lock(), question, &go_on)
@@ -95,11 +95,11 @@ impl Asks for Terminal {
         if !is_there() {
             return Reply::Nobody;
         }
-        screen::warn("a few words first; each answer ends with an empty line");
+        format::warn("a few words first; each answer ends with an empty line");
         let mut input = io::stdin().lock();
         let mut answers = Vec::new();
         for question in questions {
-            screen::warn(&format!("\n{question}"));
+            format::warn(&format!("\n{question}"));
             match paragraph(&mut input) {
                 Some(answer) => answers.push(answer),
                 None => return Reply::Stop,
@@ -123,11 +123,11 @@ pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
     let Some(offer) = doors.offer_onto(run)? else { return Ok(()) };
     let Offer { branch, onto, cannot, by_hand, .. } = &offer;
     if let Some(why) = cannot {
-        screen::tell(&format!("{onto} does not follow by itself: {why}; by hand: {by_hand}"));
+        format::tell(&format!("{onto} does not follow by itself: {why}; by hand: {by_hand}"));
         return Ok(());
     }
     if !is_there() {
-        screen::tell(&format!("let {onto} follow: {by_hand}"));
+        format::tell(&format!("let {onto} follow: {by_hand}"));
         return Ok(());
     }
     let question = format!("let {onto} follow {branch} now ({by_hand})? [y/n]");
@@ -139,10 +139,10 @@ pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
     match reply {
         Reply::Said(true) => {
             doors.fast_forward(run)?;
-            screen::tell(&format!("{onto} is at {}", offer.commit));
+            format::tell(&format!("{onto} is at {}", offer.commit));
         }
         Reply::Said(false) | Reply::Stop | Reply::Nobody => {
-            screen::tell(&format!("nothing of yours was changed; by hand: {by_hand}"));
+            format::tell(&format!("nothing of yours was changed; by hand: {by_hand}"));
         }
     }
     Ok(())
@@ -156,7 +156,7 @@ fn is_there() -> bool {
 /// Asks until there is an answer. Who gives none, or says so, stops.
 fn ask<T>(input: &mut impl BufRead, question: &str, read: &dyn Fn(&str) -> Option<T>) -> Reply<T> {
     for _ in 0..ASKED_MAX {
-        screen::warn(question);
+        format::warn(question);
         let mut line = String::new();
         match input.read_line(&mut line) {
             Ok(0) | Err(_) => return Reply::Stop,
@@ -176,8 +176,8 @@ fn ask<T>(input: &mut impl BufRead, question: &str, read: &dyn Fn(&str) -> Optio
 
 /// Says that what was typed is no answer.
 pub(super) fn none_of_the_answers(answer: &str) {
-    let answer = screen::cut(answer, ANSWER_SHOWN);
-    screen::warn(&screen::harmless(&format!("`{answer}` is none of the answers")));
+    let answer = format::cut(answer, ANSWER_SHOWN);
+    format::warn(&format::harmless(&format!("`{answer}` is none of the answers")));
 }
 
 /// Lines up to an empty one, as they are. Nothing, if the input ends before anything was said.

@@ -12,7 +12,7 @@ use super::{
     frame::span,
     line::{Ink, Line},
 };
-use crate::screen;
+use crate::format;
 
 /// From this width on, the latest line stands behind its unit and not below it.
 const WIDE: usize = 120;
@@ -166,7 +166,7 @@ fn n_behind(unit: &UnitView, picture: &Picture) -> usize {
 fn behind(unit: &UnitView, picture: &Picture) -> Vec<String> {
     match unit.state {
         UnitState::Limited => {
-            let until = unit.until.map(|until| screen::then(until, picture.now));
+            let until = unit.until.map(|until| format::then(until, picture.now));
             let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
             vec![format!("{until}{}", unit.why)]
         }
@@ -223,7 +223,7 @@ fn unit_line(unit: &UnitView, name: &str, picture: &Picture, columns: usize) -> 
     let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
     let tokens = match unit.tokens + used {
         0 => String::new(),
-        tokens => screen::short_number(tokens),
+        tokens => format::short_number(tokens),
     };
     line.column_right(Ink::Grey, &tokens, TOKENS);
     let amount = unit.amount();

@@ -12,8 +12,8 @@ use forge_core::{
 };
 
 use crate::{
-    columns::{self, LongWords},
-    screen,
+    format,
+    text_width::{self, LongWords},
 };
 
 /// The lines of a command's output that a question shows where rows are few.
@@ -81,7 +81,7 @@ pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
 pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: usize) -> String {
     let mut sheet = Sheet { text: String::new(), run, ways, width };
     let text = format!("{} about {}: {}", question.question, question.unit, question.text);
-    sheet.text = columns::broken(&text, 0, 3, width, sheet.long_words());
+    sheet.text = text_width::broken(&text, 0, 3, width, sheet.long_words());
     sheet.add("summary", &question.summary);
     if let Some(shown) = &question.shown {
         sheet.add("approach", &shown.approach);
@@ -165,10 +165,10 @@ impl Sheet<'_> {
             return;
         }
         let text = match self.ways {
-            Ways::Commands => screen::cut(value, TEXT_COLUMNS_MAX),
+            Ways::Commands => format::cut(value, TEXT_COLUMNS_MAX),
             Ways::Keys { lines, .. } => {
                 let columns = self.width.saturating_sub(VALUES) * lines;
-                screen::cut(value, columns.max(TEXT_COLUMNS_MAX))
+                format::cut(value, columns.max(TEXT_COLUMNS_MAX))
             }
             Ways::Read { .. } => value.to_owned(),
         };
@@ -176,9 +176,9 @@ impl Sheet<'_> {
         let more =
             if is_cut { format!(" (all of it: {})", self.elsewhere()) } else { String::new() };
         let beginning = format!("   {name:<9} ");
-        let from = columns::width(&beginning);
+        let from = text_width::width(&beginning);
         let long = self.long_words();
-        let text = columns::broken(&format!("{text}{more}"), from, VALUES, self.width, long);
+        let text = text_width::broken(&format!("{text}{more}"), from, VALUES, self.width, long);
         let _ = write!(self.text, "\n{beginning}{text}");
     }
 
@@ -187,7 +187,7 @@ impl Sheet<'_> {
         let line = match self.ways {
             Ways::Commands => line.to_owned(),
             Ways::Keys { .. } | Ways::Read { .. } => {
-                columns::broken(line, 3, 6, self.width, LongWords::Broken)
+                text_width::broken(line, 3, 6, self.width, LongWords::Broken)
             }
         };
         let _ = write!(self.text, "\n   {line}");
@@ -198,7 +198,7 @@ impl Sheet<'_> {
         for line in lines {
             let line = match self.ways {
                 Ways::Commands | Ways::Keys { .. } => {
-                    screen::cut_end(line, self.width.saturating_sub(VALUES))
+                    format::cut_end(line, self.width.saturating_sub(VALUES))
                 }
                 Ways::Read { .. } => (*line).to_owned(),
             };
@@ -238,7 +238,7 @@ impl Sheet<'_> {
 
     fn left_out(&mut self, n: usize, which: &str) {
         if n > 0 {
-            let n = screen::count(u32::try_from(n).unwrap_or(u32::MAX), "line");
+            let n = format::count(u32::try_from(n).unwrap_or(u32::MAX), "line");
             let text = format!("… {n} {which}: {}", self.elsewhere());
             self.add("", &text);
         }
@@ -294,14 +294,14 @@ impl Sheet<'_> {
     fn answers(&mut self, question: &QuestionView) {
         for option in &question.options {
             let command = command(self.run, &question.question, option);
-            let does = screen::block("      ", &option.does, self.width);
+            let does = format::block("      ", &option.does, self.width);
             let _ = write!(self.text, "\n   {command}\n{does}");
         }
     }
 }
 
 /// The exact command that answers a question in this way.
-pub(super) fn command(run: &str, question: &str, option: &OptionView) -> String {
+pub(crate) fn command(run: &str, question: &str, option: &OptionView) -> String {
     let words = match option.words {
         Words::Needed if option.answer.starts_with("waive") => " \"WHY\"",
         Words::Needed => " \"WORDS\"",

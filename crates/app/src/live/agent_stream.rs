@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cli::watch::{Weight, line as in_words},
-    screen,
+    format,
 };
 
 /// The width of a time and a mark.
@@ -51,7 +51,7 @@ fn paragraph(seen: &Seen, width: usize) -> Vec<Line> {
         Weight::Full => Ink::Plain,
         Weight::Less => Ink::Grey,
     };
-    let time = at.map(screen::clock).unwrap_or_default();
+    let time = at.map(format::clock).unwrap_or_default();
     let head = format!("{time:<8}  {mark} ");
     let lines = wrap(&text, width.saturating_sub(INDENT).max(10));
     let line = |(at, line): (usize, String)| {

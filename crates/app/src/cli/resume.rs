@@ -25,15 +25,16 @@ use forge_runtime::{
 };
 
 use super::{
-    asks::offer,
+    choose_run::{self, Wanted},
     doors,
     run::{amount, drive},
-    show, status,
-    which::{self, Wanted},
+    show,
+    start_prompts::offer,
+    status,
 };
 use crate::{
+    format,
     live::{self, Ended, Task},
-    screen,
 };
 
 /// What a driver without a terminal says goes into this file, in the folder of its run.
@@ -101,7 +102,7 @@ impl Form {
 
     pub(crate) fn began(self, run: &str) {
         match self {
-            Self::Sentences => screen::warn(&format!("run {run}")),
+            Self::Sentences => format::warn(&format!("run {run}")),
             Self::Json => {}
         }
     }
@@ -110,16 +111,16 @@ impl Form {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
-                    let beginning = format!("{}  ", screen::clock(record.at));
-                    screen::tell(&screen::fact(&beginning, &sentence(fact)));
+                    let beginning = format!("{}  ", format::clock(record.at));
+                    format::tell(&format::fact(&beginning, &sentence(fact)));
                     if let Some(hint) = hint(run, fact) {
-                        screen::warn(&hint);
+                        format::warn(&hint);
                     }
                 }
             }
             Self::Json => {
                 let line = serde_json::to_string(record).expect("a record can be written");
-                screen::tell_as_it_is(&line);
+                format::tell_as_it_is(&line);
             }
         }
     }
@@ -164,7 +165,7 @@ impl Manner {
             form.began(&run);
         }
         for note in notes.iter().chain(&begun.notes) {
-            screen::note(note);
+            format::note(note);
         }
         match place {
             Place::Here(form) => {
@@ -190,11 +191,11 @@ impl Resume {
         };
         let run = match self.run.as_deref().map(|named| doors.named(named, self.effort.as_deref()))
         {
-            None => which::run(&doors, None, Wanted::Resume)?,
+            None => choose_run::run(&doors, None, Wanted::Resume)?,
             Some(named) => match named? {
                 Named::Run(run) => run,
                 Named::CameOf { run, note } => {
-                    screen::note(&note);
+                    format::note(&note);
                     run
                 }
                 Named::Older(older) => {
@@ -246,11 +247,11 @@ pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<Exi
                     format!("{run} goes on; look again with: forge attach {run}")
                 }
             };
-            screen::tell(&format!("\n{text}"));
+            format::tell(&format!("\n{text}"));
             Ok(ExitCode::SUCCESS)
         }
         Ended::Alone => {
-            screen::tell(&format!("\nnobody drives {run}\nnext: forge resume {run}"));
+            format::tell(&format!("\nnobody drives {run}\nnext: forge resume {run}"));
             Ok(ExitCode::from(Standing::Going.exit_code()))
         }
     }
@@ -290,22 +291,22 @@ fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, T
         }
         thread::sleep(DRIVER_LOOK);
     }
-    screen::say(&format!("run {run}"));
-    screen::say(&format!("it goes on without this terminal; look at it with: forge attach {run}"));
+    format::say(&format!("run {run}"));
+    format::say(&format!("it goes on without this terminal; look at it with: forge attach {run}"));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says how the run was left, and what to do next.
 pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
     if let Some(behind) = &left.behind {
-        screen::note(&format!("the files that show the run are behind: {behind}"));
+        format::note(&format!("the files that show the run are behind: {behind}"));
     }
     let standing = match left.how {
         LetGo::Stopped(standing) => standing,
         LetGo::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
         LetGo::DrivenElsewhere => {
             let run = &left.run;
-            screen::tell(&format!("{run} goes on where it is driven: forge attach {run}"));
+            format::tell(&format!("{run} goes on where it is driven: forge attach {run}"));
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -318,21 +319,21 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
         None => doors.view(&left.run)?,
     };
     match doors.bell() {
-        Switch::On => screen::ring(),
+        Switch::On => format::ring(),
         Switch::Off => {}
     }
     match form {
         Form::Json => {
             let (run, asked) = (left.run.clone(), view.asked);
             let line = RunLine::Left { run, standing, asked };
-            screen::tell_as_it_is(&serde_json::to_string(&line).expect("a view can be written"));
+            format::tell_as_it_is(&serde_json::to_string(&line).expect("a view can be written"));
         }
         Form::Sentences => {
-            screen::tell("");
+            format::tell("");
             if let Some(summary) = doors.last_words(&left.run)? {
-                screen::tell_markdown(&summary);
+                format::tell_markdown(&summary);
             }
-            screen::tell(&status::end(&view, &doors.home.run(&left.run), screen::width()));
+            format::tell(&status::end(&view, &doors.home.run(&left.run), format::width()));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 tell_result(doors, &left.run)?;
                 offer(doors, &left.run)?;
@@ -345,9 +346,9 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
 /// What a person who was away wants to know first: whether it is proved, and how to get it.
 fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
     let result = doors.result(run)?;
-    screen::tell(&format!("proof  {}; forge show {run}", show::proof(result.proof)));
+    format::tell(&format!("proof  {}; forge show {run}", show::proof(result.proof)));
     if let Some(branch) = &result.branch {
-        screen::tell(&format!("take it over: git merge {branch}"));
+        format::tell(&format!("take it over: git merge {branch}"));
     }
     Ok(())
 }

@@ -7,11 +7,11 @@
 use forge_runtime::follow::Picture;
 
 use super::{
-    ask::keys,
     frame::{Seat, Size, head},
     keys::Key,
     line::{Ink, Line, width, wrap},
-    paint::Cursor,
+    painter::Cursor,
+    question::keys,
 };
 
 /// The most lines of one's own words that are seen while one writes.

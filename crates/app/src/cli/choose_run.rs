@@ -11,7 +11,7 @@ use forge_runtime::{
     home::now,
 };
 
-use crate::screen;
+use crate::format;
 
 /// Runs that are listed if several could be meant.
 const LISTED_MAX: usize = 10;
@@ -124,7 +124,7 @@ fn several(rows: &[&RunRow], wanted: Wanted) -> Trouble {
         .iter()
         .take(LISTED_MAX)
         .map(|row| {
-            let ago = screen::ago(row.changed_at, now);
+            let ago = format::ago(row.changed_at, now);
             format!("  {:<11} {ago:>7} ago  {}", row.standing.word(), row.run)
         })
         .collect();

@@ -1,12 +1,13 @@
 //! A real journal that grows by 200 facts a second, followed and painted into a terminal in memory: after each frame
 //! the terminal shows the frame, and every unit on it stands where `status` says at the same record.
 //!
-//! - `replay/feed.rs`: who appends the facts.
+//! - `tests/screens/journal_feed.rs`: who appends the facts.
 //! - `tests/screens/reading.rs`: how a screen is read.
 //!
 //! What is on the screen is read from the terminal's own cells, and what it should be from the JSON of `status`; nothing
 //! of `rows.rs` is asked.
 
+#[path = "../../tests/screens/journal_feed.rs"]
 mod feed;
 #[path = "../../tests/screens/reading.rs"]
 mod reading;
@@ -29,7 +30,7 @@ use self::{
 use super::{
     frame::{Frame, Look, Seat, Size, frame, span},
     line::{Colours, Line},
-    paint::Painter,
+    painter::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
 

@@ -10,10 +10,10 @@ use forge_runtime::{
 };
 
 use super::{
+    choose_run::{self, Wanted},
     doors,
-    which::{self, Wanted},
 };
-use crate::screen;
+use crate::format;
 
 /// Start nothing new; what runs may end
 #[derive(Args)]
@@ -39,13 +39,13 @@ pub(crate) struct Abandon {
 impl Pause {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = which::run(&doors, self.run.as_deref(), Wanted::Pause)?;
+        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Pause)?;
         let sent = doors.send(&run, &Command::Pause { by: person() })?;
-        screen::say(&match sent {
+        format::say(&match sent {
             Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
             Sent::Journaled => format!("{run} is paused"),
         });
-        screen::say(&format!("go on with: forge resume {run}"));
+        format::say(&format!("go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -53,9 +53,9 @@ impl Pause {
 impl Stop {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = which::run(&doors, self.run.as_deref(), Wanted::Stop)?;
+        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Stop)?;
         doors.send(&run, &Command::Stop { by: person() })?;
-        screen::say(&format!("{run} is stopped; go on with: forge resume {run}"));
+        format::say(&format!("{run} is stopped; go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -63,10 +63,10 @@ impl Stop {
 impl Abandon {
     pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
         let doors = doors()?;
-        let run = which::run(&doors, self.run.as_deref(), Wanted::Abandon)?;
+        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Abandon)?;
         doors.send(&run, &Command::Abandon { by: person() })?;
         let folder = doors.home.run(&run);
-        screen::say(&format!("{run} is abandoned; what it made is in {}", folder.display()));
+        format::say(&format!("{run} is abandoned; what it made is in {}", folder.display()));
         Ok(ExitCode::SUCCESS)
     }
 }
