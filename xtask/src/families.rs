@@ -39,7 +39,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "damage",
-        test: ("forge-runtime", "journal_damage"),
+        test: ("forge-store", "journal_damage"),
         ci: &[("FORGE_FLIPS", "100")],
         full: &[("FORGE_FLIPS", "4000")],
     },

@@ -25,9 +25,9 @@ use forge_core::{
     verdict::Verdict,
     wanted,
 };
-use forge_runtime::{
-    drive::row,
+use forge_store::{
     journal::{RunLock, Store},
+    records::row,
 };
 
 const RUNS: usize = 10_000;

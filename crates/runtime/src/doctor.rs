@@ -10,16 +10,18 @@ use forge_core::{
     reading,
     view::{Course, RunRow},
 };
+use forge_store::{
+    blobs::{BlobId, Blobs},
+    journal::{Completeness, Store, StoreError, salvage},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Trouble,
-    blobs::{BlobId, Blobs},
     catalog::Catalog,
     doors::{Doors, RUNS_MAX},
     home::Home,
-    journal::{Completeness, Store, StoreError, salvage},
     settings::{FILE, Settings},
     text::read_text,
 };

@@ -20,14 +20,17 @@ use forge_core::{
     run::Phase,
     view::{RunRow, RunView},
 };
+use forge_store::{
+    blobs::Blobs,
+    journal::{CommandId, Record, RunLock, Store, StoreError},
+    records::{facts, fold},
+};
 
 use crate::{
     Trouble,
-    blobs::Blobs,
     catalog::Catalog,
-    drive::{CommandOutcome, Driver, LetGo, Signals, Tell, facts, fold, frozen, refused},
+    drive::{CommandOutcome, Driver, LetGo, Signals, Tell, frozen, refused},
     home::{Home, now},
-    journal::{CommandId, Record, RunLock, Store, StoreError},
     projection::Projector,
     refs,
     secrets::without_secrets,
@@ -364,7 +367,7 @@ impl Doors {
         let id = lock.run();
         let records = store.read(id, 1)?;
         let run = fold(&records)?;
-        store.replace_row(lock, &crate::drive::row(id, &run))?;
+        store.replace_row(lock, &forge_store::records::row(id, &run))?;
         let dir = self.home.run(id);
         for path in ["state.json", "events.jsonl", SUMMARY].map(|name| dir.join(name)) {
             remove(&path, fs::remove_file(&path))?;

@@ -24,18 +24,21 @@ use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, decide,
     event::{self, Event},
     id::UnitId,
-    view::{Course, RunRow, Standing},
+    view::{Course, Standing},
     wanted,
+};
+use forge_store::{
+    blobs::Blobs,
+    journal::{CommandId, Record, RunLock, Store, Writer},
+    records::{body, facts, fold, row},
 };
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::{
     Trouble,
-    blobs::Blobs,
     calls::Calls,
     home::{Home, now},
-    journal::{CommandId, Record, RunLock, Store, Writer},
     notify::Notifier,
     ours::{self, Ours},
     prepare::Shop,
@@ -515,34 +518,6 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
     Trouble::usage(refusal.to_string(), next)
 }
 
-/// Folds records that are read already.
-pub(crate) fn fold_facts(records: &[event::Record]) -> Run {
-    let mut run = Run::new();
-    for record in records {
-        run.take(record);
-    }
-    run
-}
-
-/// Folds records into a run.
-pub fn fold(records: &[Record]) -> Result<Run, Trouble> {
-    let mut run = Run::new();
-    for record in records {
-        run.take(&event::Record { at: record.at, facts: facts(record)? });
-    }
-    Ok(run)
-}
-
-/// The facts of a record.
-pub fn facts(record: &Record) -> Result<Vec<Event>, Trouble> {
-    serde_json::from_str(&record.body).map_err(|error| {
-        Trouble::surroundings(
-            format!("record {} is whole, but of a Forge that knows more: {error}", record.seq),
-            "update forge",
-        )
-    })
-}
-
 /// What was frozen when the run started.
 pub(crate) fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     let missing = |what: String| Trouble::surroundings(what, "forge doctor");
@@ -552,15 +527,6 @@ pub(crate) fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     let id = blob.0.parse().map_err(|_| missing(format!("`{}` is no blob", blob.0)))?;
     let bytes = blobs.get(&id).map_err(|error| missing(error.to_string()))?;
     serde_json::from_slice(&bytes).map_err(|error| missing(format!("frozen settings: {error}")))
-}
-
-pub(crate) fn body(record: &event::Record) -> String {
-    serde_json::to_string(&record.facts).expect("facts can be written")
-}
-
-/// What `status` shows of a run.
-pub fn row(id: &str, run: &Run) -> String {
-    serde_json::to_string(&RunRow::of(id, run)).expect("a row can be written")
 }
 
 fn outcome(outcome: &CommandOutcome) -> String {

@@ -26,12 +26,12 @@ use self::{
     latest::{Ear, Places, RECENT_MAX},
     times::{Times, Usual},
 };
+use forge_store::{journal::Store, records::facts};
+
 use crate::{
     Trouble,
     doors::Doors,
-    drive::facts,
     home::now,
-    journal::Store,
     settings::Frozen,
     watch::{Seen, role},
 };

@@ -11,10 +11,11 @@ use std::{
 };
 
 use forge_core::Time;
+use forge_store::hex::hex;
 use forge_workspace::Repository;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Trouble, journal::hex, settings::Frozen};
+use crate::{Trouble, settings::Frozen};
 
 /// The most characters of a request that become part of a run's id.
 const SLUG_CHARS_MAX: usize = 40;

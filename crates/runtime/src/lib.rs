@@ -4,7 +4,7 @@
 //!
 //! 1. [`drive`]: the loop. Everything else serves it.
 //! 2. [`start`] and [`doors`]: what the ways in can do: start, send a command, read.
-//! 3. [`journal`] and [`blobs`]: what is kept, and how it is known to be whole.
+//! 3. `forge_store`: what is kept, and how it is known to be whole.
 //! 4. `calls`: makes what is under way equal to what is wanted, through keepers.
 //! 5. `work`, `gates`, [`deliver`] and `steps`: what a call goes through, step by step, each under a keeper.
 //! 6. `place`, `prepare`, `brief` and `intake`: where it works, what it is given, and what becomes
@@ -19,7 +19,6 @@
 //! something that the user can mend.
 
 pub mod attended;
-pub mod blobs;
 mod brief;
 mod calls;
 pub mod catalog;
@@ -30,13 +29,11 @@ pub mod demo;
 pub mod doctor;
 pub mod doors;
 pub mod drive;
-mod files;
 pub mod follow;
 mod gates;
 pub mod home;
 pub mod init;
 mod intake;
-pub mod journal;
 pub mod mend;
 mod near;
 pub mod notify;

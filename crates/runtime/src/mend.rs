@@ -11,14 +11,17 @@ use forge_core::{
     rewind::rewind,
     run::Phase,
 };
+use forge_store::{
+    journal::{RunLock, Store},
+    records::{body, fold_facts, row},
+};
 use forge_workspace::{Commit, Made, Order, Repository, perform_guarded};
 
 use crate::{
     Trouble,
     doors::{Doors, Left, Sent, person, refuse_agents},
-    drive::{Driver, Signals, Tell, body, fold_facts, refused, row},
+    drive::{Driver, Signals, Tell, refused},
     home::{new_run_id, now},
-    journal::{RunLock, Store},
     place::{bench_of, commit_of, scope_of},
     secrets::{guard, redacted, redacted_text, table},
 };

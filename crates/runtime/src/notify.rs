@@ -29,16 +29,14 @@ use forge_core::{
     event::{self, End, Event, Hold, Outcome, Ruling},
     view::{Standing, sentence},
 };
+use forge_store::{atomic_file::replace, journal::Record, records::facts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Trouble,
     doors::Doors,
-    drive::facts,
-    files::replace,
     home::Home,
-    journal::Record,
     settings::{Key, Settings, Switch},
 };
 

@@ -16,12 +16,12 @@ use forge_core::{
     event::{Approvals, Detail},
     view::{Course, RunRow},
 };
+use forge_store::journal::{Store, StoreError};
 use serde::Deserialize;
 
 use crate::{
     Trouble,
     doors::Doors,
-    journal::{Store, StoreError},
     start::{BranchChoice, Offered, Request, Unsaid},
     text::read_text,
 };

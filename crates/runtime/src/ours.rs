@@ -27,12 +27,12 @@ use forge_core::{
     event::{Call, Event},
     id::UnitId,
 };
+use forge_store::hex::hex;
 use forge_workspace::{Made, Order};
 
 use crate::{
     Trouble,
     home::Home,
-    journal::hex,
     steps::{Step, What, steps_of},
 };
 

@@ -20,18 +20,20 @@ use forge_core::{
     reading::{self, Reading, Source, artifact_name},
     run::{CallKind, Due},
 };
+use forge_store::{
+    atomic_file::replace,
+    blobs::{BlobId, Blobs},
+    journal::Store,
+};
 use forge_workspace::Repository;
 
 use crate::{
     Trouble,
-    blobs::{BlobId, Blobs},
     brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
     catalog::Role,
-    files::replace,
     gates::{checks::checks_at, so_far, span},
     home::Home,
     intake::must,
-    journal::Store,
     ours::Ours,
     place::Hand,
     secrets,

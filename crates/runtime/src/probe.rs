@@ -27,6 +27,7 @@ use forge_core::{
     money::{Cost, Money, Spent},
     view::moment,
 };
+use forge_store::atomic_file::replace;
 use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +37,6 @@ use crate::{
     calls::{wait_for, watch},
     doors::{person, refuse_agents},
     drive::Signals,
-    files::replace,
     intake::last_words,
     prepare::{BRIEF, passed_on, spec},
     roster::{AgentKind, Program, Roster, command, is_older, too_old, version},

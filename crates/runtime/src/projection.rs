@@ -24,14 +24,16 @@ use forge_core::{
     run::Phase,
     view::{PhasesView, RunView},
 };
+use forge_store::{
+    atomic_file::replace,
+    blobs::Blobs,
+    journal::{Record, projection},
+};
 use serde::Serialize;
 
 use crate::{
     Trouble,
-    blobs::Blobs,
-    files::replace,
     home::Home,
-    journal::{Record, projection},
     summary::{self, SUMMARY},
 };
 

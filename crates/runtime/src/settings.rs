@@ -409,7 +409,7 @@ impl Settings {
             Value::List(words) => Some(format!("{}  # is told of stops", player::line(words))),
             // What is allowed is this address and no other, and it is not shown.
             Value::Text(url) => {
-                let sum = crate::journal::hex(&Sha256::digest(url.as_bytes())[..8]);
+                let sum = forge_store::hex::hex(&Sha256::digest(url.as_bytes())[..8]);
                 Some(format!("POST to {} (sha256 {sum})", shown_url(url)))
             }
             Value::Count(_) => unreachable!("a notifier is no number"),

@@ -50,7 +50,7 @@ impl Doors {
     pub fn result(&self, id: &str) -> Result<ResultView, Trouble> {
         let records: Vec<Record> =
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
-        let run = crate::drive::fold_facts(&records);
+        let run = forge_store::records::fold_facts(&records);
         let mut view = ResultView::of(id, &run, &records);
         view.branch = self.found_at(id, view.branch, view.head.as_deref());
         Ok(view)

@@ -10,15 +10,17 @@ use forge_core::{
     event::Event,
     view::{Axis, Spending, StatsRow, StatsView, day, spendings, stats},
 };
+use forge_store::{
+    journal::{Store, StoreError},
+    records::facts,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Trouble,
     doors::{Doors, RUNS_MAX},
-    drive::facts,
     home::now,
-    journal::{Store, StoreError},
 };
 
 /// One day, in milliseconds.

@@ -31,6 +31,7 @@ use forge_core::{
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
     view::short_commit,
 };
+use forge_store::journal::Store;
 
 use crate::{
     Trouble,
@@ -39,7 +40,6 @@ use crate::{
     doors::{Doors, Left, person, refuse_agents},
     drive::{Driver, Signals, Tell},
     home::{new_run_id, state_dir},
-    journal::Store,
     near::distance,
     programs::{in_path, is_executable},
     project,

@@ -21,14 +21,13 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
+use forge_store::{atomic_file::replace, hex::hex};
 use forge_workspace::{Failure, Made, Opened, Order};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Trouble,
-    files::replace,
     intake::{CommandEnd, command_end, without_result},
-    journal::hex,
     ours::planted,
     prepare::Shop,
     secrets::guard,

@@ -5,9 +5,8 @@
 
 use std::fmt;
 
+use forge_store::journal::StoreError;
 use forge_workspace::{Failure, GitError, NoRepository};
-
-use crate::journal::StoreError;
 
 /// Something that a user can mend.
 #[derive(Debug)]
@@ -107,6 +106,7 @@ impl From<StoreError> for Trouble {
             | StoreError::Busy { .. }
             | StoreError::Held { .. }
             | StoreError::NewerSchema { .. }
+            | StoreError::NewerRecord { .. }
             | StoreError::NetworkFileSystem { .. }
             | StoreError::NoOpenCommand { .. }
             | StoreError::Io { .. }

@@ -20,6 +20,7 @@ use forge_core::{
     event::Person,
     flow::{Check, Stage, Work},
 };
+use forge_store::hex::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -28,7 +29,6 @@ use crate::{
     catalog::Found,
     doors::{Doors, person, refuse_agents},
     home::{now, state_dir},
-    journal::hex,
     settings::{Key, Settings},
     text::read_text,
 };

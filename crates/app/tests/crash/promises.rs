@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_runtime::journal::{GENESIS, Record};
+use forge_store::journal::{GENESIS, Record};
 use serde_json::Value;
 
 use crate::{

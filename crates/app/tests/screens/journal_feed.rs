@@ -27,11 +27,10 @@ use forge_core::{
     view::RunView,
     wanted,
 };
-use forge_runtime::{
-    doors::Doors,
-    drive::row,
-    home::now,
+use forge_runtime::{doors::Doors, home::now};
+use forge_store::{
     journal::{RunLock, Store, Writer},
+    records::row,
 };
 
 /// So many milliseconds go by with each fact: 200 facts a second.

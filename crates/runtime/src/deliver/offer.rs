@@ -25,10 +25,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{attempt, done, nothing, proof, words};
+use forge_store::{atomic_file::replace, records::facts};
+
 use crate::{
     Trouble,
-    drive::facts,
-    files::replace,
     gates::checks::checks_at,
     home::Home,
     steps::{Halt, Plan},
@@ -129,7 +129,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
     let Plan { shop, run, .. } = *plan;
     let mut told: Vec<Event> = Vec::new();
     for record in shop.store.read(shop.id, 1).map_err(Trouble::from)? {
-        told.extend(facts(&record)?);
+        told.extend(facts(&record).map_err(Trouble::from)?);
     }
     let verifies = |unit: &UnitId, gate: &str| {
         run.has(unit)

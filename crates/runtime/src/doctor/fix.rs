@@ -7,6 +7,7 @@
 //! Invariant: what is removed can be made anew, or is of a process that is long gone. A file of a person is
 //! rewritten only if that person says so, and the old one is kept beside it.
 
+use forge_store::atomic_file::replace;
 use std::{
     fs::{self, File},
     io,
@@ -18,7 +19,6 @@ use std::{
 use crate::{
     Trouble,
     doors::{Doors, RUNS_MAX, refuse_agents},
-    files::replace,
     home::config_dir,
     projection::Projector,
     settings::{FILE, LOCAL_FILE, Layer, Renewed, SourceFile, USER_FILE, renewed},

@@ -16,12 +16,12 @@ use forge_core::{
     run::State,
     view::RunRow,
 };
-
-use crate::{
-    Trouble,
-    drive::facts,
+use forge_store::{
     journal::{Record as Journaled, Store},
+    records::facts,
 };
+
+use crate::Trouble;
 
 /// So many past runs say what is usual.
 const RUNS_MAX: usize = 20;
@@ -208,7 +208,7 @@ impl Usual {
     /// Finds the runs to learn from.
     pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Trouble> {
         let (rows, _) = store.latest(ROWS_MAX)?;
-        let fits = |row: &crate::journal::RunRow| {
+        let fits = |row: &forge_store::journal::RunRow| {
             let parsed = serde_json::from_str::<RunRow>(&row.row).ok();
             row.run != id && row.seq <= RECORDS_MAX && parsed.is_some_and(|row| row.flow == flow)
         };

@@ -16,9 +16,10 @@ use forge_core::{
 use forge_workspace::{Change, ChangeKind, GitError, Repository};
 
 use super::{Span, finding, judged, receipt_at, ruling, span};
+use forge_store::records::facts;
+
 use crate::{
     Trouble,
-    drive::facts,
     project::{
         guard::{Guard, guarded},
         tests_said::skipped_or_weakened,

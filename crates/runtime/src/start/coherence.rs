@@ -29,12 +29,13 @@ use forge_core::{
 };
 
 use super::{Ready, words::refused};
+use forge_store::atomic_file::replace;
+
 use crate::{
     Trouble,
     catalog::Role,
     doors::Doors,
     drive::Signals,
-    files::replace,
     prepare::{BRIEF, passed_on, spec},
     probe::{Place, own_program, run_to_its_end},
     roster::command,

@@ -11,10 +11,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::damage::{Scratch, leave_mark, mark_path, refuse_marked};
 use super::error::{Damage, Fault, StoreError};
-use super::inspect::{inspect, lost};
-use super::place::{Ground, ground};
+use super::filesystem::{Ground, ground};
+use super::precheck::{inspect, lost};
 use super::schema::{self, VERSION, address, connect};
-use super::store::Store;
+use super::writer::Store;
 use super::{beside, database};
 
 impl Store {

@@ -11,7 +11,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use forge_runtime::journal::{RunLock, Store, StoreError, database};
+use forge_store::journal::{RunLock, Store, StoreError, database};
 use tempfile::{TempDir, tempdir};
 use world::{Chance, RUNS, body, copy, fill, row};
 

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use forge_runtime::journal::{Record, RunLock, Store, database, projection};
+use forge_store::journal::{Record, RunLock, Store, database, projection};
 
 pub(crate) const RUNS: [&str; 3] =
     ["20260101-add-a-flag-aaaa", "20260102-mend-the-parser-bbbb", "20260103-tidy-up-cccc"];

@@ -6,7 +6,7 @@ mod world;
 use std::fs;
 use std::time::Instant;
 
-use forge_runtime::journal::{Checked, GENESIS, RunLock, Store, StoreError, database};
+use forge_store::journal::{Checked, GENESIS, RunLock, Store, StoreError, database};
 use tempfile::tempdir;
 use world::{RECORDS, RUNS, body, fill, row};
 

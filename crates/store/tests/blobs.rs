@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use forge_runtime::blobs::{BlobError, BlobId, Blobs};
+use forge_store::blobs::{BlobError, BlobId, Blobs};
 use tempfile::tempdir;
 
 #[test]

@@ -9,6 +9,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::hex;
+
 /// What the first record of every run chains from.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -85,18 +87,6 @@ pub(super) fn seal(fields: &[&str]) -> String {
         hasher.update(b",");
     }
     hex(&hasher.finalize())
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::chain::{GENESIS, Record};
 use super::damage::Scratch;
 use super::error::{Fault, StoreError};
+use super::hash_chain::{GENESIS, Record};
 use super::lock::is_run_id;
-use super::pages::{self, Column};
-use super::read::{RunRow, positive};
+use super::page_scan::{self, Column};
+use super::reader::{RunRow, positive};
 use super::schema::{address, connect};
 use super::{beside, database, projection};
 
@@ -198,7 +198,7 @@ impl Finds {
     fn scan_pages(&mut self, copy: &Path) -> io::Result<()> {
         let file = fs::read(copy)?;
         let log = fs::read(beside(copy, "-wal")).unwrap_or_default();
-        pages::scan(&file, &log, |columns| self.add_raw(columns));
+        page_scan::scan(&file, &log, |columns| self.add_raw(columns));
         Ok(())
     }
 

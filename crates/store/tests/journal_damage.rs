@@ -11,7 +11,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use forge_runtime::journal::{
+use forge_store::journal::{
     Completeness, Record, RunLock, SalvageReport, Source, Store, StoreError, database, projection,
     salvage,
 };
@@ -144,7 +144,7 @@ fn a_database_that_is_gone_is_not_made_anew_over_what_is_left_of_it() {
     assert!(!database(dir.path()).exists());
     let saved = salvaged(dir.path());
     assert_all(&saved, &records, "projections alone");
-    let unknown = |run: &forge_runtime::journal::SalvagedRun| {
+    let unknown = |run: &forge_store::journal::SalvagedRun| {
         run.completeness == Completeness::Unknown && run.sources.iter().eq([&Source::Projection])
     };
     assert!(saved.0.runs.iter().all(unknown));

@@ -42,6 +42,8 @@ pub enum StoreError {
     Held { run: String, pid: Option<u32> },
     /// A later Forge wrote this journal.
     NewerSchema { file: PathBuf, found: i64, known: i64 },
+    /// A record is whole, but this Forge does not know a fact in it.
+    NewerRecord { seq: u64, what: String },
     /// File locks cannot be trusted here.
     NetworkFileSystem { dir: PathBuf, kind: String },
     /// No run has this id, or an id that begins so.
@@ -87,7 +89,9 @@ impl StoreError {
                 format!("forge log {run} --follow")
             }
             StoreError::Busy { .. } => "try again; forge doctor shows who holds it".into(),
-            StoreError::NewerSchema { .. } => "update forge".into(),
+            StoreError::NewerSchema { .. } | StoreError::NewerRecord { .. } => {
+                "update forge".into()
+            }
             StoreError::NetworkFileSystem { .. } => {
                 "move the repository to a local disk, then try again".into()
             }
@@ -145,6 +149,9 @@ impl fmt::Display for StoreError {
                 "{} was written by a later forge (journal version {found}, this one knows {known})",
                 file.display()
             ),
+            StoreError::NewerRecord { seq, what } => {
+                write!(f, "record {seq} is whole, but of a Forge that knows more: {what}")
+            }
             StoreError::NetworkFileSystem { dir, kind } => write!(
                 f,
                 "{} is on a network file system ({kind}), where file locks cannot be trusted",

@@ -18,31 +18,29 @@
 //! 3. What is read is exactly what was written, or an error. A wrong byte is never passed on.
 //! 4. After damage was noticed nobody writes the database again, not even a checkpoint.
 
-mod chain;
 mod commands;
 mod damage;
 mod error;
-mod inspect;
+mod filesystem;
+mod hash_chain;
 mod lock;
 mod open;
-mod pages;
-mod place;
-mod read;
+mod page_scan;
+mod precheck;
+mod reader;
 mod salvage;
 mod schema;
-mod store;
 mod wal;
+mod writer;
 
-pub use chain::{GENESIS, Record};
 pub use commands::{Command, CommandId};
 pub use error::{Damage, StoreError};
+pub use filesystem::{Ground, ground};
+pub use hash_chain::{GENESIS, Record};
 pub use lock::{RunLock, is_run_id};
-pub use place::{Ground, ground};
-pub use read::{Checked, RunRow};
+pub use reader::{Checked, RunRow};
 pub use salvage::{Completeness, SalvageReport, SalvagedRun, Source, salvage};
-pub use store::{Store, Writer};
-
-pub(crate) use chain::hex;
+pub use writer::{Store, Writer};
 
 use std::path::{Path, PathBuf};
 

@@ -6,11 +6,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::chain::{GENESIS, Record, seal};
 use super::error::{Fault, StoreError};
+use super::hash_chain::{GENESIS, Record, seal};
 use super::schema::totals;
-use super::store::{Store, number};
-use crate::near::distance;
+use super::writer::{Store, number};
 
 /// Where a run stands, and what `status` shows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -311,7 +310,7 @@ fn nearest(wanted: &str, rows: &[RunRow]) -> Option<String> {
         let length = wanted.chars().count();
         let edits = |row: &RunRow| {
             let head: String = row.run.chars().take(length).collect();
-            distance(wanted, &head)
+            strsim::levenshtein(wanted, &head)
         };
         let best = rows.iter().map(|row| (edits(row), row)).min_by_key(|(edits, _)| *edits);
         best.filter(|(edits, _)| *edits <= length / 3 + 1).map(|(_, row)| row)

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_core::view::{RunView, Standing, sentence};
-use forge_runtime::drive::{facts, fold};
-use forge_runtime::journal::{Checked, RunLock, Store, database};
+use forge_store::journal::{Checked, RunLock, Store, database};
+use forge_store::records::{facts, fold};
 use tempfile::{TempDir, tempdir};
 
 const DONE: &str = "20261115-show-every-fact-5ziz";

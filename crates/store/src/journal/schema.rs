@@ -12,8 +12,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::beside;
-use super::chain::seal;
 use super::error::{Fault, StoreError};
+use super::hash_chain::seal;
 
 /// The version of the tables below, in `user_version` and, sealed, in `totals`.
 pub(super) const VERSION: i64 = 1;

@@ -6,10 +6,10 @@
 
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use super::chain::seal;
 use super::error::{Fault, StoreError};
-use super::read::{find_row, positive};
-use super::store::{Store, exactly_one, number};
+use super::hash_chain::seal;
+use super::reader::{find_row, positive};
+use super::writer::{Store, exactly_one, number};
 
 /// The number of a command. Never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@ use std::{fs, io, path::Path};
 /// Writes a file beside its place and moves it there, making its folder where it is missing. Not
 /// fsynced. The name beside is always the same, so that the next one takes up what a crash left
 /// there.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a file lies in a folder");
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

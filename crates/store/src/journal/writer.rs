@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Params, Transaction, TransactionBehavior, params};
 
-use super::chain::{GENESIS, Numbers, Record};
 use super::commands::{CommandId, answer};
 use super::damage::{Scratch, mark_path, refuse_marked};
 use super::error::{Fault, StoreError};
+use super::hash_chain::{GENESIS, Numbers, Record};
 use super::lock::RunLock;
 use super::open::remember;
-use super::read::{RunRow, find_row, soundness};
+use super::reader::{RunRow, find_row, soundness};
 use super::schema::{totals, totals_mark};
 use super::{database, projection};
 
