@@ -5,8 +5,8 @@
 //! everything that has files. An [`Order`] is plain data, so a process of its own can perform it.
 //!
 //! A bench is a folder with `tree/`, the files, which has the agent's private `.git`
-//! ([`private`]), and `forge.git/`, Forge's own view of the same files ([`checkout`]), which knows
-//! nothing of the agent's. Git is driven through its command line ([`git`]), because agents and
+//! (`checkout::agent_repository`), and `forge.git/`, Forge's own view of the same files (`checkout::git_dir`), which knows
+//! nothing of the agent's. Git is driven through its command line (`git::command`), because agents and
 //! users see the same git.
 //!
 //! Invariant: this crate does not know what a run is.
@@ -15,45 +15,24 @@
 //! user's repository only gains objects, refs below `refs/forge/`, and the one branch of a [`Move`].
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
-mod aside;
-mod attach;
 mod checkout;
 mod commit;
-mod copy;
-mod create;
-mod disk;
-mod failure;
-mod filled;
-mod forward;
 mod git;
-mod guard;
-mod history;
-mod hooks;
-mod land;
-mod listing;
-mod merge;
-mod name;
 mod open;
-mod order;
-mod private;
+mod protocol;
 mod repository;
-mod seal;
-mod settings;
-mod state;
-mod submodules;
-mod unsuited;
 
-pub use failure::Failure;
-pub use forward::Follow;
-pub use git::GitError;
-pub use guard::{Added, Guard, Part};
-pub use name::{path_bytes, shown};
-pub use order::{
+pub use commit::added_content::{Added, Guard, Part};
+pub use git::command::GitError;
+pub use git::error::Failure;
+pub use git::path_names::{path_bytes, shown};
+pub use protocol::{
     Access, Attach, Attached, Attachment, Bench, BranchMoved, Change, ChangeKind, Commit,
     Committed, Conflict, Files, HasMoved, Hooked, Hooks, Made, Merge, Merged, Move, Moved, Open,
     Opened, Order, Refusal, Refused, Restore, Restored,
 };
-pub use repository::{NoRepository, Repository};
+pub use repository::fast_forward::Follow;
+pub use repository::objects::{NoRepository, Repository};
 
 /// Performs an order. It can be killed at any moment, and repeated.
 pub fn perform(order: &Order) -> Result<Made, Failure> {
@@ -65,11 +44,11 @@ pub fn perform(order: &Order) -> Result<Made, Failure> {
 pub fn perform_guarded(order: &Order, guard: &mut Guard<'_>) -> Result<Made, Failure> {
     match order {
         Order::Open(open) => open::open(open).map(Made::Opened),
-        Order::Commit(commit) => commit::commit(commit, guard),
-        Order::Hooks(hooks) => hooks::hooks(hooks).map(Made::Hooked),
+        Order::Commit(commit) => commit::commit_files::commit(commit, guard),
+        Order::Hooks(hooks) => commit::hooks::hooks(hooks).map(Made::Hooked),
         Order::Restore(restore) => open::restore(restore).map(Made::Restored),
-        Order::Merge(merge) => merge::merge(merge).map(Made::Merged),
-        Order::Move(land) => land::land(land).map(Made::Moved),
-        Order::Attach(attach) => attach::attach(attach, guard),
+        Order::Merge(merge) => repository::merge::merge(merge).map(Made::Merged),
+        Order::Move(land) => repository::run_refs::land(land).map(Made::Moved),
+        Order::Attach(attach) => commit::run_record::attach(attach, guard),
     }
 }

@@ -6,26 +6,26 @@
 use std::{collections::HashSet, path::PathBuf};
 
 use crate::{
-    copy::{self, Old},
-    disk::{self, Was},
-    failure::Failure,
-    filled::{self, Filled},
-    merge::{self, Outcome},
-    name::{self, below, shown},
-    order::{Bench, Files, Open, Opened, Restore, Restored},
-    private::{self, Merging, Private},
-    repository::Repository,
-    seal,
-    state::{Held, Standing, State},
+    checkout::agent_repository::{self, Merging, Private},
+    checkout::cache_seal,
+    checkout::files::{self, Filled},
+    checkout::state::{Held, Standing, State},
+    checkout::untracked_copies::{self, Old},
+    git::error::Failure,
+    git::path_names::{self, below, shown},
+    git::safe_files::{self, Was},
+    protocol::{Bench, Files, Open, Opened, Restore, Restored},
+    repository::merge::{self, Outcome},
+    repository::objects::Repository,
 };
 
 /// Performs [`Open`].
 pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let mut asked = Asked::of(order)?;
     let held = Held::take(&order.bench)?;
-    let was = disk::make_folder(&held.tree)?;
+    let was = safe_files::make_folder(&held.tree)?;
     let old = State::read(&held.dir)?.filter(|_| was == Was::There);
-    let survey = disk::survey(&held.tree)?;
+    let survey = safe_files::survey(&held.tree)?;
     let kept = old.as_ref().filter(|old| {
         order.files == Files::AsLeft
             && old.standing == Standing::Whole
@@ -43,7 +43,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let is_new = !old.as_ref().is_some_and(|old| old.standing != Standing::Making);
     let has_caches = order.files != Files::Pristine
         || asked.cache.is_empty()
-        || !is_new && seal::is_whole(&held.dir, &held.tree, &asked.cache)?;
+        || !is_new && cache_seal::is_whole(&held.dir, &held.tree, &asked.cache)?;
 
     let standing = if is_new { Standing::Making } else { Standing::Remaking };
     let state = asked.state(order, standing);
@@ -51,9 +51,9 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let filled = Filled::outermost(checkout, at.clone())?;
     let all = if is_kept {
         for path in survey.strange.iter().filter(|path| is_read_by_git(path)) {
-            disk::remove(&below(&held.tree, path))?;
+            safe_files::remove(&below(&held.tree, path))?;
         }
-        if !private::is_sound(&filled.checkout)? {
+        if !agent_repository::is_sound(&filled.checkout)? {
             filled.checkout.reset_index(&filled.at)?;
             asked.make_private(order, &held, &filled, outcome.as_ref())?;
         }
@@ -61,14 +61,14 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     } else {
         state.write(&held.dir)?;
         for path in &survey.strange {
-            disk::remove(&below(&held.tree, path))?;
+            safe_files::remove(&below(&held.tree, path))?;
         }
-        let all = filled::fill_all(filled, &survey, &held.lock)?;
+        let all = files::fill_all(filled, &survey, &held.lock)?;
         match order.files {
             Files::Pristine => {
                 let kept: &[Vec<u8>] = if has_caches { &asked.cache } else { &[] };
-                filled::remove_all_but(&all, &held.tree, kept)?;
-                seal::break_open(&held.dir, &asked.cache)?;
+                files::remove_all_but(&all, &held.tree, kept)?;
+                cache_seal::break_open(&held.dir, &asked.cache)?;
             }
             Files::Exactly | Files::AsLeft => {
                 for filled in &all {
@@ -82,7 +82,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         let tracked = all[0].listing.entries.iter().map(|entry| entry.name.clone());
         let tracked: HashSet<Vec<u8>> = tracked.collect();
         let old = if is_kept { Old::Keep } else { Old::Replace };
-        copy::copy(top, &held.tree, &asked.copy, &tracked, old)?;
+        untracked_copies::copy(top, &held.tree, &asked.copy, &tracked, old)?;
     }
     for filled in &all {
         filled.set_access(order.access)?;
@@ -99,7 +99,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     };
     State { standing: Standing::Whole, at, worker, ..state }.write(&held.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
-    let setup = copy::fingerprint(&held.tree, &asked.setup_inputs)?;
+    let setup = untracked_copies::fingerprint(&held.tree, &asked.setup_inputs)?;
     let is_new = is_new || !has_caches;
     Ok(Opened { tree: held.tree, head: asked.at, conflicts, setup, is_new })
 }
@@ -110,22 +110,22 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
     let held = Held::take(&order.bench)?;
     let state = held.opened()?;
     let mut discarded = Vec::new();
-    let survey = disk::survey(&held.tree)?;
+    let survey = safe_files::survey(&held.tree)?;
     let note = State { standing: Standing::Remaking, ..state.clone() };
     note.write(&held.dir)?;
     let checkout = held.checkout(&order.bench)?;
     checkout.prepare(&state.kept_out())?;
     for path in &survey.strange {
-        disk::remove(&below(&held.tree, path))?;
+        safe_files::remove(&below(&held.tree, path))?;
         discarded.push(shown(path));
     }
     checkout.reset_index(&at)?;
     discarded.extend(checkout.changed()?.iter().map(|path| shown(path)));
     let filled = Filled::outermost(checkout, at.clone())?;
-    let all = filled::fill_all(filled, &survey, &held.lock)?;
+    let all = files::fill_all(filled, &survey, &held.lock)?;
     for filled in &all {
         let untracked = filled.checkout.untracked()?;
-        let untracked = untracked.iter().map(|path| disk::joined(&filled.path, path));
+        let untracked = untracked.iter().map(|path| safe_files::joined(&filled.path, path));
         discarded.extend(untracked.map(|path| shown(&path)));
         filled.checkout.clean(&held.lock)?;
         filled.set_access(order.access)?;
@@ -139,8 +139,8 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
         kept_out: &state.kept_out(),
         merging: None,
     };
-    private::make(&private, &held.dir.join("git.new"))?;
-    seal::close(&held.dir, &held.tree)?;
+    agent_repository::make(&private, &held.dir.join("git.new"))?;
+    cache_seal::close(&held.dir, &held.tree)?;
     let at = Some(at);
     State { standing: Standing::Whole, at, worker: None, ..state }.write(&held.dir)?;
     discarded.sort();
@@ -174,7 +174,7 @@ impl Asked {
         let repository = user(&order.bench);
         let base = order.base.as_ref().map(|(branch, _)| branch);
         for branch in [Some(&order.branch), base].into_iter().flatten() {
-            if !name::is_branch_name(branch) {
+            if !path_names::is_branch_name(branch) {
                 let what = format!("{branch:?} cannot be the name of a branch");
                 return Err(Failure::new(what, "choose another name"));
             }
@@ -227,7 +227,7 @@ impl Asked {
             kept_out: &self.kept_out,
             merging: merging.map(|commit| Merging { commit, sides: &sides }),
         };
-        private::make(&private, &aside(held))
+        agent_repository::make(&private, &aside(held))
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn make_inner_private(held: &Held, all: &[Filled]) -> Result<(), Fail
             kept_out: &[],
             merging: None,
         };
-        private::make(&private, &aside(held))?;
+        agent_repository::make(&private, &aside(held))?;
     }
     Ok(())
 }
@@ -253,7 +253,7 @@ fn aside(held: &Held) -> PathBuf {
 
 fn inside(key: &str, names: &[String]) -> Result<Vec<Vec<u8>>, Failure> {
     let path = |name: &String| {
-        name::inside(name).ok_or_else(|| {
+        path_names::inside(name).ok_or_else(|| {
             Failure::new(
                 format!("`{key}` names {name:?}, which is no path inside the repository"),
                 format!("name files below the top of the repository in `{key}`"),

@@ -9,9 +9,9 @@ use std::{
 };
 
 use crate::{
-    git::{Git, GitError, parts},
-    listing::Listing,
-    name::below,
+    git::command::{Git, GitError, parts},
+    git::ls_tree::Listing,
+    git::path_names::below,
 };
 
 /// How deep submodules may lie in submodules.

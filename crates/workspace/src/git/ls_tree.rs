@@ -3,8 +3,8 @@
 use std::{collections::HashSet, path::Path};
 
 use crate::{
-    disk::parent,
-    git::{Git, GitError, parts},
+    git::command::{Git, GitError, parts},
+    git::safe_files::parent,
 };
 
 /// One file, link, submodule or folder.

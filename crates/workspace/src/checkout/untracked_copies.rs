@@ -9,10 +9,10 @@ use std::{collections::HashSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::HexOf,
-    disk::{self, Real, Standing},
-    failure::{Failure, Trying as _},
-    name::{self, below},
+    checkout::git_dir::HexOf,
+    git::error::{Failure, Trying as _},
+    git::path_names::{self, below},
+    git::safe_files::{self, Real, Standing},
 };
 
 /// What becomes of a copy that is there already.
@@ -44,22 +44,22 @@ pub(crate) fn copy(
             }
             let source = below(top, &path);
             if metadata.is_dir() {
-                let inner = disk::entries(&source)?;
-                open.extend(inner.into_iter().map(|(name, _)| disk::joined(&path, &name)));
+                let inner = safe_files::entries(&source)?;
+                open.extend(inner.into_iter().map(|(name, _)| safe_files::joined(&path, &name)));
                 continue;
             }
             let is_link = metadata.is_symlink();
             if !(metadata.is_file() || is_link && stays_inside(&source, &path)?) {
                 continue;
             }
-            if to.make(disk::parent(&path))? != Standing::Folder {
+            if to.make(safe_files::parent(&path))? != Standing::Folder {
                 continue;
             }
             let target = below(tree, &path);
-            match (disk::kind(&target)?, old) {
+            match (safe_files::kind(&target)?, old) {
                 (Some(kind), _) if kind.is_dir() => continue,
                 (Some(_), Old::Keep) => continue,
-                (Some(_), Old::Replace) => disk::remove(&target)?,
+                (Some(_), Old::Replace) => safe_files::remove(&target)?,
                 (None, Old::Keep | Old::Replace) => {}
             }
             if is_link {
@@ -93,8 +93,10 @@ pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Fail
                 }
                 Some(metadata) if metadata.is_dir() => {
                     sum.update(b"folder");
-                    let inner = disk::entries(&file)?;
-                    open.extend(inner.iter().rev().map(|(name, _)| disk::joined(&path, name)));
+                    let inner = safe_files::entries(&file)?;
+                    open.extend(
+                        inner.iter().rev().map(|(name, _)| safe_files::joined(&path, name)),
+                    );
                 }
                 Some(metadata) if metadata.is_symlink() => {
                     let aim = fs::read_link(&file).trying("read", &file)?;
@@ -110,5 +112,5 @@ pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Fail
 
 fn stays_inside(link: &Path, path: &[u8]) -> Result<bool, Failure> {
     let aim = fs::read_link(link).trying("read", link)?;
-    Ok(name::stays_inside(path, aim.as_os_str().as_bytes()))
+    Ok(path_names::stays_inside(path, aim.as_os_str().as_bytes()))
 }

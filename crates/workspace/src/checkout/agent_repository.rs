@@ -11,11 +11,11 @@ use std::{
 };
 
 use crate::{
-    checkout::{Checkout, copy_settings},
-    disk,
-    failure::{Failure, Trying as _},
-    git::{Git, parts},
-    name,
+    checkout::git_dir::{Checkout, copy_settings},
+    git::command::{Git, parts},
+    git::error::{Failure, Trying as _},
+    git::path_names,
+    git::safe_files,
 };
 
 /// A file of refs that is longer than this is not read, in bytes.
@@ -49,7 +49,7 @@ pub(crate) struct Merging<'a> {
 
 /// Makes the agent's `.git` anew. `aside` is a free path on the same disk, outside the tree.
 pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
-    disk::remove(aside)?;
+    safe_files::remove(aside)?;
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
         let folder = aside.join(folder);
         fs::create_dir_all(&folder).trying("make the folder", &folder)?;
@@ -59,20 +59,23 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
         Some(branch) => format!("ref: refs/heads/{branch}\n"),
         None => format!("{}\n", private.at),
     };
-    disk::write(&aside.join("HEAD"), head.as_bytes())?;
-    disk::write(&aside.join("packed-refs"), refs(private).as_bytes())?;
-    disk::write(&aside.join("config"), &config(checkout))?;
-    disk::write(&aside.join("objects/info/alternates"), &alternates(checkout))?;
-    disk::write(&aside.join("info/exclude"), &checkout.exclude(private.kept_out)?)?;
+    safe_files::write(&aside.join("HEAD"), head.as_bytes())?;
+    safe_files::write(&aside.join("packed-refs"), refs(private).as_bytes())?;
+    safe_files::write(&aside.join("config"), &config(checkout))?;
+    safe_files::write(&aside.join("objects/info/alternates"), &alternates(checkout))?;
+    safe_files::write(&aside.join("info/exclude"), &checkout.exclude(private.kept_out)?)?;
     for name in ["info/attributes", "shallow"] {
         copy_settings(&checkout.owner.git_dir.join(name), &aside.join(name))?;
     }
     let index = aside.join("index");
     fs::copy(checkout.index(), &index).trying("write", &index)?;
     if let Some(merging) = &private.merging {
-        disk::write(&aside.join("MERGE_HEAD"), format!("{}\n", merging.commit).as_bytes())?;
-        disk::write(&aside.join("MERGE_MSG"), format!("Merge {}\n", merging.commit).as_bytes())?;
-        disk::write(&aside.join("MERGE_MODE"), b"")?;
+        safe_files::write(&aside.join("MERGE_HEAD"), format!("{}\n", merging.commit).as_bytes())?;
+        safe_files::write(
+            &aside.join("MERGE_MSG"),
+            format!("Merge {}\n", merging.commit).as_bytes(),
+        )?;
+        safe_files::write(&aside.join("MERGE_MODE"), b"")?;
         if !merging.sides.is_empty() {
             let git = checkout.git().env("GIT_INDEX_FILE", &index);
             let git = git.args(["update-index", "-z", "--index-info"]);
@@ -80,7 +83,7 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
         }
     }
     let place = place(&checkout.tree);
-    disk::remove(&place)?;
+    safe_files::remove(&place)?;
     fs::rename(aside, &place).trying("make", &place)
 }
 
@@ -89,23 +92,23 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
 pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, Failure> {
     let place = place(&checkout.tree);
     for folder in ["", "objects", "objects/info", "refs"] {
-        if !disk::kind(&place.join(folder))?.is_some_and(|kind| kind.is_dir()) {
+        if !safe_files::kind(&place.join(folder))?.is_some_and(|kind| kind.is_dir()) {
             return Ok(false);
         }
     }
-    let borrowed = disk::read(&place.join("objects/info/alternates"))?;
+    let borrowed = safe_files::read(&place.join("objects/info/alternates"))?;
     let has_head = head(&checkout.tree)?.is_some();
     if borrowed != Some(alternates(checkout))
         || !has_head
-        || !disk::survey(&place)?.strange.is_empty()
+        || !safe_files::survey(&place)?.strange.is_empty()
     {
         return Ok(false);
     }
     for lock in ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"] {
-        disk::remove(&place.join(lock))?;
+        safe_files::remove(&place.join(lock))?;
     }
     let index = place.join("index");
-    let is_file = disk::kind(&index)?.is_some_and(|kind| kind.is_file());
+    let is_file = safe_files::kind(&index)?.is_some_and(|kind| kind.is_file());
     let listed = checkout.git().env("GIT_INDEX_FILE", &index).args(["ls-files", "-z"]).run();
     Ok(is_file && listed.is_ok() && has_plain_settings(checkout, &place.join("config"))?)
 }
@@ -113,18 +116,18 @@ pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, Failure> {
 /// The commit that the agent's git stands on, as far as plain files say it.
 pub(crate) fn head(tree: &Path) -> Result<Option<String>, Failure> {
     let place = place(tree);
-    if !disk::kind(&place)?.is_some_and(|kind| kind.is_dir()) {
+    if !safe_files::kind(&place)?.is_some_and(|kind| kind.is_dir()) {
         return Ok(None);
     }
     let Some(text) = small_text(&place.join("HEAD"))? else { return Ok(None) };
     let Some(name) = text.strip_prefix("ref: ") else { return Ok(object_id(&text)) };
     let Some(branch) =
-        name.trim().strip_prefix("refs/heads/").filter(|name| name::is_branch_name(name))
+        name.trim().strip_prefix("refs/heads/").filter(|name| path_names::is_branch_name(name))
     else {
         return Ok(None);
     };
     // A ref lies in a file of its own, or in the file of all refs.
-    let mut real = disk::Real::below(&place);
+    let mut real = safe_files::Real::below(&place);
     let loose = format!("refs/heads/{branch}");
     if real.file(loose.as_bytes())?.is_some_and(|metadata| metadata.is_file()) {
         return Ok(small_text(&place.join(&loose))?.and_then(|text| object_id(&text)));
@@ -138,13 +141,13 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, Failure> {
 pub(crate) fn objects(checkout: &Checkout) -> Result<Option<PathBuf>, Failure> {
     let objects = place(&checkout.tree).join("objects");
     for folder in [&place(&checkout.tree), &objects, &objects.join("info")] {
-        if !disk::kind(folder)?.is_some_and(|kind| kind.is_dir()) {
+        if !safe_files::kind(folder)?.is_some_and(|kind| kind.is_dir()) {
             return Ok(None);
         }
     }
-    let borrowed = disk::read(&objects.join("info/alternates"))?;
+    let borrowed = safe_files::read(&objects.join("info/alternates"))?;
     let is_ours = borrowed == Some(alternates(checkout));
-    let is_harmless = is_ours && disk::survey(&objects)?.strange.is_empty();
+    let is_harmless = is_ours && safe_files::survey(&objects)?.strange.is_empty();
     Ok(is_harmless.then_some(objects))
 }
 
@@ -209,14 +212,14 @@ fn alternates(checkout: &Checkout) -> Vec<u8> {
     let objects = checkout.objects();
     let path = objects.as_os_str().as_encoded_bytes();
     let is_plain = !path.starts_with(b"\"") && !path.starts_with(b"#") && !path.contains(&b'\n');
-    let mut line = if is_plain { path.to_vec() } else { name::quoted(path).into_bytes() };
+    let mut line = if is_plain { path.to_vec() } else { path_names::quoted(path).into_bytes() };
     line.push(b'\n');
     line
 }
 
 /// Whether settings can be read, and neither move the files elsewhere nor say that there are none.
 fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, Failure> {
-    if !disk::kind(config)?.is_some_and(|kind| kind.is_file()) {
+    if !safe_files::kind(config)?.is_some_and(|kind| kind.is_file()) {
         return Ok(false);
     }
     let git = Git::of(&checkout.git_dir);
@@ -233,7 +236,7 @@ fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, Failur
 /// The text of a regular file of a reasonable size.
 fn small_text(path: &Path) -> Result<Option<String>, Failure> {
     let is_small = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= REFS_BYTES_MAX;
-    if disk::look(path)?.is_some_and(|metadata| is_small(&metadata)) {
+    if safe_files::look(path)?.is_some_and(|metadata| is_small(&metadata)) {
         let content = fs::read(path).trying("read", path)?;
         return Ok(String::from_utf8(content).ok());
     }

@@ -9,17 +9,17 @@ use std::{
 };
 
 use crate::{
-    failure::Failure,
-    git::{GitError, parts},
-    name,
-    order::{BranchMoved, HasMoved, Move},
-    repository::{self, Repository},
-    settings::Settings,
+    git::command::{GitError, parts},
+    git::error::Failure,
+    git::path_names,
+    git::user_config::Settings,
+    protocol::{BranchMoved, HasMoved, Move},
+    repository::objects::{self, Repository},
 };
 
 /// Performs [`Move`].
 pub(crate) fn land(order: &Move) -> Result<HasMoved, Failure> {
-    repository::check_pin(&order.name)?;
+    objects::check_pin(&order.name)?;
     let user = Repository { common_dir: order.common_dir.clone(), top: None };
     let to = user.sure(&order.to)?;
     let stands = user.ref_at(&order.name)?;
@@ -80,7 +80,7 @@ fn branch_step(
     to: &str,
 ) -> Result<Branch, Failure> {
     let name = format!("refs/heads/{branch}");
-    if !name::is_branch_name(branch) {
+    if !path_names::is_branch_name(branch) {
         let why = format!("{branch:?} cannot be the name of a branch");
         return Ok(Branch::Left(BranchMoved::LeftBlocked { why }));
     }
@@ -108,7 +108,7 @@ fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, Failure
     let mut place = PathBuf::new();
     for field in parts(&said) {
         if let Some(path) = field.strip_prefix(b"worktree ") {
-            place = name::below(Path::new("/"), path);
+            place = path_names::below(Path::new("/"), path);
         } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
             return Ok(Some(place));
         }

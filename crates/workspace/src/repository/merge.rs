@@ -6,12 +6,12 @@
 use std::path::Path;
 
 use crate::{
-    failure::Failure,
-    git::{Extent, Git, GitError},
-    name::shown,
-    order::{Conflict, Merge, Merged},
-    repository::{self, Repository},
-    settings::Settings,
+    git::command::{Extent, Git, GitError},
+    git::error::Failure,
+    git::path_names::shown,
+    git::user_config::Settings,
+    protocol::{Conflict, Merge, Merged},
+    repository::objects::{self, Repository},
 };
 
 /// How much of each side of a conflict is shown, in bytes.
@@ -49,8 +49,8 @@ struct Side {
 
 /// Performs [`Merge`].
 pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
-    repository::check_pin(&order.pin)?;
-    let message = repository::checked_message(&order.message)?;
+    objects::check_pin(&order.pin)?;
+    let message = objects::checked_message(&order.message)?;
     let repository =
         Repository { common_dir: order.bench.common_dir.clone(), top: order.bench.top.clone() };
     let (head, commit) = (repository.sure(&order.head)?, repository.sure(&order.commit)?);
@@ -73,7 +73,7 @@ pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
     let identity = Settings::of(repository.top.as_deref(), &repository.common_dir)?.identity();
     let git = identity.sign(Git::of(&repository.common_dir).durably(), order.when_ms);
     let parents = [head, commit];
-    let commit = repository::commit_tree(git, &outcome.tree, &parents, &message)?;
+    let commit = objects::commit_tree(git, &outcome.tree, &parents, &message)?;
     repository.pin(&order.pin, &commit)?;
     let tree = repository.code_tree(&commit)?;
     Ok(Merged::Merge { commit, tree })

@@ -7,10 +7,10 @@
 use std::{fs, path::Path};
 
 use crate::{
-    disk::{self, Real, Standing},
-    failure::{Failure, Trying as _},
-    git::parts,
-    name::below,
+    git::command::parts,
+    git::error::{Failure, Trying as _},
+    git::path_names::below,
+    git::safe_files::{self, Real, Standing},
 };
 
 const FOLDER: &str = "aside";
@@ -22,12 +22,12 @@ pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
         return Ok(());
     }
     let folder = dir.join(FOLDER);
-    disk::make_folder(&folder)?;
+    safe_files::make_folder(&folder)?;
     let list: Vec<u8> = paths.iter().flat_map(|path| [path.as_slice(), b"\0"].concat()).collect();
-    disk::write(&folder.join(LIST), &list)?;
+    safe_files::write(&folder.join(LIST), &list)?;
     for (number, path) in paths.iter().enumerate() {
         let from = below(&dir.join("tree"), path);
-        if disk::kind(&from)?.is_some() {
+        if safe_files::kind(&from)?.is_some() {
             fs::rename(&from, folder.join(number.to_string())).trying("put aside", &from)?;
         }
     }
@@ -38,18 +38,20 @@ pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
 /// has no folder to go back to is gone.
 pub(crate) fn put_back(dir: &Path) -> Result<(), Failure> {
     let folder = dir.join(FOLDER);
-    let Some(list) = disk::read(&folder.join(LIST))? else { return disk::remove(&folder) };
+    let Some(list) = safe_files::read(&folder.join(LIST))? else {
+        return safe_files::remove(&folder);
+    };
     let tree = dir.join("tree");
-    let is_tree = disk::kind(&tree)?.is_some_and(|kind| kind.is_dir());
+    let is_tree = safe_files::kind(&tree)?.is_some_and(|kind| kind.is_dir());
     let mut real = Real::below(&tree);
     for (number, path) in parts(&list).enumerate() {
         let from = folder.join(number.to_string());
-        let has_folder = is_tree && real.folder(disk::parent(path))? == Standing::Folder;
-        if has_folder && disk::kind(&from)?.is_some() {
+        let has_folder = is_tree && real.folder(safe_files::parent(path))? == Standing::Folder;
+        if has_folder && safe_files::kind(&from)?.is_some() {
             let to = below(&tree, path);
-            disk::remove(&to)?;
+            safe_files::remove(&to)?;
             fs::rename(&from, &to).trying("put back", &to)?;
         }
     }
-    disk::remove(&folder)
+    safe_files::remove(&folder)
 }

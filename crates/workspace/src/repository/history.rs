@@ -6,8 +6,8 @@
 use std::{collections::BTreeMap, fs};
 
 use crate::{
-    Repository,
-    git::{Git, GitError, parts},
+    git::command::{Git, GitError, parts},
+    repository::objects::Repository,
 };
 
 /// More files than this are not looked at for links.

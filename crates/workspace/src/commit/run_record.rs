@@ -14,15 +14,15 @@ use std::{
 };
 
 use crate::{
-    failure::{Failure, Trying as _},
-    git::Git,
-    guard::{self, Guard},
-    listing::Entry,
-    name,
+    commit::added_content::{self, Guard},
+    git::command::Git,
+    git::error::{Failure, Trying as _},
+    git::ls_tree::Entry,
+    git::path_names,
+    git::user_config::Settings,
     open::user,
-    order::{Attach, Attached, Made, Refused},
-    repository::{self, Repository},
-    settings::Settings,
+    protocol::{Attach, Attached, Made, Refused},
+    repository::objects::{self, Repository},
 };
 
 /// Where files may be attached.
@@ -30,11 +30,11 @@ const BELOW: [&str; 2] = [".forge", "runs"];
 
 /// Performs [`Attach`], if the guard lets it.
 pub(crate) fn attach(order: &Attach, guard: &mut Guard<'_>) -> Result<Made, Failure> {
-    repository::check_pin(&order.pin)?;
-    let message = repository::checked_message(&order.message)?;
+    objects::check_pin(&order.pin)?;
+    let message = objects::checked_message(&order.message)?;
     let user = user(&order.bench);
     let parent = user.sure(&order.onto)?;
-    let is_plain = !order.folder.contains('/') && name::inside(&order.folder).is_some();
+    let is_plain = !order.folder.contains('/') && path_names::inside(&order.folder).is_some();
     if !is_plain {
         let what = format!("{:?} is no folder below {}", order.folder, BELOW.join("/"));
         return Err(Failure::new(what, "this is a defect of Forge"));
@@ -43,7 +43,7 @@ pub(crate) fn attach(order: &Attach, guard: &mut Guard<'_>) -> Result<Made, Fail
     for attached in &order.files {
         let path = format!("{}/{}/{}", BELOW.join("/"), order.folder, attached.path);
         let file = File::open(&attached.from).trying("read", &attached.from)?;
-        let seen = guard::look_at(path.as_bytes(), file, guard);
+        let seen = added_content::look_at(path.as_bytes(), file, guard);
         flaws.extend(seen.trying("read", &attached.from)?);
     }
     if !flaws.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn attach(order: &Attach, guard: &mut Guard<'_>) -> Result<Made, Fail
     }
     let identity = Settings::of(user.top.as_deref(), &user.common_dir)?.identity();
     let git = identity.sign(Git::of(&user.common_dir).durably(), order.when_ms);
-    let commit = repository::commit_tree(git, &tree, &[parent], &message)?;
+    let commit = objects::commit_tree(git, &tree, &[parent], &message)?;
     user.pin(&order.pin, &commit)?;
     Ok(Made::Attached(Attached { commit, tree: code }))
 }
@@ -76,7 +76,7 @@ struct Folder {
 fn folder(user: &Repository, order: &Attach) -> Result<String, Failure> {
     let mut top = Folder::default();
     for attached in &order.files {
-        let Some(_inside) = name::inside(&attached.path) else {
+        let Some(_inside) = path_names::inside(&attached.path) else {
             let what = format!("{:?} is no path inside a folder", attached.path);
             return Err(Failure::new(what, "this is a defect of Forge"));
         };

@@ -5,13 +5,13 @@
 use std::{ffi::OsStr, path::Path};
 
 use crate::{
-    checkout::missing_submodule,
-    git::GitError,
-    listing::Listing,
-    name::shown,
-    repository::Repository,
-    settings::Settings,
-    submodules::{self, DEPTH_MAX, Owner, Source},
+    checkout::git_dir::missing_submodule,
+    checkout::submodules::{self, DEPTH_MAX, Owner, Source},
+    git::command::GitError,
+    git::ls_tree::Listing,
+    git::path_names::shown,
+    git::user_config::Settings,
+    repository::objects::Repository,
 };
 
 /// The oldest git that can merge without files.

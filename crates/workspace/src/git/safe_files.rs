@@ -18,8 +18,8 @@ use std::{
 };
 
 use crate::{
-    failure::{Failure, Trying as _},
-    name::below,
+    git::error::{Failure, Trying as _},
+    git::path_names::below,
 };
 
 /// The bits that let the owner list and change a folder.

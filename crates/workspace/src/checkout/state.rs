@@ -14,12 +14,12 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    aside,
-    checkout::Checkout,
-    disk,
-    failure::{Failure, Trying as _},
-    order::Bench,
-    submodules::Owner,
+    checkout::git_dir::Checkout,
+    checkout::nested_git,
+    checkout::submodules::Owner,
+    git::error::{Failure, Trying as _},
+    git::safe_files,
+    protocol::Bench,
 };
 
 /// How long we wait for whoever else works in a bench: a git whose Forge was killed.
@@ -60,14 +60,14 @@ pub(crate) enum Standing {
 impl State {
     /// What a bench remembers.
     pub(crate) fn read(dir: &Path) -> Result<Option<Self>, Failure> {
-        let content = disk::read(&file(dir))?;
+        let content = safe_files::read(&file(dir))?;
         Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
     }
 
     /// Remembers it.
     pub(crate) fn write(&self, dir: &Path) -> Result<(), Failure> {
         let content = serde_json::to_vec(self).expect("a state is plain data");
-        disk::write(&file(dir), &content)
+        safe_files::write(&file(dir), &content)
     }
 
     /// Whether the files may be kept for somebody. Who only reads beside others takes them as they are.
@@ -77,7 +77,7 @@ impl State {
 
     /// Paths that are never committed.
     pub(crate) fn kept_out(&self) -> Vec<Vec<u8>> {
-        self.kept_out.iter().map(|name| crate::name::path_bytes(name)).collect()
+        self.kept_out.iter().map(|name| crate::git::path_names::path_bytes(name)).collect()
     }
 }
 
@@ -96,10 +96,10 @@ impl Held {
     /// Takes the lock of a bench, and puts back what a killed order had put aside.
     pub(crate) fn take(bench: &Bench) -> Result<Self, Failure> {
         let dir = bench.dir.clone();
-        disk::make_folder(&dir)?;
+        safe_files::make_folder(&dir)?;
         let path = dir.join("lock");
-        if disk::kind(&path)?.is_some_and(|kind| !kind.is_file()) {
-            disk::remove(&path)?;
+        if safe_files::kind(&path)?.is_some_and(|kind| !kind.is_file()) {
+            safe_files::remove(&path)?;
         }
         let options = File::options().write(true).create(true).truncate(false).open(&path);
         let lock = options.trying("open", &path)?;
@@ -113,7 +113,7 @@ impl Held {
             }
             thread::sleep(LOCK_POLL);
         }
-        aside::put_back(&dir)?;
+        nested_git::put_back(&dir)?;
         Ok(Self { tree: dir.join("tree"), dir, lock })
     }
 
@@ -125,7 +125,7 @@ impl Held {
 
     /// What the bench remembers, if it was opened whole and its files are still there.
     pub(crate) fn opened(&self) -> Result<State, Failure> {
-        let is_tree = disk::kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
+        let is_tree = safe_files::kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
         let state = State::read(&self.dir)?.filter(|state| match state.standing {
             Standing::Whole | Standing::Remaking => is_tree,
             Standing::Making => false,

@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::name;
+use crate::git::path_names;
 
 /// One bench: a folder with a private checkout of the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bench {
     /// The user's git folder, shared by all the user's checkouts.
-    #[serde(with = "name::path")]
+    #[serde(with = "path_names::path")]
     pub common_dir: PathBuf,
     /// The user's checkout that files are copied from; none in a bare repository.
-    #[serde(with = "name::optional_path")]
+    #[serde(with = "path_names::optional_path")]
     pub top: Option<PathBuf>,
     /// The folder of the bench. Only Forge makes and removes it.
-    #[serde(with = "name::path")]
+    #[serde(with = "path_names::path")]
     pub dir: PathBuf,
 }
 
@@ -122,7 +122,7 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// Where the files are.
-    #[serde(with = "name::path")]
+    #[serde(with = "path_names::path")]
     pub tree: PathBuf,
     /// The commit that the agent's git stands on.
     pub head: String,
@@ -293,7 +293,7 @@ pub struct Conflict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// The user's git folder.
-    #[serde(with = "name::path")]
+    #[serde(with = "path_names::path")]
     pub common_dir: PathBuf,
     /// The ref below `refs/forge/`.
     pub name: String,
@@ -332,7 +332,7 @@ pub enum BranchMoved {
     /// Left alone: the user has it checked out.
     LeftCheckedOut {
         /// In this checkout.
-        #[serde(rename = "where", with = "name::path")]
+        #[serde(rename = "where", with = "path_names::path")]
         place: PathBuf,
     },
     /// Left alone: somebody else moved it.
@@ -403,7 +403,7 @@ pub struct Attachment {
     /// Its path in the folder.
     pub path: String,
     /// The file with its content.
-    #[serde(with = "name::path")]
+    #[serde(with = "path_names::path")]
     pub from: PathBuf,
 }
 

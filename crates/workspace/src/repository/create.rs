@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::{
-    Repository,
-    git::{Git, GitError},
+    git::command::{Git, GitError},
+    repository::objects::Repository,
 };
 
 impl Repository {

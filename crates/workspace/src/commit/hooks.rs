@@ -21,18 +21,18 @@ use rustix::{
 };
 
 use crate::{
-    aside,
-    checkout::{self, Checkout},
-    disk,
-    failure::{Failure, Trying as _},
-    filled::{self, Filled},
-    git::{Git, GitError},
-    name,
+    checkout::files::{self, Filled},
+    checkout::git_dir::{self, Checkout},
+    checkout::nested_git,
+    checkout::state::Held,
+    git::command::{Git, GitError},
+    git::error::{Failure, Trying as _},
+    git::path_names,
+    git::safe_files,
+    git::user_config::Settings,
     open::{make_inner_private, user},
-    order::{Bench, Hooked, Hooks, Refusal},
-    repository::{self, Repository},
-    settings::Settings,
-    state::Held,
+    protocol::{Bench, Hooked, Hooks, Refusal},
+    repository::objects::{self, Repository},
 };
 
 /// How often we look whether a silent hook has ended.
@@ -45,23 +45,23 @@ const COMMIT_MSG: &str = "commit-msg";
 
 /// Performs [`Hooks`].
 pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
-    repository::check_pin(&order.pin)?;
-    let message = repository::checked_message(&order.message)?;
+    objects::check_pin(&order.pin)?;
+    let message = objects::checked_message(&order.message)?;
     let user = user(&order.bench);
     let commit = user.sure(&order.commit)?;
     let held = Held::take(&order.bench)?;
     let state = held.opened()?;
-    disk::survey(&held.tree)?;
+    safe_files::survey(&held.tree)?;
     let checkout = held.checkout(&order.bench)?;
     checkout.prepare(&state.kept_out())?;
     let exactly = |at: &str| -> Result<Checkout, Failure> {
-        let survey = disk::survey(&held.tree)?;
+        let survey = safe_files::survey(&held.tree)?;
         for path in &survey.strange {
-            disk::remove(&name::below(&held.tree, path))?;
+            safe_files::remove(&path_names::below(&held.tree, path))?;
         }
         let checkout = held.checkout(&order.bench)?;
         let filled = Filled::outermost(checkout, at.to_owned())?;
-        let mut all = filled::fill_all(filled, &survey, &held.lock)?;
+        let mut all = files::fill_all(filled, &survey, &held.lock)?;
         for filled in &all {
             filled.checkout.clean(&held.lock)?;
         }
@@ -81,7 +81,7 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
     let checkout = exactly(&commit)?;
     let scene = Scene::set(&held, &checkout, &user, &commit, &state.branch, &folder)?;
     let outcome = scene.run(order, &message);
-    aside::put_back(&held.dir)?;
+    nested_git::put_back(&held.dir)?;
     let outcome = outcome.and_then(|outcome| match outcome {
         Outcome::Refused(refusal) => Ok(Err(refusal)),
         Outcome::Passed { tree, message } => {
@@ -89,7 +89,7 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
             Ok(Ok((tree, message)))
         }
     });
-    disk::remove(&scene.git_dir)?;
+    safe_files::remove(&scene.git_dir)?;
     let (tree, new_message) = match outcome {
         Ok(Ok(passed)) => passed,
         Ok(Err(refusal)) => {
@@ -108,7 +108,7 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
     }
     let git = Git::of(&user.common_dir).durably();
     let git = checkout.settings.identity().sign(git, order.when_ms);
-    let new = repository::commit_tree(git, &tree, &scene.parents, &new_message)?;
+    let new = objects::commit_tree(git, &tree, &scene.parents, &new_message)?;
     user.pin(&order.pin, &new)?;
     exactly(&new)?;
     let changed = user.changes(&commit, &new)?.into_iter().map(|change| change.path).collect();
@@ -143,7 +143,7 @@ impl Scene {
         let listed = user.git().args(["rev-list", "--parents", "-n1", commit]).line()?;
         let parents: Vec<String> = listed.split(' ').skip(1).map(str::to_owned).collect();
         let git_dir = held.dir.join("hooks.git");
-        disk::remove(&git_dir)?;
+        safe_files::remove(&git_dir)?;
         for folder in ["objects/info", "refs/heads", "info"] {
             let folder = git_dir.join(folder);
             fs::create_dir_all(&folder).trying("make the folder", &folder)?;
@@ -155,24 +155,24 @@ impl Scene {
             ("gc.auto", b"0"),
             ("maintenance.auto", b"false"),
         ]);
-        let put = |name: &str, content: &[u8]| disk::write(&git_dir.join(name), content);
+        let put = |name: &str, content: &[u8]| safe_files::write(&git_dir.join(name), content);
         put("config", &config)?;
         put("HEAD", format!("ref: refs/heads/{branch}\n").as_bytes())?;
         if let Some(parent) = parents.first() {
             put("packed-refs", format!("{parent} refs/heads/{branch}\n").as_bytes())?;
         }
         let objects = checkout.objects();
-        let borrowed = format!("{}\n", name::quoted(objects.as_os_str().as_bytes()));
+        let borrowed = format!("{}\n", path_names::quoted(objects.as_os_str().as_bytes()));
         put("objects/info/alternates", borrowed.as_bytes())?;
         for name in ["info/attributes", "info/exclude", "shallow"] {
-            checkout::copy_settings(&checkout.git_dir.join(name), &git_dir.join(name))?;
+            git_dir::copy_settings(&checkout.git_dir.join(name), &git_dir.join(name))?;
         }
         let index = git_dir.join("index");
         fs::copy(checkout.index(), &index).trying("write", &index)?;
         // Programs that look for `.git` themselves must find the same, and never the agent's.
-        aside::put(&held.dir, &[b".git".to_vec()])?;
+        nested_git::put(&held.dir, &[b".git".to_vec()])?;
         let link = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
-        disk::write(&held.tree.join(".git"), &link)?;
+        safe_files::write(&held.tree.join(".git"), &link)?;
         let lock = held.lock.try_clone().trying("keep open", &held.dir)?;
         let tree = held.tree.clone();
         let settings = Settings::of(checkout.owner.top.as_deref(), &checkout.owner.git_dir)?;
@@ -187,7 +187,7 @@ impl Scene {
             return refused(PRE_COMMIT, output);
         }
         let file = self.git_dir.join("COMMIT_EDITMSG");
-        disk::write(&file, message.as_bytes())?;
+        safe_files::write(&file, message.as_bytes())?;
         if let Some(output) = self.run_one(COMMIT_MSG, &[&file], order)? {
             return refused(COMMIT_MSG, output);
         }
@@ -201,7 +201,7 @@ impl Scene {
             return Ok(Outcome::Passed { tree, message: message.to_owned() });
         }
         let cleaned = self.git().arg("stripspace").input(left).run()?;
-        match repository::checked_message(&String::from_utf8_lossy(&cleaned)) {
+        match objects::checked_message(&String::from_utf8_lossy(&cleaned)) {
             Ok(message) => Ok(Outcome::Passed { tree, message }),
             Err(failure) => refused(COMMIT_MSG, failure.what),
         }
@@ -254,8 +254,8 @@ fn hooks_folder(bench: &Bench, tree: &Path) -> Result<PathBuf, Failure> {
         return Ok(bench.common_dir.join("hooks"));
     }
     let path = said.strip_suffix(b"\0").unwrap_or(&said);
-    let inside = name::below(tree, path);
-    Ok(if inside.is_dir() { inside } else { name::below(top, path) })
+    let inside = path_names::below(tree, path);
+    Ok(if inside.is_dir() { inside } else { path_names::below(top, path) })
 }
 
 fn is_program(path: &Path) -> bool {

@@ -14,14 +14,14 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::{Checkout, Folders, HexOf},
-    disk::{self, Real, Survey},
-    failure::{Failure, Trying as _},
-    git::GitError,
-    listing::{Entry, Listing},
-    name::below,
-    order::Access,
-    submodules::DEPTH_MAX,
+    checkout::git_dir::{Checkout, Folders, HexOf},
+    checkout::submodules::DEPTH_MAX,
+    git::command::GitError,
+    git::error::{Failure, Trying as _},
+    git::ls_tree::{Entry, Listing},
+    git::path_names::below,
+    git::safe_files::{self, Real, Survey},
+    protocol::Access,
 };
 
 /// Nobody may write.
@@ -57,16 +57,16 @@ impl Filled {
         // Git would write files by the attributes that somebody left beside them.
         for path in &survey.attributes {
             let Some(inside) = inside(path, &self.path) else { continue };
-            if self.listing.has_below(disk::parent(inside)) {
-                disk::remove(&below(&checkout.tree, inside))?;
+            if self.listing.has_below(safe_files::parent(inside)) {
+                safe_files::remove(&below(&checkout.tree, inside))?;
             }
         }
         // Git does not write a file again when only its attributes or the settings changed.
         let note = checkout.git_dir.join("written-by");
         let how = self.how_files_are_written()?;
-        if disk::read(&note)?.as_ref() != Some(&how) {
-            disk::remove(&note)?;
-            disk::remove(&checkout.index())?;
+        if safe_files::read(&note)?.as_ref() != Some(&how) {
+            safe_files::remove(&note)?;
+            safe_files::remove(&checkout.index())?;
         }
         let fill = || {
             let git = checkout.git().holding(lock)?.args(["read-tree", "--reset", "-u"]);
@@ -74,10 +74,10 @@ impl Filled {
         };
         if fill().is_err() {
             // An index that cannot be read is worth nothing: without one, all files are written.
-            disk::remove(&checkout.index())?;
+            safe_files::remove(&checkout.index())?;
             fill()?;
         }
-        disk::write(&note, &how)
+        safe_files::write(&note, &how)
     }
 
     /// Two fills that give the same here write the same object as the same bytes.
@@ -87,7 +87,7 @@ impl Filled {
             sum.update([entry.object.as_bytes(), b" ", &entry.name, b"\0"].concat());
         }
         for name in ["config", "info/attributes"] {
-            let content = disk::read(&self.checkout.git_dir.join(name))?;
+            let content = safe_files::read(&self.checkout.git_dir.join(name))?;
             sum.update(Sha256::digest(content.unwrap_or_default()));
         }
         Ok(format!("{:x}\n", HexOf(&sum.finalize())).into_bytes())
@@ -149,7 +149,8 @@ pub(crate) fn all_below(
             let inner = outer.checkout.submodules(&outer.at, &outer.listing, folders)?;
             for (inside, at, checkout) in inner {
                 let listing = Listing::of(&checkout.owner.git_dir, &at)?;
-                let filled = Filled { checkout, at, listing, path: disk::joined(&path, &inside) };
+                let filled =
+                    Filled { checkout, at, listing, path: safe_files::joined(&path, &inside) };
                 visit(&filled)?;
                 all.push(filled);
             }
@@ -163,24 +164,24 @@ pub(crate) fn remove_all_but(all: &[Filled], tree: &Path, kept: &[Vec<u8>]) -> R
     let mut files = HashSet::new();
     let mut folders = HashSet::new();
     for filled in all {
-        files.insert(disk::joined(&filled.path, b".git"));
+        files.insert(safe_files::joined(&filled.path, b".git"));
         let tracked = filled.listing.entries.iter();
-        files.extend(tracked.map(|entry| disk::joined(&filled.path, &entry.name)));
+        files.extend(tracked.map(|entry| safe_files::joined(&filled.path, &entry.name)));
     }
     for path in files.iter().chain(kept) {
-        let mut folder = disk::parent(path);
+        let mut folder = safe_files::parent(path);
         while folders.insert(folder.to_vec()) {
-            folder = disk::parent(folder);
+            folder = safe_files::parent(folder);
         }
     }
     let mut open: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = open.pop() {
-        for (name, kind) in disk::entries(&below(tree, &folder))? {
-            let path = disk::joined(&folder, &name);
+        for (name, kind) in safe_files::entries(&below(tree, &folder))? {
+            let path = safe_files::joined(&folder, &name);
             if folders.contains(&path) && kind.is_dir() {
                 open.push(path);
             } else if !(files.contains(&path) || kept.contains(&path) && kind.is_dir()) {
-                disk::remove(&below(tree, &path))?;
+                safe_files::remove(&below(tree, &path))?;
             }
         }
     }

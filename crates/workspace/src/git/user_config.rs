@@ -6,7 +6,7 @@
 
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
-use crate::git::{Git, GitError, parts};
+use crate::git::command::{Git, GitError, parts};
 
 /// Sections that are taken over whole.
 const SECTIONS: &[&str] = &["user", "author", "committer", "filter", "merge"];
@@ -66,7 +66,7 @@ impl Settings {
         let mut settings = Self { all, lfs_storage };
         if let Some(path) = settings.get("lfs.storage") {
             // Git LFS takes a relative path as relative to the git folder.
-            let path = crate::name::below(git_dir, path.as_bytes());
+            let path = crate::git::path_names::below(git_dir, path.as_bytes());
             settings.lfs_storage = Some(path.as_os_str().as_bytes().to_vec());
         }
         Ok(settings)

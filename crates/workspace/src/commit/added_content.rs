@@ -20,12 +20,12 @@ use std::{
 };
 
 use crate::{
-    checkout::Checkout,
-    disk::Real,
-    failure::{Failure, Trying as _},
-    git::{Git, GitError},
-    listing::{Entry, Listing},
-    name::{below, quoted},
+    checkout::git_dir::Checkout,
+    git::command::{Git, GitError},
+    git::error::{Failure, Trying as _},
+    git::ls_tree::{Entry, Listing},
+    git::path_names::{below, quoted},
+    git::safe_files::Real,
 };
 
 /// A larger file is not compared line by line, and read in pieces of this size, in bytes.

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::HexOf,
-    disk::{self, Real},
-    failure::{Failure, Trying as _},
-    name::{below, path_bytes, shown},
+    checkout::git_dir::HexOf,
+    git::error::{Failure, Trying as _},
+    git::path_names::{below, path_bytes, shown},
+    git::safe_files::{self, Real},
 };
 
 /// What is kept about the caches of a bench.
@@ -58,15 +58,15 @@ fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
     let mut sum = Sha256::new();
     let mut open: Vec<Vec<u8>> = Vec::new();
     for folder in cache {
-        if real.folder(folder)? == disk::Standing::Folder {
+        if real.folder(folder)? == safe_files::Standing::Folder {
             open.push(folder.clone());
         }
     }
     while let Some(folder) = open.pop() {
-        let mut entries = disk::entries(&below(tree, &folder))?;
+        let mut entries = safe_files::entries(&below(tree, &folder))?;
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         for (name, kind) in entries {
-            let path = disk::joined(&folder, &name);
+            let path = safe_files::joined(&folder, &name);
             let file = below(tree, &path);
             let metadata = fs::symlink_metadata(&file).trying("look at", &file)?;
             let (size, mode) = (metadata.size(), metadata.mode());
@@ -85,12 +85,12 @@ fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
 }
 
 fn read(dir: &Path) -> Result<Option<Seal>, Failure> {
-    let content = disk::read(&file(dir))?;
+    let content = safe_files::read(&file(dir))?;
     Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
 }
 
 fn write(dir: &Path, seal: &Seal) -> Result<(), Failure> {
-    disk::write(&file(dir), &serde_json::to_vec(seal).expect("a seal is plain data"))
+    safe_files::write(&file(dir), &serde_json::to_vec(seal).expect("a seal is plain data"))
 }
 
 fn file(dir: &Path) -> PathBuf {

@@ -6,7 +6,7 @@ use std::{fmt, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::GitError;
+use crate::git::command::GitError;
 
 /// What a person can mend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

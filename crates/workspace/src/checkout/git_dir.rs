@@ -1,0 +1,228 @@
+//! Forge's own view of a tree: a git folder that agents are never told of.
+//!
+//! It has its own index and settings; objects go straight into the user's store, so that a ref in
+//! the user's repository can keep them. The agent's `.git` plays no role here: it may be ruined.
+//! What the files are to be is said elsewhere (`filled`).
+//!
+//! Invariant: git runs here only after a survey of the tree, so nothing in it can make git hang.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    checkout::submodules::{self, Owner, Source},
+    git::command::{Git, GitError, parts},
+    git::error::{Failure, Trying as _},
+    git::ls_tree::Listing,
+    git::path_names::{self, below},
+    git::safe_files::{self, Real, Standing},
+    git::user_config::Settings,
+};
+
+/// A tree with Forge's own git folder for it.
+#[derive(Debug)]
+pub(crate) struct Checkout {
+    /// Forge's git folder.
+    pub(crate) git_dir: PathBuf,
+    /// The files.
+    pub(crate) tree: PathBuf,
+    /// The user's repository that they come from.
+    pub(crate) owner: Owner,
+    /// The user's settings for it.
+    pub(crate) settings: Settings,
+}
+
+impl Checkout {
+    /// With the user's settings as they are now. Nothing is written.
+    pub(crate) fn of(git_dir: PathBuf, tree: PathBuf, owner: Owner) -> Result<Self, Failure> {
+        let settings = Settings::of(owner.top.as_deref(), &owner.git_dir)?;
+        Ok(Self { git_dir, tree, owner, settings })
+    }
+
+    /// Makes Forge's git folder good, whatever became of it. Paths that are kept out are never
+    /// committed.
+    pub(crate) fn prepare(&self, kept_out: &[Vec<u8>]) -> Result<(), Failure> {
+        safe_files::make_folder(&self.git_dir)?;
+        for folder in ["objects", "refs", "info"] {
+            safe_files::make_folder(&self.git_dir.join(folder))?;
+        }
+        for lock in ["index.lock", "HEAD.lock", "config.lock"] {
+            safe_files::remove(&self.git_dir.join(lock))?;
+        }
+        safe_files::write(&self.git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        let tree = self.tree.as_os_str().as_encoded_bytes();
+        let config = self.settings.text(&[("core.worktree", tree)]);
+        safe_files::write(&self.git_dir.join("config"), &config)?;
+        safe_files::write(&self.git_dir.join("info/exclude"), &self.exclude(kept_out)?)?;
+        for name in ["info/attributes", "shallow"] {
+            copy_settings(&self.owner.git_dir.join(name), &self.git_dir.join(name))?;
+        }
+        if self.has_blind_index()? {
+            safe_files::remove(&self.index())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the index has marks by which git passes over files, whatever is in them. We never
+    /// set one.
+    fn has_blind_index(&self) -> Result<bool, Failure> {
+        if safe_files::kind(&self.index())?.is_none() {
+            return Ok(false);
+        }
+        // One that cannot be read is made anew by whoever needs it.
+        let listed = self.git().args(["ls-files", "-v", "-z"]).run().unwrap_or_default();
+        let has_marks = parts(&listed).any(|entry| !entry.starts_with(b"H "));
+        Ok(has_marks)
+    }
+
+    /// The user's own ignores for this repository, and what is kept out.
+    pub(crate) fn exclude(&self, kept_out: &[Vec<u8>]) -> Result<Vec<u8>, Failure> {
+        let users = self.owner.git_dir.join("info/exclude");
+        let mut exclude = fs::read(&users).or_else(missing).trying("read", &users)?;
+        if !exclude.is_empty() && !exclude.ends_with(b"\n") {
+            exclude.push(b'\n');
+        }
+        exclude.extend(kept_out.iter().flat_map(|path| path_names::exclude_line(path)));
+        Ok(exclude)
+    }
+
+    /// The index of this checkout.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// The user's objects.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.owner.git_dir.join("objects")
+    }
+
+    /// A call of git for these files.
+    pub(crate) fn git(&self) -> Git {
+        Git::of(&self.git_dir)
+            .env("GIT_WORK_TREE", &self.tree)
+            .env("GIT_INDEX_FILE", self.index())
+            .env("GIT_OBJECT_DIRECTORY", self.objects())
+            .within(&self.tree)
+    }
+
+    /// Makes the index that of a commit or tree, and leaves the files alone.
+    pub(crate) fn reset_index(&self, at: &str) -> Result<(), Failure> {
+        let reset = || self.git().args(["read-tree", "--reset"]).arg(at).run();
+        if reset().is_err() {
+            safe_files::remove(&self.index())?;
+            reset()?;
+        }
+        Ok(())
+    }
+
+    /// Removes files that are neither tracked nor ignored, and repositories that are nobody's.
+    pub(crate) fn clean(&self, lock: &File) -> Result<(), GitError> {
+        self.git().holding(lock)?.args(["clean", "-q", "-ffd"]).run()?;
+        Ok(())
+    }
+
+    /// Lets the index know the files as they are, so that git need not read them again.
+    pub(crate) fn refresh(&self) -> Result<(), GitError> {
+        let git = self.git().args(["update-index", "-q", "--ignore-submodules", "--refresh"]);
+        git.run_with(&[0, 1])?;
+        Ok(())
+    }
+
+    /// Tracked files that are not as in the index.
+    pub(crate) fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        self.refresh()?;
+        let git = self.git().args(["diff-files", "-z", "--name-only", "--ignore-submodules=all"]);
+        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Files that are neither tracked nor ignored. Repositories end with a slash.
+    pub(crate) fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let git = self.git().args(["ls-files", "-z", "--others", "--exclude-standard"]);
+        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// All tracked files.
+    pub(crate) fn tracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let git = self.git().args(["ls-files", "-z"]);
+        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// The checkouts of the submodules of a commit or tree, directly below this one. At most
+    /// their folders are written.
+    pub(crate) fn submodules(
+        &self,
+        at: &str,
+        listing: &Listing,
+        folders: Folders,
+    ) -> Result<Vec<(Vec<u8>, String, Self)>, Failure> {
+        let mut real = Real::below(&self.tree);
+        let mut found = Vec::new();
+        for submodule in submodules::of(&self.owner, at, listing)? {
+            let owner = match submodule.source {
+                Source::Here(owner) => owner,
+                Source::Unnamed => continue,
+                Source::Missing => return Err(missing_submodule(&submodule.path)),
+            };
+            let tree = below(&self.tree, &submodule.path);
+            if real.folder(safe_files::parent(&submodule.path))? != Standing::Folder {
+                continue;
+            }
+            match folders {
+                Folders::Make => drop(safe_files::make_folder(&tree)?),
+                Folders::AsTheyAre if real.folder(&submodule.path)? == Standing::Folder => {}
+                Folders::AsTheyAre => continue,
+            }
+            let name = format!("{:x}", HexOf(&Sha256::digest(&submodule.path)));
+            let git_dir = self.git_dir.join("modules").join(name);
+            // Its folder in the user's checkout may be empty; then git would find the outer one.
+            let settings = Settings::of(None, &owner.git_dir)?;
+            let checkout = Self { git_dir, tree, owner, settings };
+            found.push((submodule.path, submodule.commit, checkout));
+        }
+        Ok(found)
+    }
+}
+
+/// What becomes of the folder of a submodule that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folders {
+    /// It is made.
+    Make,
+    /// Such a submodule is passed over.
+    AsTheyAre,
+}
+
+/// A file of settings that may be missing is copied as it is.
+pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), Failure> {
+    match fs::read(from) {
+        Ok(content) => safe_files::write(to, &content),
+        Err(_) => safe_files::remove(to),
+    }
+}
+
+/// What to say about a submodule that was never fetched.
+pub(crate) fn missing_submodule(path: &[u8]) -> Failure {
+    Failure::new(
+        format!("the submodule {} is not on this machine", path_names::shown(path)),
+        "run `git submodule update --init --recursive`, then try again",
+    )
+}
+
+fn missing(error: io::Error) -> io::Result<Vec<u8>> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) struct HexOf<'a>(pub(crate) &'a [u8]);
+
+impl fmt::LowerHex for HexOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

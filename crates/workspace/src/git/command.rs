@@ -1,0 +1,336 @@
+//! One call of git.
+//!
+//! All git of this crate goes through [`Git`]. It does not know what a repository or a bench is;
+//! its callers name the folders.
+//!
+//! Invariant: nothing of git's own variables around us reaches a call (we may have been called
+//! from a hook), but for those that say where the user's configuration lies.
+//! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
+//! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
+
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::{
+    ffi::OsStr,
+    fmt,
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+};
+
+/// Of what git says about a failure, this much is kept, in bytes.
+const SAID_BYTES_MAX: usize = 4096;
+
+/// They say where the user's configuration lies; git itself never sets them for a hook.
+const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+
+/// What no call may do, whatever a configuration says.
+const NEVER: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.sparseCheckout=false",
+    "core.hooksPath=/dev/null",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.safecrlf=false",
+    "core.logAllRefUpdates=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "index.sparse=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+    "i18n.commitEncoding=UTF-8",
+    "merge.conflictStyle=diff3",
+    "log.showSignature=false",
+];
+
+/// A commit that a fact names must survive the loss of power: what git leaves to chance by default
+/// is synced, all new objects of a call at once. Another git may hold a ref for a moment longer than
+/// git waits by default.
+const DURABLE: &[&str] = &[
+    "core.fsync=committed,loose-object,reference",
+    "core.fsyncMethod=batch",
+    "core.filesRefLockTimeout=1000",
+];
+
+/// A call of git that is being put together.
+#[derive(Debug)]
+pub(crate) struct Git {
+    command: Command,
+    shown: String,
+    input: Option<Vec<u8>>,
+}
+
+/// Why a call of git gave no answer.
+#[derive(Debug)]
+pub enum GitError {
+    /// Git is not installed, or could not be started.
+    NotRun(io::Error),
+    /// Git refused.
+    Refused {
+        /// The command, as a person would type it.
+        command: String,
+        /// Its exit code; none if it was killed.
+        code: Option<i32>,
+        /// What it said, cut.
+        said: String,
+    },
+    /// A file is larger than the caller wants to read.
+    TooLarge {
+        /// Its path.
+        path: String,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        bytes_max: u64,
+    },
+    /// Git answered, but not what its manual promises.
+    Unreadable {
+        /// The command, as a person would type it.
+        command: String,
+    },
+}
+
+/// The number of the signal that a Ctrl-C sends, on every Unix.
+const SIGINT: i32 = 2;
+
+impl Git {
+    /// A call in a folder, where git finds the repository itself.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let mut git = Self::bare_call();
+        git.command.arg("-C").arg(folder);
+        git.never()
+    }
+
+    /// A call in the repository with this git folder.
+    pub(crate) fn of(git_dir: &Path) -> Self {
+        let mut git = Self::bare_call();
+        git.command.current_dir(git_dir).env("GIT_DIR", git_dir);
+        git.never()
+    }
+
+    /// A call with the user's own settings for hooks, in a folder. Only for asking about them, and
+    /// for running them.
+    pub(crate) fn with_hooks(folder: &Path) -> Self {
+        let mut git = Self::bare_call();
+        git.command.current_dir(folder);
+        git
+    }
+
+    fn bare_call() -> Self {
+        let mut command = Command::new("git");
+        for (name, _) in std::env::vars_os() {
+            let is_gits = name.as_encoded_bytes().starts_with(b"GIT_");
+            if is_gits && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
+                command.env_remove(name);
+            }
+        }
+        // A Ctrl-C at the terminal is for Forge, which knows what to do about it.
+        command.process_group(0);
+        command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+        Self { command, shown: "git".to_owned(), input: None }
+    }
+
+    fn never(mut self) -> Self {
+        self.command
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("LC_ALL", "C");
+        for setting in NEVER {
+            self.command.arg("-c").arg(setting);
+        }
+        self
+    }
+
+    /// What this call writes is on the disk when it returns.
+    pub(crate) fn durably(mut self) -> Self {
+        for setting in DURABLE {
+            self.command.arg("-c").arg(setting);
+        }
+        self
+    }
+
+    /// One setting for this call. Comes before the first argument.
+    #[cfg(test)]
+    pub(crate) fn set(mut self, setting: &str) -> Self {
+        self.command.arg("-c").arg(setting);
+        self
+    }
+
+    /// One variable for this call.
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// It works in this folder.
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// One argument.
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.shown.push(' ');
+        self.shown.push_str(&arg.as_ref().to_string_lossy());
+        self.command.arg(arg);
+        self
+    }
+
+    /// Some arguments.
+    pub(crate) fn args<A: AsRef<OsStr>>(self, args: impl IntoIterator<Item = A>) -> Self {
+        args.into_iter().fold(self, Self::arg)
+    }
+
+    /// What it reads.
+    pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
+        self.command.stdin(Stdio::piped());
+        self.input = Some(input);
+        self
+    }
+
+    /// It keeps this file open for as long as it runs, and with it the lock on the file: even if
+    /// we are killed, nobody gets the lock before git is through.
+    pub(crate) fn holding(mut self, lock: &File) -> Result<Self, GitError> {
+        let lock = lock.try_clone().map_err(GitError::NotRun)?;
+        self.command.stdin(Stdio::from(lock));
+        Ok(self)
+    }
+
+    /// Runs it; what it says, if it succeeds.
+    pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
+        self.run_with(&[0]).map(|(_, said)| said)
+    }
+
+    /// Runs it for an answer of one line.
+    pub(crate) fn line(self) -> Result<String, GitError> {
+        let command = self.shown.clone();
+        let mut said = self.run()?;
+        said.pop_if(|last| *last == b'\n');
+        String::from_utf8(said).map_err(|_| GitError::Unreadable { command })
+    }
+
+    /// Runs it for an answer of yes (0) or no (1).
+    pub(crate) fn yes(self) -> Result<bool, GitError> {
+        self.run_with(&[0, 1]).map(|(code, _)| code == 0)
+    }
+
+    /// Runs it where some exit codes are answers; the code and what it says.
+    pub(crate) fn run_with(mut self, answers: &[i32]) -> Result<(i32, Vec<u8>), GitError> {
+        let output = self.finish()?;
+        match output.status.code() {
+            Some(code) if answers.contains(&code) => Ok((code, output.stdout)),
+            code => Err(self.refused(code, &output.stderr)),
+        }
+    }
+
+    /// The first bytes that it says, and whether that is all.
+    pub(crate) fn beginning(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(GitError::NotRun)?;
+        let out = child.stdout.take().expect("stdout is piped");
+        let mut said = Vec::new();
+        let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+        out.take(limit).read_to_end(&mut said).map_err(GitError::NotRun)?;
+        if said.len() > bytes_max {
+            said.truncate(bytes_max);
+            // It may have ended by itself by now, or by the closed pipe: all of them are fine.
+            let _ = child.kill();
+            child.wait().map_err(GitError::NotRun)?;
+            return Ok((said, Extent::Cut));
+        }
+        let output = child.wait_with_output().map_err(GitError::NotRun)?;
+        if output.status.success() {
+            Ok((said, Extent::Whole))
+        } else {
+            Err(self.refused(output.status.code(), &output.stderr))
+        }
+    }
+
+    /// The call as the standard library knows it, for those who need its streams.
+    pub(crate) fn into_command(self) -> Command {
+        self.command
+    }
+
+    fn finish(&mut self) -> Result<Output, GitError> {
+        loop {
+            let output = self.once()?;
+            // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
+            let is_ours = output.status.signal() == Some(SIGINT);
+            if !(is_ours && output.stdout.is_empty() && output.stderr.is_empty()) {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn once(&mut self) -> Result<Output, GitError> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(GitError::NotRun)?;
+        let input = self.input.as_deref().zip(child.stdin.take());
+        thread::scope(|scope| {
+            if let Some((bytes, mut pipe)) = input {
+                // If git stops reading, its exit code says why.
+                scope.spawn(move || drop(pipe.write_all(bytes)));
+            }
+            child.wait_with_output().map_err(GitError::NotRun)
+        })
+    }
+
+    fn refused(&self, code: Option<i32>, stderr: &[u8]) -> GitError {
+        let kept = &stderr[..stderr.len().min(SAID_BYTES_MAX)];
+        let said = String::from_utf8_lossy(kept).trim().to_owned();
+        GitError::Refused { command: self.shown.clone(), code, said }
+    }
+}
+
+/// Whether something is all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it.
+    Whole,
+    /// There is more.
+    Cut,
+}
+
+impl GitError {
+    /// What git said, if it was git.
+    pub(crate) fn said(&self) -> &str {
+        match self {
+            Self::Refused { said, .. } => said,
+            Self::NotRun(_) | Self::TooLarge { .. } | Self::Unreadable { .. } => "",
+        }
+    }
+}
+
+impl fmt::Display for GitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRun(error) => write!(f, "git cannot be run: {error}"),
+            Self::Refused { command, code: Some(code), said } if said.is_empty() => {
+                write!(f, "`{command}` ended with code {code}")
+            }
+            Self::Refused { command, code: None, said } if said.is_empty() => {
+                write!(f, "`{command}` was killed")
+            }
+            Self::Refused { command, said, .. } => write!(f, "`{command}`: {said}"),
+            Self::TooLarge { path, bytes, bytes_max } => {
+                write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
+            }
+            Self::Unreadable { command } => {
+                write!(f, "`{command}` gave an answer of no known form")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GitError {}
+
+/// The parts of an answer that ends each part with a zero byte.
+pub(crate) fn parts(said: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let said = said.strip_suffix(&[0]).unwrap_or(said);
+    said.split(|byte| *byte == 0).filter(move |_| !said.is_empty())
+}
