@@ -12,10 +12,11 @@ use crate::{root, say};
 /// Which crate may use which.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("core", &[]),
-    ("agents", &[]),
+    ("keeper", &[]),
+    ("agents", &["core", "keeper"]),
     ("workspace", &[]),
     ("store", &["core"]),
-    ("runtime", &["core", "agents", "workspace", "store"]),
+    ("runtime", &["core", "keeper", "agents", "workspace", "store"]),
     ("app", &["core", "runtime"]),
     ("scripted-model", &[]),
     ("benchmark", &["core", "runtime", "store"]),

@@ -7,7 +7,8 @@ use std::{
     path::Path,
 };
 
-use forge_agents::{Earlier, Kind, Listener, Redactor, hear};
+use forge_agents::{Earlier, Kind, Listener, hear};
+use forge_keeper::Redactor;
 use rustix::time::{ClockId, clock_gettime};
 
 const LINES: usize = 400_000;

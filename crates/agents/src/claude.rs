@@ -17,12 +17,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::folder::{Stderr, Stdout};
 use crate::heard::Earlier;
 use crate::kind::{Hand, PASSED_TO_ALL, Session, Start, Turn};
 use crate::prices;
 use crate::program::{TEXT_CHARACTERS_MAX, cut, one_line};
 use crate::signal::{Ended, Limit, Price, Signal, Tokens, Use, Word};
+use forge_keeper::{Stderr, Stdout};
 use line::{Assistant, Block, Head, ResultLine};
 pub(crate) use trouble::class_of_errors;
 

@@ -13,7 +13,6 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::folder::How;
 use crate::kind::Kind;
 use crate::lines::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
 use crate::program::WHAT_CHARACTERS_MAX;
@@ -21,6 +20,7 @@ use crate::signal::{
     End, Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog, Word, add,
 };
 use crate::{claude, program};
+use forge_keeper::How;
 
 /// The most things that are remembered as asked for in vain.
 const DENIED_MAX: usize = 50;

@@ -13,8 +13,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::folder::{Stderr, Stdout};
 use crate::{claude, program};
+use forge_keeper::{Stderr, Stdout};
 
 /// An agent program that Forge can talk to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]

@@ -10,12 +10,12 @@
 
 use serde::Deserialize;
 
-use crate::MODEL_VARIABLE;
-use crate::folder::{Stderr, Stdout};
 use crate::heard::{Earlier, NO_MODEL};
 use crate::kind::{Kind, PASSED_TO_ALL, Start, Turn};
 use crate::prices;
 use crate::signal::{Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Word};
+use crate::variables::MODEL_VARIABLE;
+use forge_keeper::{Stderr, Stdout};
 
 /// The most characters of a text in a signal.
 pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;

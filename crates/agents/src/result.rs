@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use flaw::ResultFlaw;
 
-use crate::outbox::{self, ArtifactFlaw};
+use forge_keeper::{ArtifactFlaw, attempt::outbox};
 
 /// `result.json` is at most this large.
 pub const RESULT_BYTES_MAX: u64 = 1024 * 1024;

@@ -266,7 +266,7 @@ pub enum End {
     Lost,
 }
 
-/// Which limit of [`crate::Limits`] was reached.
+/// Which limit of [`forge_keeper::Limits`] was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watchdog {
     Wall,

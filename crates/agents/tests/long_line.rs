@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use forge_agents::{Earlier, End, How, Kind, Listener};
+use forge_agents::{Earlier, End, Kind, Listener};
+use forge_keeper::How;
 
 const PIECE_BYTES: usize = 64 * 1024;
 const PIECES: usize = 1_600;

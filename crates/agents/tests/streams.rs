@@ -11,9 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Hand, Heard, How, Key, Kind, Listener, Price, Redactor,
-    Session, Signal, Stderr, Tokens, Turn, Use, Watchdog, hear, session_id, start,
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, Key, Kind, Listener, Price, Session,
+    Signal, Tokens, Turn, Use, Watchdog, hear, session_id, start,
 };
+use forge_keeper::{How, Redactor, Stderr};
 use serde_json::Value;
 
 /// A recorded stream, how its process ended, and what the call comes to.

@@ -14,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::{AttemptFolder, Keeper, Standing, give_up, look, start_knowing_keeper, sweep};
 use forge_core::{
     Effect, Report, Run,
     event::{Call, Outcome},
@@ -23,6 +22,7 @@ use forge_core::{
     wanted,
     wanted::stop,
 };
+use forge_keeper::{AttemptFolder, Keeper, Standing, give_up, look, start_knowing_keeper, sweep};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -56,7 +56,7 @@ struct Followed {
     /// Keepers started by us for this step.
     starts: u32,
     /// How it was told to stop.
-    stopped: Option<forge_agents::Stop>,
+    stopped: Option<forge_keeper::Stop>,
 }
 
 /// Whom we watch.
@@ -342,8 +342,8 @@ impl Followed {
     /// Tells the keeper to stop, once for each way of stopping.
     fn stop(&mut self, run: &Run) -> Result<(), Trouble> {
         let how = match stop(run) {
-            wanted::Stop::Gently => forge_agents::Stop::Gently,
-            wanted::Stop::AtOnce => forge_agents::Stop::AtOnce,
+            wanted::Stop::Gently => forge_keeper::Stop::Gently,
+            wanted::Stop::AtOnce => forge_keeper::Stop::AtOnce,
         };
         if self.stopped == Some(how) {
             return Ok(());

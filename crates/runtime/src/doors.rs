@@ -426,7 +426,7 @@ fn user_name(uid: u32) -> Option<String> {
 
 /// No agent answers its own gate.
 pub fn refuse_agents() -> Result<(), Trouble> {
-    match forge_agents::inside_attempt() {
+    match forge_keeper::inside_attempt() {
         None => Ok(()),
         Some(attempt) => Err(Trouble::usage(
             format!("this is inside an attempt ({attempt}), and agents do not change runs"),

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
 use forge_core::{event::Colour, view::short_commit};
+use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
 use forge_workspace::{
     Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
 };

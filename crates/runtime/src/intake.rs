@@ -8,10 +8,7 @@ use std::{
     path::Path,
 };
 
-use forge_agents::{
-    AgentResult, AttemptFolder, Ending, How, Key, ResultFlaw, collect, open_regular, read_result,
-    result as contract,
-};
+use forge_agents::{AgentResult, Key, ResultFlaw, read_result, result as contract};
 use forge_core::{
     Report, Run,
     event::{Blob, Outcome, Receipt, Ruling},
@@ -23,6 +20,7 @@ use forge_core::{
     run::CallKind,
     verdict::{self, Finding, Proof, Severity, Verdict},
 };
+use forge_keeper::{AttemptFolder, Ending, How, collect, open_regular};
 
 use serde_json::Value;
 

@@ -71,8 +71,10 @@ pub use trouble::{Kind, Trouble};
 pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
     let rest = || args.iter().skip(2).cloned().collect();
     match args.get(1)?.to_str()? {
-        forge_agents::KEEP => Some(forge_agents::keep(std::path::Path::new(args.get(2)?))),
-        forge_agents::LAUNCH => Some(forge_agents::launch(rest())),
+        forge_keeper::KEEP => {
+            Some(forge_keeper::keep(std::path::Path::new(args.get(2)?), forge_agents::open_monitor))
+        }
+        forge_keeper::LAUNCH => Some(forge_keeper::launch(rest())),
         notify::NOTIFY => Some(notify::tell(args.get(2..).unwrap_or_default())),
         steps::BENCH => Some(steps::bench(args.get(2..).unwrap_or_default())),
         forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),

@@ -23,12 +23,12 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use forge_agents::Redactor;
 use forge_core::{
     Run, Time,
     event::{self, End, Event, Hold, Outcome, Ruling},
     view::{Standing, sentence},
 };
+use forge_keeper::Redactor;
 use forge_store::{atomic_file::replace, journal::Record, records::facts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

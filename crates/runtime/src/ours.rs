@@ -21,12 +21,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{Ending, Heard};
+use forge_agents::Heard;
 use forge_core::{
     Run,
     event::{Call, Event},
     id::UnitId,
 };
+use forge_keeper::Ending;
 use forge_store::hex::hex;
 use forge_workspace::{Made, Order};
 
@@ -235,7 +236,7 @@ mod tests {
 
     fn prepared(ours: &Ours, folder: &Path) {
         let (line, dir) = (String::new(), PathBuf::new());
-        let limits = forge_agents::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
+        let limits = forge_keeper::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
         let what = What::Shell { line, dir, limits };
         ours.prepared(&Step { folder: folder.to_owned(), what, duty: Duty::WhileWanted });
     }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use forge_agents::{
-    AttemptFolder, Earlier, Kind, Limits, Listen, REPAIR_TURN, RESUME_TURN, Redactor, SCRIPTED,
-    Session, Spec, Stderr, Stdout, TURN_VARIABLE, result as contract, session_id, start,
+    Earlier, Kind, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED, Session, TURN_VARIABLE,
+    result as contract, session_id, start,
 };
 use forge_core::{
     Run,
@@ -20,6 +20,7 @@ use forge_core::{
     reading::{self, Reading, Source, artifact_name},
     run::{CallKind, Due},
 };
+use forge_keeper::{AttemptFolder, Limits, Redactor, Spec, Stderr, Stdout};
 use forge_store::{
     atomic_file::replace,
     blobs::{BlobId, Blobs},
@@ -204,11 +205,8 @@ impl Shop<'_> {
             stdout: start.stdout,
             stderr: start.stderr,
             secrets: agent.pass.clone(),
-            listen: cap_micros.map(|cap_micros| Listen {
-                kind,
-                cap_micros,
-                earlier: earlier.clone(),
-            }),
+            monitor: cap_micros
+                .map(|cap_micros| Listen { kind, cap_micros, earlier: earlier.clone() }.to_json()),
             boxes: Some(boxes.path),
             ..spec(call.to_string(), argv, dir.to_owned(), self.limits())
         };
@@ -463,7 +461,7 @@ fn damaged(blob: &str) -> Trouble {
 /// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
 pub(crate) fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: Limits) -> Spec {
     Spec {
-        forge: forge_agents::folder::FORMAT,
+        forge: forge_keeper::attempt::dir::FORMAT,
         call,
         argv,
         dir,
@@ -471,10 +469,10 @@ pub(crate) fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: Limits
         stdout: Stdout::Pipe,
         limits,
         secrets: Vec::new(),
-        grace_ms: forge_agents::folder::GRACE_MS_DEFAULT,
+        grace_ms: forge_keeper::attempt::dir::GRACE_MS_DEFAULT,
         stderr: Stderr::Together,
         boxes: None,
-        listen: None,
+        monitor: None,
     }
 }
 

@@ -19,13 +19,15 @@ use std::{
 };
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Hand, Heard, Kind, Limit, Limits,
-    Listen, SCRIPTED, Session, Spec, Standing, Stop, Turn, Watchdog, give_up, hear, look,
-    open_regular, read_result, result as contract, session_id, start, start_keeper,
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, Kind, Limit, Listen, SCRIPTED, Session,
+    Turn, Watchdog, hear, read_result, result as contract, session_id, start,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
     view::moment,
+};
+use forge_keeper::{
+    AttemptFolder, Ending, Limits, Spec, Standing, Stop, give_up, look, open_regular, start_keeper,
 };
 use forge_store::atomic_file::replace;
 use rustix::event::{PollFd, PollFlags};
@@ -372,11 +374,10 @@ impl Probe<'_> {
             stdout: start.stdout,
             stderr: start.stderr,
             secrets: self.table.pass.clone(),
-            listen: Some(Listen {
-                kind: self.kind(),
-                cap_micros: CAP.0,
-                earlier: Earlier::default(),
-            }),
+            monitor: Some(
+                Listen { kind: self.kind(), cap_micros: CAP.0, earlier: Earlier::default() }
+                    .to_json(),
+            ),
             ..spec(CALL.to_owned(), argv, place.work(), limits)
         };
         Ok((spec, env))

@@ -2,7 +2,7 @@
 //! commit would add.
 //!
 //! Known are the values of this process's environment whose names tell, and everything that looks
-//! like a secret. What is redacted, and how, is in `forge_agents::redact`.
+//! like a secret. What is redacted, and how, is in `forge_keeper::redact`.
 //!
 //! Invariant: no message has a secret in it, not even as the name of a file.
 
@@ -12,12 +12,12 @@ use std::{
     path::Path,
 };
 
-use forge_agents::{
+use forge_core::Command;
+use forge_keeper::{
     Redactor, known_secrets,
     redact::{Finder, Found},
     secrets_in_file,
 };
-use forge_core::Command;
 use forge_workspace::{Added, Part, shown};
 
 use crate::settings::{Frozen, SecretsTable, Settings, Sources};

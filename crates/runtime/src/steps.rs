@@ -13,7 +13,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
 use forge_core::{
     Report, Run,
     event::{Outcome, Receipt},
@@ -21,6 +20,7 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
+use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
 use forge_store::{atomic_file::replace, hex::hex};
 use forge_workspace::{Failure, Made, Opened, Order};
 use sha2::{Digest as _, Sha256};
@@ -103,7 +103,7 @@ pub(crate) enum What {
         /// The working directory.
         dir: PathBuf,
         /// How much it may take.
-        limits: forge_agents::Limits,
+        limits: forge_keeper::Limits,
     },
     /// Work on a checkout.
     Bench(Box<Order>),
@@ -211,7 +211,7 @@ impl Plan<'_> {
         name: &str,
         line: &str,
         dir: &Path,
-        limits: forge_agents::Limits,
+        limits: forge_keeper::Limits,
     ) -> Result<(AttemptFolder, Ending), Halt> {
         let path = self.steps().join(name);
         let what = || Ok(What::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });

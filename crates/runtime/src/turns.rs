@@ -16,8 +16,7 @@
 use std::{collections::BTreeMap, io::BufReader, path::Path};
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Earlier, End, Ending, ErrorClass, Heard, How, Kind, Price,
-    Standing, Use, Watchdog, hear, look, open_regular,
+    AgentResult, Earlier, End, ErrorClass, Heard, Kind, Price, Use, Watchdog, hear,
 };
 use forge_core::{
     event::{Blob, Outcome, Receipt},
@@ -26,6 +25,7 @@ use forge_core::{
     run::CallKind,
     verdict::BlockerClass,
 };
+use forge_keeper::{AttemptFolder, Ending, How, Standing, look, open_regular};
 
 use crate::{
     home::now,

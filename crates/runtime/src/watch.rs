@@ -18,7 +18,6 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::Standing;
 use forge_core::{
     Run, Time,
     event::{Event, Record},
@@ -27,6 +26,7 @@ use forge_core::{
     run::{Phase, State},
     view::sentence,
 };
+use forge_keeper::Standing;
 use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;

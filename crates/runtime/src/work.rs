@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use forge_agents::{AgentResult, Ending, How};
+use forge_agents::AgentResult;
 use forge_core::{
     Report,
     event::{Outcome, Receipt},
@@ -16,6 +16,7 @@ use forge_core::{
     verdict::BlockerClass,
     view::short_commit,
 };
+use forge_keeper::{Ending, How};
 use forge_workspace::{Access, Change, Commit, Files, Made, Order, Repository, Restore, Restored};
 
 use crate::{

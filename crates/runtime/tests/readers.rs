@@ -15,8 +15,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{Key, collect, read_result};
+use forge_agents::{Key, read_result};
 use forge_core::flow::{Check, Stage, Work};
+use forge_keeper::collect;
 use forge_runtime::catalog::{Catalog, Code};
 
 /// More than anybody writes by hand.

@@ -7,7 +7,7 @@ use super::{
     AgentResult, ENTRIES_MAX, FINDINGS_MAX, Finding, Item, Proof, ResultFlaw,
     SUMMARY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX,
 };
-use crate::outbox::plain_components;
+use forge_keeper::attempt::outbox::plain_components;
 
 pub(super) fn check(result: &AgentResult) -> Result<(), ResultFlaw> {
     let characters = result.summary.chars().count();

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 
 use super::scenario::{Call, Crash, Detach, LaterTurn, Limit, Play, Scenario, Usage};
 use crate::result::{RESULT_FILE, RESULT_FORMAT};
-use crate::{CALL_VARIABLE, OUTBOX_VARIABLE, TURN_VARIABLE};
+use crate::variables::TURN_VARIABLE;
+use forge_keeper::{CALL_VARIABLE, OUTBOX_VARIABLE};
 
 /// The scenario has no play for this call.
 pub const NOBODY_PLAYS_EXIT: u8 = 64;

@@ -12,9 +12,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::flaw::{self, ScenarioFlaw};
-use crate::outbox::plain_components;
 use crate::result::{Blocker, Finding, Item, MustHave, Shown, Status, Verdict};
-use crate::{REPAIR_TURN, RESUME_TURN};
+use crate::variables::{REPAIR_TURN, RESUME_TURN};
+use forge_keeper::attempt::outbox::plain_components;
 
 /// The version of the format.
 const SCENARIO_FORMAT: u32 = 1;

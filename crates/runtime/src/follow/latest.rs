@@ -13,8 +13,8 @@ use std::{
     time::SystemTime,
 };
 
-use forge_agents::{AttemptFolder, Standing};
 use forge_core::{Run, Time, id::CallId, money::Spent};
+use forge_keeper::{AttemptFolder, Standing};
 use rustix::fs::OFlags;
 
 use crate::{
@@ -156,7 +156,7 @@ impl Ear {
         steps.chain([AttemptFolder::at(&self.folder)]).any(|step| {
             let claimed = fs::symlink_metadata(step.claim()).and_then(|found| found.modified());
             claimed.is_ok_and(|at| in_milliseconds(at) <= moment.saturating_add(CLAIM_WAIT_MS))
-                && matches!(forge_agents::look(&step), Ok(Standing::Alive(_)))
+                && matches!(forge_keeper::look(&step), Ok(Standing::Alive(_)))
         })
     }
 

@@ -9,12 +9,12 @@
 
 use std::collections::BTreeSet;
 
-use forge_agents::{AttemptFolder, Limits};
 use forge_core::{
     Report,
     event::{Colour, Evidence},
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
+use forge_keeper::{AttemptFolder, Limits};
 use forge_workspace::{Access, Made, Order, Restore};
 
 use super::{

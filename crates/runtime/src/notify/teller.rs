@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::Redactor;
+use forge_keeper::Redactor;
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use super::{Desktop, Kind, Notice, Told};

@@ -16,8 +16,8 @@ use std::{
 };
 
 use forge_agents::{
-    AgentResult, AttemptFolder, Earlier, End, Hand, Heard, Kind, Limits, Listen, SCRIPTED, Session,
-    Spec, Turn, hear, open_regular, read_result,
+    AgentResult, Earlier, End, Hand, Heard, Kind, Listen, SCRIPTED, Session, Turn, hear,
+    read_result,
     result::{self as contract, Finding, Verdict},
     session_id, start,
 };
@@ -27,6 +27,7 @@ use forge_core::{
     money::{Cost, Money, Spent, Used},
     view::Amount,
 };
+use forge_keeper::{AttemptFolder, Limits, Spec, open_regular};
 
 use super::{Ready, words::refused};
 use forge_store::atomic_file::replace;
@@ -305,11 +306,10 @@ impl Look<'_> {
             stdout: start.stdout,
             stderr: start.stderr,
             secrets: self.table.pass.clone(),
-            listen: Some(Listen {
-                kind: self.kind(),
-                cap_micros: self.cap.0,
-                earlier: Earlier::default(),
-            }),
+            monitor: Some(
+                Listen { kind: self.kind(), cap_micros: self.cap.0, earlier: Earlier::default() }
+                    .to_json(),
+            ),
             ..spec(CALL.to_owned(), argv, place.work(), limits)
         };
         Ok((spec, env))

@@ -13,12 +13,12 @@ use std::{
 };
 
 use forge_agents::{
-    AttemptFolder, Earlier, End, How, Kind, Listener, Signal, Standing, Use, Watchdog,
+    Earlier, End, Kind, Listener, Signal, Use, Watchdog,
     lines::{LINE_BYTES_MAX, Lines},
-    look,
     signal::add,
 };
 use forge_core::{Time, money::Spent};
+use forge_keeper::{AttemptFolder, How, Standing, look};
 use rustix::fs::OFlags;
 
 use super::{Begun, Form, Seen, Shown, TurnName};

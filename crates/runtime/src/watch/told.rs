@@ -11,12 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AttemptFolder, open_regular};
 use forge_core::{
     Run,
     event::Record,
     id::{AttemptId, CallId},
 };
+use forge_keeper::{AttemptFolder, open_regular};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,0 +1,278 @@
+//! How an attempt stands, read from its folder alone.
+//!
+//! Not here: what to do about it. A `Dead` attempt wants [`crate::sweep()`] first.
+//!
+//! An agent can write into its own folder, so an `ending.json` is believed only if no keeper lives
+//! that could still replace it, and if it is of this call.
+//!
+//! Invariant: no file an agent can write makes a call immortal.
+//! Invariant: looking changes nothing, but for putting aside what is no ending.
+
+use std::io;
+
+use crate::attempt::claim::{self, Claim, Claiming};
+use crate::attempt::dir::{AttemptFolder, Ending, How};
+use crate::attempt::keeper_handle::Keeper;
+use crate::attempt::sweep;
+
+/// A keeper between its last breath and letting go of the lock is asked for again this often.
+const LOOKS_MAX: usize = 3;
+
+/// All an attempt can be.
+#[derive(Debug)]
+pub enum Standing {
+    /// Nobody has started on it.
+    Unclaimed,
+    /// A keeper holds the claim.
+    Alive(Keeper),
+    Ended(Ending),
+    /// Given up before any keeper came.
+    Void,
+    /// Its keeper died without an ending. Processes of it may be left.
+    Dead,
+}
+
+/// Says how the attempt stands. The claim is asked first: once it is free, the ending is final.
+pub fn look(folder: &AttemptFolder) -> io::Result<Standing> {
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        let otherwise = match claim::read(&folder.claim())? {
+            Claim::Nobodys => Standing::Unclaimed,
+            Claim::Void => Standing::Void,
+            Claim::Abandoned => Standing::Dead,
+            Claim::Held(identity) => {
+                let keeper = Keeper::find(identity);
+                if keeper.as_fd().is_some() {
+                    return Ok(Standing::Alive(keeper));
+                }
+                if looks == LOOKS_MAX {
+                    return out_of_reach(folder, keeper);
+                }
+                continue;
+            }
+        };
+        return Ok(match read_ending(folder) {
+            Found::Ending(ending) => Standing::Ended(ending),
+            Found::Nothing => otherwise,
+            Found::Forgery => {
+                // Where it lies changes nothing about how the attempt stands.
+                let _ = folder.put_aside(&folder.ending());
+                otherwise
+            }
+        });
+    }
+}
+
+/// The claim is locked, but not by the one whom it names. If no keeper is there at all, a stranger
+/// locked it, and cannot hide an ending that way.
+fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<Standing> {
+    if sweep::has_keeper(&folder.path)? {
+        return Ok(Standing::Alive(keeper));
+    }
+    Ok(match read_ending(folder) {
+        Found::Ending(ending) => Standing::Ended(ending),
+        Found::Nothing | Found::Forgery => Standing::Alive(keeper),
+    })
+}
+
+/// What lies in the place of an ending.
+enum Found {
+    Ending(Ending),
+    Nothing,
+    /// It cannot be understood, or is of another call.
+    Forgery,
+}
+
+fn read_ending(folder: &AttemptFolder) -> Found {
+    match folder.read_ending() {
+        Ok(Some(ending)) if is_of_this_call(&ending, folder) => Found::Ending(ending),
+        Ok(None) => Found::Nothing,
+        Ok(Some(_)) | Err(_) => Found::Forgery,
+    }
+}
+
+fn is_of_this_call(ending: &Ending, folder: &AttemptFolder) -> bool {
+    match (folder.spec(), &ending.how) {
+        // The keeper could not read it, and said so under no name.
+        (Ok(_), How::NotStarted { .. }) if ending.call.is_empty() => true,
+        (Ok(spec), _) => spec.call == ending.call,
+        (Err(_), _) => true,
+    }
+}
+
+/// Makes sure that no keeper starts from now on. If one was faster, says how that one stands.
+pub fn give_up(folder: &AttemptFolder) -> io::Result<Standing> {
+    match claim::claim_as_void(folder)? {
+        Claiming::Won(_) => Ok(Standing::Void),
+        Claiming::Lost => look(folder),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, AttemptFolder) {
+        let home = tempfile::tempdir().unwrap();
+        let folder = AttemptFolder::at(home.path());
+        (home, folder)
+    }
+
+    #[test]
+    fn an_unclaimed_attempt_can_be_given_up_once_and_stays_void() {
+        let (_home, folder) = folder();
+        assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
+        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
+        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
+        assert!(matches!(look(&folder).unwrap(), Standing::Void));
+        assert!(matches!(claim::claim(&folder).unwrap(), Claiming::Lost));
+        assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1, "no temporary files are left");
+    }
+
+    #[test]
+    fn a_held_claim_is_alive_and_a_dropped_one_is_dead() {
+        let (_home, folder) = folder();
+        let Claiming::Won(held) = claim::claim(&folder).unwrap() else {
+            panic!("nobody else came")
+        };
+        let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        assert_eq!(keeper.pid(), Some(std::process::id().cast_signed()));
+        assert!(matches!(give_up(&folder).unwrap(), Standing::Alive(_)));
+        drop(held);
+        assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+    }
+
+    #[test]
+    fn an_empty_or_torn_claim_is_alive_while_locked_and_dead_when_not() {
+        for text in ["", "{\"pid\":12"] {
+            let (_home, folder) = folder();
+            fs::write(folder.claim(), text).unwrap();
+            let lock = File::open(folder.claim()).unwrap();
+            lock.try_lock().unwrap();
+            let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+            assert_eq!((keeper.pid(), keeper.as_fd().is_some()), (None, false));
+            drop(lock);
+            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+        }
+    }
+
+    #[test]
+    fn a_reused_pid_is_never_taken_for_a_keeper() {
+        let (_home, folder) = folder();
+        let mut identity = claim::Identity::own().unwrap();
+        identity.start += 1;
+        fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
+        let lock = File::open(folder.claim()).unwrap();
+        lock.try_lock().unwrap();
+        let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        assert!(keeper.as_fd().is_none());
+    }
+
+    fn spec(call: &str) -> String {
+        format!(
+            r#"{{"forge":1,"call":"{call}","argv":["true"],"dir":"/","stdin":null,"stdout":"pipe",
+            "limits":{{"wall_ms":0,"silence_ms":0,"output_bytes":0}},"secrets":[]}}"#
+        )
+    }
+
+    fn ending(call: &str, how: &str) -> String {
+        format!(
+            r#"{{"forge":1,"call":"{call}","how":{how},"started_at_ms":1,"ended_at_ms":2,
+            "output_bytes":0,"swept":0,"transcript_cut":null}}"#
+        )
+    }
+
+    const EXITED: &str = r#"{"kind":"exited","code":0}"#;
+    const NOT_STARTED: &str = r#"{"kind":"not_started","why":"no spec"}"#;
+
+    /// A folder whose `attempt.json` is that of `one#1`.
+    fn attempt() -> (tempfile::TempDir, AttemptFolder) {
+        let (home, folder) = folder();
+        fs::write(folder.attempt(), spec("one#1")).unwrap();
+        (home, folder)
+    }
+
+    /// Puts something at a path that cannot be an ending.
+    type Forgery = fn(&std::path::Path);
+
+    const FORGERIES: [Forgery; 6] = [
+        |path| fs::write(path, "").unwrap(),
+        |path| fs::write(path, r#"{"forge":2}"#).unwrap(),
+        |path| fs::write(path, ending("two#1", EXITED)).unwrap(),
+        |path| fs::create_dir(path).unwrap(),
+        |path| std::os::unix::fs::symlink(path, path).unwrap(),
+        |path| {
+            let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
+                .unwrap();
+        },
+    ];
+
+    #[test]
+    fn what_is_no_ending_is_put_aside_and_the_claim_decides() {
+        for forge in FORGERIES {
+            let (_home, folder) = attempt();
+            forge(&folder.ending());
+            assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
+            assert!(fs::symlink_metadata(folder.path.join("ending.unreadable")).is_ok());
+            let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
+            forge(&folder.ending());
+            assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)));
+            assert!(fs::symlink_metadata(folder.ending()).is_ok(), "it is left to the keeper");
+            drop(held);
+            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+            assert!(fs::symlink_metadata(folder.ending()).is_err());
+            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+        }
+        let (_home, folder) = attempt();
+        fs::write(folder.ending(), "{}").unwrap();
+        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
+        assert!(matches!(look(&folder).unwrap(), Standing::Void));
+        assert_eq!(fs::read(folder.path.join("ending.unreadable")).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn an_ending_is_not_believed_while_the_keeper_lives() {
+        let (_home, folder) = attempt();
+        let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
+        fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
+        assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)));
+        assert!(matches!(give_up(&folder).unwrap(), Standing::Alive(_)));
+        drop(held);
+        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+    }
+
+    #[test]
+    fn a_stranger_who_locks_the_claim_of_a_dead_keeper_does_not_hide_its_ending() {
+        let (_home, folder) = attempt();
+        let mut identity = claim::Identity::own().unwrap();
+        identity.start += 1;
+        fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
+        let lock = File::open(folder.claim()).unwrap();
+        lock.try_lock().unwrap();
+        fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
+        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+    }
+
+    #[test]
+    fn a_keeper_that_could_not_read_its_call_is_heard_all_the_same() {
+        let (_home, folder) = attempt();
+        fs::write(folder.ending(), ending("", NOT_STARTED)).unwrap();
+        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+        fs::write(folder.ending(), ending("", EXITED)).unwrap();
+        assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
+    }
+
+    #[test]
+    fn a_claim_that_is_no_file_belongs_to_nobody_alive() {
+        for forge in &FORGERIES[3..] {
+            let (_home, folder) = attempt();
+            forge(&folder.claim());
+            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+        }
+    }
+}

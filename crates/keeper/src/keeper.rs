@@ -1,0 +1,183 @@
+//! `forge __keep DIR`: runs one attempt from claim to ending, whatever happens to the driver.
+//!
+//! Read [`keep`], then `event_loop`, then `child`, `output`, `monitor`, `descendants` and `ending`.
+//!
+//! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits; a
+//! monitor that it is given can say that the child costs too much.
+//!
+//! Invariant: nothing is done before the claim is ours.
+//! Invariant: when an ending is written no descendant is alive, or `left_over` counts it.
+//! Invariant: memory is bounded: fixed buffers, no whole files.
+//! Invariant: three fsyncs (transcript, ending, folder), one for each file in the outbox, and one for
+//! errors that are kept apart.
+
+mod child;
+mod descendants;
+mod ending;
+mod event_loop;
+mod log;
+pub mod monitor;
+mod output;
+mod signals;
+
+use std::fmt::Display;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::process::{getpid, set_child_subreaper, setsid};
+
+use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
+use crate::attempt::dir::{AttemptFolder, Ending, FORMAT, How, Spec, Stderr};
+use log::Log;
+use monitor::OpenMonitor;
+use output::{Output, Outputs};
+
+/// Something of ours broke; `keeper.log` says what.
+const BROKEN_EXIT: u8 = 70;
+/// Between two rounds of killing, when there is no poll loop any more.
+const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+/// Main of `forge __keep DIR`.
+pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
+    leaving_nobody(|log| {
+        let folder = AttemptFolder::at(std::path::absolute(folder)?);
+        // A terminal must not be able to end us. It fails only if we already lead a session.
+        let _ = setsid();
+        set_child_subreaper(Some(getpid()))?;
+        // Before the claim: whoever can see the claim may already signal us.
+        let signals = signals::Signals::install()?;
+        let Claiming::Won(claim) = claim::claim(&folder)? else {
+            return Ok(ExitCode::from(CLAIM_LOST_EXIT));
+        };
+        // The kernel unlocks it after we can no longer be found: until then a sweep spares us.
+        std::mem::forget(claim);
+        run(&folder, open_monitor, signals, log)?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Does `work`; if that fails or panics, says so and kills everybody below us.
+#[doc(hidden)]
+pub fn leaving_nobody(work: impl FnOnce(&mut Log) -> io::Result<ExitCode>) -> ExitCode {
+    let mut log = Log::begin();
+    // The panic's own message is already in the log when it arrives here.
+    let trouble = match catch_unwind(AssertUnwindSafe(|| work(&mut log))) {
+        Ok(Ok(code)) => return code,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the keeper panicked".to_owned(),
+    };
+    log.complain(&trouble);
+    descendants::kill_everybody(&log, || sleep(KILL_AGAIN_AFTER));
+    ExitCode::from(BROKEN_EXIT)
+}
+
+fn run(
+    folder: &AttemptFolder,
+    open_monitor: OpenMonitor,
+    signals: signals::Signals,
+    log: &mut Log,
+) -> io::Result<()> {
+    let started_at_ms = now_ms();
+    let prepared = ending::Prepared::new(folder);
+    let spec = folder.spec();
+    if let Ok(spec) = &spec {
+        log.learn(&spec.secrets);
+    }
+    let outbox = match &spec {
+        Ok(spec) => child::boxes(folder, spec).outbox(),
+        Err(_) => folder.outbox(),
+    };
+    let (call, outcome) = match (spec, &prepared) {
+        (Ok(spec), Ok(_)) => {
+            (spec.call.clone(), attempt(folder, &spec, open_monitor, signals, log))
+        }
+        (Ok(spec), Err(error)) => (spec.call, event_loop::Outcome::not_started(error)),
+        (Err(error), _) => (String::new(), event_loop::Outcome::not_started(error)),
+    };
+    ending::sync_outbox(&outbox, log);
+    let ending = Ending {
+        forge: FORMAT,
+        call,
+        how: sayable(outcome.how, log),
+        started_at_ms,
+        ended_at_ms: now_ms().max(started_at_ms),
+        output_bytes: outcome.output_bytes,
+        swept: outcome.swept,
+        transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
+        left_over: outcome.left_over,
+    };
+    ending::write(folder, prepared.ok(), &ending, log)
+}
+
+/// A reason is redacted first and cut second: half a secret would not be known any more.
+fn sayable(how: How, log: &Log) -> How {
+    match how {
+        How::NotStarted { why } => {
+            let why = log.redact(&why).chars().take(ending::WHY_CHARACTERS_MAX).collect();
+            How::NotStarted { why }
+        }
+        How::Exited { .. }
+        | How::Signalled { .. }
+        | How::TimedOut
+        | How::Silent
+        | How::TooMuchOutput
+        | How::OverBudget
+        | How::Interrupted => how,
+    }
+}
+
+/// Starts the child and stays with it to the end.
+fn attempt(
+    folder: &AttemptFolder,
+    spec: &Spec,
+    open_monitor: OpenMonitor,
+    signals: signals::Signals,
+    log: &Log,
+) -> event_loop::Outcome {
+    let monitor = match spec.monitor.as_ref().map(open_monitor).transpose() {
+        Ok(monitor) => monitor,
+        Err(why) => return event_loop::Outcome::not_started(why),
+    };
+    let files = output::open(&folder.transcript()).and_then(|transcript| {
+        Ok((transcript, apart(folder, spec).map(|path| output::open(&path)).transpose()?))
+    });
+    let (transcript, errors_file) = match files {
+        Ok(files) => files,
+        Err(error) => return event_loop::Outcome::not_started(error),
+    };
+    match child::start(folder, spec) {
+        Ok(child) => {
+            let main = Output::new(child.source, log.redactor(), transcript);
+            let errors = child.errors.zip(errors_file);
+            let errors = errors.map(|(source, file)| Output::new(source, log.redactor(), file));
+            let outputs =
+                Outputs::new(main.with_monitor(monitor), errors, spec.limits.output_bytes);
+            event_loop::Watch::new(spec, child.pid, outputs, signals, log).until_the_end()
+        }
+        Err(why) => event_loop::Outcome::not_started(why),
+    }
+}
+
+/// The file for errors, if they are kept apart.
+fn apart(folder: &AttemptFolder, spec: &Spec) -> Option<PathBuf> {
+    match spec.stderr {
+        Stderr::Together => None,
+        Stderr::Apart => Some(folder.stderr()),
+    }
+}
+
+impl event_loop::Outcome {
+    fn not_started(why: impl Display) -> Self {
+        let how = How::NotStarted { why: why.to_string() };
+        Self { how, output_bytes: 0, swept: 0, left_over: 0, transcript_cut: None }
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

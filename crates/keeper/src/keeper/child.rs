@@ -1,0 +1,138 @@
+//! Starts the child, through the launcher.
+//!
+//! Everything that can be known beforehand to fail is looked at here, because after the launcher
+//! has started, a program which cannot run looks like a program which ended badly.
+//!
+//! Invariant: the child gets the keeper's environment and the four marks, nothing else.
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
+
+use super::output::Source;
+use crate::attempt::dir::{AttemptFolder, Spec, Stderr, Stdout};
+use crate::processes::own_pid;
+use crate::variables::{
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE, SECRETS_VARIABLE,
+};
+
+/// Our own program, even if its file was replaced since we started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// The child, and where its output comes from.
+pub(super) struct Started {
+    pub(super) pid: i32,
+    pub(super) source: Source,
+    /// If its errors are kept apart.
+    pub(super) errors: Option<Source>,
+}
+
+/// Starts the child, or says in a sentence why that is impossible.
+pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<Started, String> {
+    check(spec)?;
+    let mut command = Command::new(OWN_PROGRAM);
+    command.arg0("forge").arg(LAUNCH).arg("--keeper").arg(own_pid().to_string()).arg("--");
+    command.args(&spec.argv).current_dir(&spec.dir);
+    command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
+    let boxes = boxes(folder, spec);
+    command.env(INBOX_VARIABLE, boxes.inbox()).env(OUTBOX_VARIABLE, boxes.outbox());
+    command.env_remove(SECRETS_VARIABLE).stdin(stdin(spec.stdin.as_deref())?);
+    let no_place = |error: io::Error| format!("cannot make a place for its output: {error}");
+    let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;
+    let errors = keep_apart(&mut command, spec.stderr).map_err(no_place)?;
+    let child = command.spawn().map_err(|error| format!("cannot start a process: {error}"))?;
+    Ok(Started { pid: child.id().cast_signed(), source, errors })
+}
+
+/// The folder whose inbox and outbox the child works with.
+pub(super) fn boxes(folder: &AttemptFolder, spec: &Spec) -> AttemptFolder {
+    spec.boxes.as_ref().map_or_else(|| folder.clone(), AttemptFolder::at)
+}
+
+fn check(spec: &Spec) -> Result<(), String> {
+    if !spec.dir.is_dir() {
+        return Err(format!("the working directory `{}` does not exist", spec.dir.display()));
+    }
+    let program = spec.argv.first().ok_or("there is no program to run")?;
+    let mut candidates = candidates(program, &spec.dir).peekable();
+    if candidates.peek().is_none() {
+        return Err(format!("program `{program}` not found: PATH is empty"));
+    }
+    let existing: Vec<PathBuf> = candidates.filter(|path| path.is_file()).collect();
+    if existing.is_empty() {
+        return Err(format!("program `{program}` not found"));
+    }
+    if existing.iter().any(|path| access(path, Access::EXEC_OK).is_ok()) {
+        return Ok(());
+    }
+    Err(format!("program `{program}` is not executable"))
+}
+
+/// Where the program may be, as `exec` will look for it.
+fn candidates(program: &str, dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let directories: Vec<PathBuf> = if program.contains('/') {
+        vec![dir.to_owned()]
+    } else {
+        env::split_paths(&env::var_os("PATH").unwrap_or_default())
+            .map(|path| dir.join(path))
+            .collect()
+    };
+    let program = program.to_owned();
+    directories.into_iter().map(move |directory| directory.join(&program))
+}
+
+fn stdin(path: Option<&Path>) -> Result<Stdio, String> {
+    let Some(path) = path else { return Ok(Stdio::null()) };
+    let file = File::open(path)
+        .map_err(|error| format!("cannot open its input `{}`: {error}", path.display()))?;
+    Ok(file.into())
+}
+
+/// Output and errors go to the same place, in the order in which they are written.
+fn connect(command: &mut Command, folder: &AttemptFolder, stdout: Stdout) -> io::Result<Source> {
+    match stdout {
+        Stdout::Pipe => {
+            let (reader, writer) = io::pipe()?;
+            fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+            command.stdout(writer.try_clone()?).stderr(writer);
+            Ok(Source::Pipe(reader))
+        }
+        Stdout::UnnamedFile => {
+            let file = unnamed_file(&folder.path)?;
+            command.stdout(file.try_clone()?).stderr(file.try_clone()?);
+            Ok(Source::File { file, offset: 0 })
+        }
+    }
+}
+
+/// Errors have a pipe of their own, if they are not to be mixed with the output.
+fn keep_apart(command: &mut Command, stderr: Stderr) -> io::Result<Option<Source>> {
+    match stderr {
+        Stderr::Together => Ok(None),
+        Stderr::Apart => {
+            let (reader, writer) = io::pipe()?;
+            fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+            command.stderr(writer);
+            Ok(Some(Source::Pipe(reader)))
+        }
+    }
+}
+
+fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+        return Ok(file.into());
+    }
+    // Some file systems know no files without a name: make one, and take the name away.
+    let path = directory.join("output.tmp");
+    let mut options = OpenOptions::new();
+    let file = options.read(true).append(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
+}

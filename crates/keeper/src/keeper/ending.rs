@@ -1,0 +1,161 @@
+//! Writes the ending so that neither a crash nor a full disk can lose it.
+//!
+//! The room for it is taken before the child starts. At the end it is written, synced and renamed;
+//! if even that fails, again every second, because an ending that nobody can read is a lost attempt.
+//!
+//! The agent could reach the folder. What lies there under our names need not be ours: it is
+//! taken away, and everybody who could put it there again is dead by now.
+//!
+//! Invariant: `ending.json` is there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use super::log::Log;
+use crate::attempt::dir::{AttemptFolder, Ending};
+use crate::redact::{Redactor, clean_file};
+
+/// The room that is taken beforehand.
+const ENDING_BYTES_MAX: u64 = 16 * 1024;
+/// A reason for not starting is cut here, so that the ending fits into its room.
+pub(super) const WHY_CHARACTERS_MAX: usize = 2_000;
+const _: () = assert!(WHY_CHARACTERS_MAX as u64 * 6 <= ENDING_BYTES_MAX * 3 / 4);
+/// How often writing is tried, one second apart: ten minutes.
+const TRIES_MAX: u32 = 600;
+const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// More files than this in an outbox are not made durable.
+const OUTBOX_FILES_MAX: u32 = 10_000;
+/// Deeper folders than this in an outbox are not looked into.
+const OUTBOX_DEPTH_MAX: u32 = 32;
+
+/// An `ending.tmp` whose room is already taken.
+pub(super) struct Prepared(File);
+
+impl Prepared {
+    pub(super) fn new(folder: &AttemptFolder) -> io::Result<Self> {
+        let file = open(&temporary(folder))?;
+        match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, ENDING_BYTES_MAX) {
+            // A file system without this can still have the room at the end.
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(Self(file)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn temporary(folder: &AttemptFolder) -> PathBuf {
+    folder.path.join("ending.tmp")
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Writes the ending, and does not give up soon.
+pub(super) fn write(
+    folder: &AttemptFolder,
+    prepared: Option<Prepared>,
+    ending: &Ending,
+    log: &Log,
+) -> io::Result<()> {
+    let text = serde_json::to_vec(ending)?;
+    let mut file = prepared.map(|Prepared(file)| file);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match write_once(folder, &mut file, &text) {
+            Ok(()) => return Ok(()),
+            Err(error) if tries == TRIES_MAX => return Err(error),
+            // The agent could reach the folder, and took it away. It is ours, and comes back.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.path.is_dir() => {
+                log.complain("its folder was removed, and is made again");
+                fs::create_dir_all(&folder.path)?;
+                continue;
+            }
+            Err(error) => log.complain(&format!("cannot write the ending yet: {error}")),
+        }
+        sleep(TRY_AGAIN_AFTER);
+    }
+}
+
+fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> io::Result<()> {
+    let (temporary, ending) = (temporary(folder), folder.ending());
+    let ours = file.take().filter(|file| is_at(file, &temporary) || is_at(file, &ending));
+    let file = if let Some(ours) = ours {
+        file.insert(ours)
+    } else {
+        make_way(folder, &temporary)?;
+        file.insert(open(&temporary)?)
+    };
+    file.write_all_at(text, 0)?;
+    file.set_len(text.len() as u64)?;
+    file.sync_all()?;
+    // Otherwise an earlier try came this far and failed at the last step.
+    if !is_at(file, &ending) {
+        make_way(folder, &ending)?;
+        fs::rename(temporary, ending)?;
+    }
+    File::open(&folder.path)?.sync_all()
+}
+
+/// Whether this very file lies there.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+/// Makes sure that the name can be taken: a file goes, and a folder, which may hold more, is kept.
+fn make_way(folder: &AttemptFolder, path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => folder.put_aside(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the secrets out of every regular file in the outbox, and makes it durable. What cannot be is
+/// told, and left as it is.
+pub(super) fn sync_outbox(outbox: &Path, log: &Log) {
+    let mut left = OUTBOX_FILES_MAX;
+    let mut redactor = log.redactor();
+    if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
+        return log.complain("the outbox is no longer a folder");
+    }
+    sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left, &mut redactor, log);
+}
+
+fn sync_below(directory: &Path, depth: u32, left: &mut u32, redactor: &mut Redactor, log: &Log) {
+    let complain = |path: &Path, error: &io::Error| {
+        log.complain(&format!("cannot sync {} in the outbox: {error}", path.display()));
+    };
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => return complain(directory, &error),
+    };
+    // One that cannot be is no reason to leave out the others.
+    for entry in entries.flatten().collect::<Vec<_>>() {
+        let path = entry.path();
+        // Says what the entry itself is: a symlink is neither of the two.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => {
+                sync_below(&path, depth - 1, left, redactor, log);
+            }
+            Ok(kind) if kind.is_file() && *left > 0 => {
+                *left -= 1;
+                if let Err(error) = clean_file(&path, redactor) {
+                    complain(&path, &error);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => complain(&path, &error),
+        }
+    }
+}

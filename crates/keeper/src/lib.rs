@@ -1,0 +1,39 @@
+//! Runs one process under a keeper, and records how it ended.
+//!
+//! Start with [`attempt::dir`] (the files of an attempt folder), then [`attempt::status`] (what they say
+//! about the attempt), then [`keeper`] (the process that writes most of them).
+//!
+//! ```text
+//! driver ── start_keeper ──▶ forge __keep DIR ── spawn ──▶ forge __launch ── exec ──▶ the program
+//!    │                          │ claim (locked for life), transcript, ending.json
+//!    └──── look / give_up ──────┘ the folder is all the two share
+//! ```
+//!
+//! Not here: agent programs, runs, flows, journals, git. This crate gets an absolute path and a [`Spec`].
+//!
+//! Invariant: one thread and a poll loop in each of the processes; no runtime.
+//! Invariant: the environment of a child is never written to disk.
+//! Invariant: every byte a child prints goes through a [`Redactor`] before it gets a name on disk.
+//! Invariant: exactly one keeper runs an attempt, and after its ending no descendant is alive
+//! that the ending does not count as `left_over`.
+
+pub mod attempt;
+pub mod keeper;
+pub mod launch;
+mod processes;
+pub mod redact;
+pub mod variables;
+
+pub use attempt::claim::{CLAIM_LOST_EXIT, Identity};
+pub use attempt::dir::{AttemptFolder, Ending, How, Limits, Spec, Stderr, Stdout, open_regular};
+pub use attempt::keeper_handle::{Keeper, Stop, start_keeper, start_knowing_keeper};
+pub use attempt::outbox::{ArtifactFlaw, collect};
+pub use attempt::status::{Standing, give_up, look};
+pub use attempt::sweep::{Swept, inside_attempt, sweep};
+pub use keeper::keep;
+pub use keeper::monitor::{Monitor, OpenMonitor};
+pub use launch::launch;
+pub use redact::{Redactor, known_secrets, secrets_in_file};
+pub use variables::{
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, KEEP, LAUNCH, OUTBOX_VARIABLE,
+};

@@ -1,0 +1,19 @@
+//! Names that the processes of an attempt share: commands of the own program, and environment variables.
+//!
+//! Not here: variables that only some agent programs understand.
+
+/// Argument 1 of the keeper's command line.
+pub const KEEP: &str = "__keep";
+/// Argument 1 of the launcher's command line.
+pub const LAUNCH: &str = "__launch";
+
+/// Marks every process of an attempt in its environment; the value is the absolute folder.
+pub const ATTEMPT_DIR_VARIABLE: &str = "FORGE_ATTEMPT_DIR";
+/// The folder that an agent may read.
+pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
+/// The folder for an agent's artifacts and `result.json`.
+pub const OUTBOX_VARIABLE: &str = "FORGE_OUTBOX";
+/// The name of the call, which `result.json` repeats as `attempt`.
+pub const CALL_VARIABLE: &str = "FORGE_CALL";
+/// Tells a keeper that secret values come on its standard input. No process below it has it.
+pub(crate) const SECRETS_VARIABLE: &str = "FORGE_SECRETS";
