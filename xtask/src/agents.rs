@@ -4,12 +4,14 @@
 //! Where it cannot be brought the tests that need it are left out, and that is said twice. In CI it is a failure.
 
 use std::{
-    env, fs, io,
+    env,
+    ffi::OsString,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use crate::say;
+use crate::{proved::Subject, say};
 
 /// A program that tests drive.
 struct Agent {
@@ -28,11 +30,26 @@ struct Agent {
 /// The one table of programs.
 const AGENTS: &[Agent] = &[Agent {
     name: "claude-code",
-    version: "2.1.325",
+    version: CLAUDE_VERSION,
     package: "@anthropic-ai/claude-code",
     program: "claude",
     variable: "FORGE_TEST_CLAUDE",
 }];
+
+/// The pinned version of Claude Code.
+const CLAUDE_VERSION: &str = "2.1.325";
+
+/// What the tests with the real Claude Code depend on: its pinned version, its adapter, and the tests.
+pub(crate) const CLAUDE: Subject = Subject {
+    name: "claude",
+    files: &[
+        "crates/agents/src/claude*",
+        "crates/app/tests/claude*",
+        "crates/scripted-model/tests/claude*",
+        "crates/scripted-model/src",
+    ],
+    more: CLAUDE_VERSION,
+};
 
 /// Held by the task that installs, so that another one waits and then finds the program.
 const LOCK: &str = ".lock";
@@ -41,12 +58,18 @@ const LOCK: &str = ".lock";
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
     /// Where the programs are.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    variables: Vec<(&'static str, PathBuf)>,
     /// What is not there, and why.
     left_out: Vec<String>,
 }
 
 impl Brought {
+    /// Where the programs are, by the variables that tests read.
+    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
+        let variables = self.variables.iter();
+        variables.map(|(name, place)| ((*name).to_owned(), place.into())).collect()
+    }
+
     /// Says what is left out, so that nobody takes silence for a proof.
     pub(crate) fn warn(&self) {
         for what in &self.left_out {
@@ -61,7 +84,7 @@ pub(crate) fn bring() -> Result<Brought, String> {
     for agent in AGENTS {
         let there = cache().ok_or_else(|| "there is no home folder for a cache".to_owned());
         match there.and_then(|cache| ensure(agent, &cache, &["npm"])) {
-            Ok(program) => brought.variables.push((agent.variable, program.display().to_string())),
+            Ok(program) => brought.variables.push((agent.variable, program)),
             Err(what) => {
                 brought.left_out.push(format!("the tests with {}: {what}", agent.name));
             }

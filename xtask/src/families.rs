@@ -1,98 +1,200 @@
 //! Families of tests that have two sizes: sampled for every change, full before an issue closes.
+//!
+//! Which cases are in a sample is up to the seed of the commit (`seed.rs`); each family reads it from its own variable.
 
-use std::{process::ExitCode, time::Instant};
+use std::{ffi::OsString, process::ExitCode, time::Instant};
 
-use crate::{cargo_with, say};
+use crate::{
+    cargo_with,
+    programs::{Program, Task},
+    say,
+};
+
+/// A variable of a family and its value.
+type Variable = (&'static str, &'static str);
 
 /// A family of tests with two sizes.
-struct Family {
+pub(crate) struct Family {
     /// How a person calls it.
-    name: &'static str,
-    /// The package and the test binary.
-    test: (&'static str, &'static str),
-    /// Variables for every change.
-    ci: &'static [(&'static str, &'static str)],
-    /// Variables before an issue closes.
-    full: &'static [(&'static str, &'static str)],
+    pub(crate) name: &'static str,
+    /// Packages and their test programs.
+    tests: &'static [(&'static str, &'static str)],
+    /// The variable for the seed.
+    seed: Option<&'static str>,
+    /// Sizes for every change.
+    ci: &'static [Variable],
+    /// Sizes before an issue closes.
+    full: &'static [Variable],
+    /// What of it is run on the disk, too.
+    on_disk: Option<Small>,
+}
+
+/// The least of a family that shows something.
+struct Small {
+    /// What the names of its tests contain.
+    filter: &'static str,
+    sizes: &'static [Variable],
 }
 
 /// The one table of sizes.
-const FAMILIES: &[Family] = &[
+pub(crate) const FAMILIES: &[Family] = &[
     Family {
         name: "chance",
-        test: ("forge-core", "chance"),
+        tests: &[("forge-core", "chance")],
+        seed: Some("FORGE_CHANCE_SEED"),
         ci: &[("FORGE_CHANCE_STEPS", "60000")],
         full: &[("FORGE_CHANCE_STEPS", "5000000")],
+        on_disk: None,
     },
     Family {
         name: "crash",
-        test: ("forge", "crash"),
-        ci: &[("FORGE_CRASH_KILLS", "12"), ("FORGE_CRASH_RECORDS", "12")],
-        full: &[("FORGE_CRASH_KILLS", "200"), ("FORGE_CRASH_RECORDS", "all")],
+        tests: &[("forge", "crash")],
+        seed: Some("FORGE_CRASH_SEED"),
+        ci: &[
+            ("FORGE_CRASH_KILLS", "6"),
+            ("FORGE_CRASH_RECORDS", "6"),
+            ("FORGE_CRASH_STEPS", "20"),
+        ],
+        full: &[
+            ("FORGE_CRASH_KILLS", "200"),
+            ("FORGE_CRASH_RECORDS", "all"),
+            ("FORGE_CRASH_STEPS", "all"),
+        ],
+        on_disk: Some(Small { filter: "random_moments", sizes: &[("FORGE_CRASH_KILLS", "1")] }),
     },
     Family {
         name: "feature-crash",
-        test: ("forge", "feature_crash"),
+        tests: &[("forge", "feature_crash")],
+        // The seed is that of `crash`.
+        seed: None,
         // Records are for each of the three efforts; after as many of M and L, the driver is asked to end.
-        ci: &[("FORGE_FEATURE_CRASH_KILLS", "4"), ("FORGE_FEATURE_CRASH_RECORDS", "3")],
+        ci: &[("FORGE_FEATURE_CRASH_KILLS", "2"), ("FORGE_FEATURE_CRASH_RECORDS", "2")],
         full: &[("FORGE_FEATURE_CRASH_KILLS", "150"), ("FORGE_FEATURE_CRASH_RECORDS", "all")],
+        on_disk: Some(Small {
+            filter: "random_moments",
+            sizes: &[("FORGE_FEATURE_CRASH_KILLS", "1")],
+        }),
     },
     Family {
         name: "damage",
-        test: ("forge-store", "journal_damage"),
+        tests: &[("forge-store", "journal_damage")],
+        seed: Some("FORGE_JOURNAL_SEED"),
         ci: &[("FORGE_FLIPS", "100")],
         full: &[("FORGE_FLIPS", "4000")],
+        on_disk: Some(Small { filter: "flipped_byte", sizes: &[("FORGE_FLIPS", "5")] }),
     },
     Family {
         name: "states",
-        test: ("forge-workspace", "states"),
+        tests: &[("forge-workspace", "states")],
+        seed: Some("FORGE_STATES_SEED"),
         ci: &[("FORGE_STATES", "25")],
         full: &[("FORGE_STATES", "2000")],
+        on_disk: Some(Small { filter: "whatever_happens", sizes: &[("FORGE_STATES", "2")] }),
     },
     Family {
         name: "landing",
-        test: ("forge", "landing"),
-        ci: &[("FORGE_LANDING_RECORDS", "8")],
+        tests: &[("forge", "landing")],
+        seed: Some("FORGE_LANDING_SEED"),
+        ci: &[("FORGE_LANDING_RECORDS", "4")],
         full: &[("FORGE_LANDING_RECORDS", "all")],
+        on_disk: Some(Small { filter: "any_record", sizes: &[("FORGE_LANDING_RECORDS", "1")] }),
     },
     Family {
         name: "budgets",
-        test: ("forge", "agents"),
+        tests: &[("forge", "agents")],
+        seed: Some("FORGE_BUDGETS_SEED"),
         ci: &[("FORGE_BUDGETS_RUNS", "12")],
         full: &[("FORGE_BUDGETS_RUNS", "1000")],
+        on_disk: Some(Small { filter: "the_receipts", sizes: &[("FORGE_BUDGETS_RUNS", "1")] }),
     },
     Family {
         name: "screens",
-        test: ("forge", "screens"),
+        tests: &[("forge", "screens")],
+        seed: None,
         ci: &[("FORGE_SCREENS_ITEMS", "36")],
         full: &[("FORGE_SCREENS_ITEMS", "300")],
+        on_disk: None,
     },
     Family {
         name: "points",
-        test: ("forge", "points"),
+        tests: &[("forge", "points")],
+        seed: Some("FORGE_POINTS_SEED"),
         // From how many of four places each question is answered.
         ci: &[("FORGE_POINTS_WAYS", "1")],
         full: &[("FORGE_POINTS_WAYS", "all")],
+        on_disk: Some(Small { filter: "checkpoint_b", sizes: &[("FORGE_POINTS_WAYS", "1")] }),
     },
     Family {
-        name: "claude",
-        test: ("forge", "claude"),
+        name: CLAUDE,
+        tests: &[("forge", "claude"), ("forge-scripted-model", "claude")],
+        seed: None,
         ci: &[("FORGE_CLAUDE_SILENCE", "skip")],
         full: &[("FORGE_CLAUDE_SILENCE", "wait")],
+        on_disk: None,
     },
 ];
 
-/// Runs cargo with the sizes for every change, and with more variables.
-pub(crate) fn ci(args: &[&str], more: &[(&'static str, String)]) -> ExitCode {
-    let sizes = FAMILIES.iter().flat_map(|family| family.ci.iter().copied());
-    let more = more.iter().map(|(name, value)| (*name, value.as_str()));
-    let variables: Vec<(&str, &str)> = sizes.chain(more).collect();
-    cargo_with(args, &variables)
+/// The family with the real Claude Code.
+pub(crate) const CLAUDE: &str = "claude";
+
+/// Enough of that family while its adapter is the same: all roles, what it leaves behind, and its money; and that it really works.
+const CLAUDE_SMOKE: &[&str] = &["roles::", "alone::", "money::", "it_really_writes"];
+
+/// How much of the family with the real Claude Code is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claude {
+    All,
+    Smoke,
+}
+
+/// All programs with the sizes for every change.
+pub(crate) fn ci(
+    programs: &[Program],
+    seed: u64,
+    claude: Claude,
+    more: &[(String, OsString)],
+) -> Vec<Task> {
+    let sizes = FAMILIES.iter().flat_map(|family| family.ci.iter());
+    let mut variables: Vec<(String, OsString)> =
+        sizes.map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
+    variables.extend(seeds(seed));
+    variables.extend(more.iter().cloned());
+    let task = |program: &Program| {
+        let is_smoke = claude == Claude::Smoke && is_of(program, find(CLAUDE));
+        let filters: &[&str] = if is_smoke { CLAUDE_SMOKE } else { &[] };
+        Task {
+            program: program.clone(),
+            filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
+            variables: variables.clone(),
+            note: if is_smoke { ", some" } else { "" },
+        }
+    };
+    programs.iter().map(task).collect()
+}
+
+/// The least of each family that has something to do with a disk.
+pub(crate) fn on_disk(programs: &[Program], seed: u64) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for family in FAMILIES {
+        let Some(small) = &family.on_disk else { continue };
+        let mut variables: Vec<(String, OsString)> = seeds(seed).collect();
+        let sizes = small.sizes.iter();
+        variables.extend(sizes.map(|(name, value)| ((*name).to_owned(), OsString::from(value))));
+        tasks.extend(programs.iter().filter(|program| is_of(program, Some(family))).map(
+            |program| Task {
+                program: program.clone(),
+                filters: vec![small.filter.to_owned()],
+                variables: variables.clone(),
+                note: ", on the disk",
+            },
+        ));
+    }
+    tasks
 }
 
 /// Runs one family in its full size, optimised, and says how long it took.
-pub(crate) fn full(name: &str) -> ExitCode {
-    let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
+pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
+    let Some(family) = find(name) else {
         let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
         say(&format!(
             "there is no family `{name}`, only {} (and `cargo xtask mutants`)",
@@ -100,10 +202,32 @@ pub(crate) fn full(name: &str) -> ExitCode {
         ));
         return ExitCode::from(2);
     };
-    let (package, test) = family.test;
-    let args = ["test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
+    let seeds: Vec<(String, OsString)> = seeds(seed).collect();
+    let seeds = seeds.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
+    let variables: Vec<(&str, &str)> = seeds.chain(family.full.iter().copied()).collect();
     let began = Instant::now();
-    let code = cargo_with(&args, family.full);
-    say(&format!("{name}, full size {:?}: {:.0?}", family.full, began.elapsed()));
+    let mut code = ExitCode::SUCCESS;
+    for (package, test) in family.tests {
+        let args = ["test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
+        if cargo_with(&args, &variables) != ExitCode::SUCCESS {
+            code = ExitCode::FAILURE;
+        }
+    }
+    say(&format!("{name}, full size {:?}, seed {seed}: {:.0?}", family.full, began.elapsed()));
     code
+}
+
+fn find(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.name == name)
+}
+
+fn is_of(program: &Program, family: Option<&Family>) -> bool {
+    let own = (program.package.as_str(), program.name.as_str());
+    family.is_some_and(|family| family.tests.contains(&own))
+}
+
+/// The seed in the variable of each family.
+fn seeds(seed: u64) -> impl Iterator<Item = (String, OsString)> {
+    let names = FAMILIES.iter().filter_map(|family| family.seed);
+    names.map(move |name| (name.to_owned(), seed.to_string().into()))
 }

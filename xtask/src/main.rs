@@ -1,6 +1,7 @@
 //! What a person does with this repository: `cargo xtask <task>`.
 //!
-//! - `test`: the tools and agent programs it needs, formatting, tidiness, clippy with warnings as errors, all tests, sampled mutants.
+//! - `test`: the tools and agent programs it needs, formatting, tidiness, clippy with warnings as errors, all tests, mutants if the core
+//!   has changed; each with its time. `--seed N` repeats the samples of another run, `--full` does everything in full size.
 //! - `test --full FAMILY`: one large family of tests in its full size.
 //! - `agents`: only brings the agent programs that tests drive, and says where they are.
 //! - `chance`: millions of steps of the engine against seeded chance.
@@ -11,7 +12,12 @@
 
 mod agents;
 mod families;
+mod gate;
+mod memory;
 mod mutants;
+mod programs;
+mod proved;
+mod seed;
 mod tidy;
 
 use std::{
@@ -19,18 +25,27 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-const HELP: &str =
-    "cargo xtask test [--full FAMILY] | agents | chance | mutants | bench | tidy | schemas";
+const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | tidy | schemas";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args.as_slice() {
-        ["test"] => test(),
-        ["test", "--full", family] => families::full(family),
+    let (args, seed) = match args.as_slice() {
+        [first @ .., "--seed", n] => match n.parse::<u64>() {
+            Ok(seed) => (first, Some(seed)),
+            Err(_) => (&[][..], None),
+        },
+        all => (all, None),
+    };
+    let own_seed = || seed.unwrap_or_else(seed::from_commit);
+    match args {
+        ["test"] => gate::run(gate::Size::Sample, seed),
+        ["test", "--full"] => gate::run(gate::Size::Full, seed),
+        ["test", "--full", family] => gate::full(family, own_seed()),
         ["agents"] => agents(),
-        ["chance"] => families::full("chance"),
-        ["mutants"] => mutants::run(mutants::Size::All),
+        ["chance"] => gate::full("chance", own_seed()),
+        ["mutants"] if seed.is_some() => mutants::sample(own_seed()),
+        ["mutants"] => mutants::all(),
         ["bench"] => bench(),
         ["tidy"] => tidy::run(),
         ["schemas"] => schemas(),
@@ -41,46 +56,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything that must hold before a change lands.
-fn test() -> ExitCode {
-    say("== agents");
-    let agents = match agents::bring() {
-        Ok(agents) => agents,
-        Err(what) => {
-            say(&format!("{what}\n== agents: failed"));
-            return ExitCode::FAILURE;
-        }
-    };
-    agents.warn();
-    let steps: &[(&str, &dyn Fn() -> ExitCode)] = &[
-        ("tools", &tools),
-        ("formatting", &|| cargo(&["fmt", "--all", "--check"])),
-        ("tidiness", &tidy::run),
-        ("clippy", &|| {
-            cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
-        }),
-        ("tests", &|| families::ci(&["test", "--workspace", "--no-fail-fast"], &agents.variables)),
-        ("mutants", &|| mutants::run(mutants::Size::Sample)),
-    ];
-    for (name, step) in steps {
-        say(&format!("== {name}"));
-        if step() != ExitCode::SUCCESS {
-            say(&format!("== {name}: failed"));
-            return ExitCode::FAILURE;
-        }
-    }
-    agents.warn();
-    say("== all good");
-    ExitCode::SUCCESS
-}
-
 /// Brings the agent programs, and says where they are.
 fn agents() -> ExitCode {
     match agents::bring() {
         Ok(agents) => {
             agents.warn();
-            for (name, place) in &agents.variables {
-                say(&format!("{name}={place}"));
+            for (name, place) in agents.variables() {
+                say(&format!("{name}={}", place.display()));
             }
             ExitCode::SUCCESS
         }

@@ -5,6 +5,9 @@
 //! is taken back. A mutant that the tests let live is a rule that nobody guards. A patch that no
 //! longer applies or does not compile guards nothing either, and is a failure, too. A mutant can
 //! make the law go round in circles: tests that do not end in time have noticed it.
+//!
+//! All of them take many minutes. So for every change it is only checked that each still applies, and a sample is tried where the
+//! core is not the one for which all were caught. Which are in the sample is up to the seed of the commit.
 
 use std::{
     ffi::OsStr,
@@ -18,7 +21,7 @@ use std::{
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
-use super::{root, say};
+use super::{proved::Subject, root, say, seed, target};
 
 /// Chance needs fewer steps here: most mutants are caught by a story.
 const CHANCE_STEPS: &str = "6000";
@@ -33,15 +36,15 @@ const LEFT_OUT: &[&str] = &["target", ".git"];
 
 /// In a sample, one mutant of this many is tried.
 const SAMPLE: usize = 8;
+/// What they are tried with.
+const TESTS: [&str; 3] = ["stories", "overlap", "chance"];
 
-/// How many mutants are tried.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
-    /// All of them.
-    All,
-    /// A few, for every day.
-    Sample,
-}
+/// What decides whether all mutants are caught: the core, its tests and the mutants.
+const CAUGHT: Subject = Subject {
+    name: "mutants",
+    files: &["crates/core/src", "crates/core/tests", "crates/core/Cargo.toml"],
+    more: "",
+};
 
 /// How one mutant fared.
 enum Fate {
@@ -57,9 +60,50 @@ enum Fate {
     DoesNotCompile,
 }
 
-/// Runs the mutants. Fails if one of them survives or is stale.
-pub(crate) fn run(size: Size) -> ExitCode {
-    match all(size) {
+/// Tries all mutants. Fails if one of them survives or is stale; records it if all are caught.
+pub(crate) fn all() -> ExitCode {
+    let code = run(|patches| patches);
+    if code == ExitCode::SUCCESS
+        && let Err(error) = CAUGHT.record(&root())
+    {
+        say(&format!("mutants: all are caught, but that cannot be recorded: {error}"));
+    }
+    code
+}
+
+/// Checks that all mutants apply, and tries a sample if the core is not the one for which all were caught.
+pub(crate) fn sample_if_changed(seed: u64) -> ExitCode {
+    match stale(&root()) {
+        Err(error) => {
+            say(&format!("mutants: {error}"));
+            ExitCode::FAILURE
+        }
+        Ok(stale) if !stale.is_empty() => {
+            say(&format!("these do not apply any more: {}", stale.join(", ")));
+            ExitCode::FAILURE
+        }
+        Ok(_) if CAUGHT.is_proved(&root()) => {
+            say("all apply, and all were caught in the core as it is");
+            ExitCode::SUCCESS
+        }
+        Ok(_) => {
+            say("all apply; the core has changed since all were caught (`cargo xtask mutants`)");
+            sample(seed)
+        }
+    }
+}
+
+/// Tries a sample.
+pub(crate) fn sample(seed: u64) -> ExitCode {
+    say(&format!("the same sample again: cargo xtask mutants --seed {seed}"));
+    run(|patches| {
+        let wanted = patches.len().div_ceil(SAMPLE);
+        seed::sample(patches, wanted, seed)
+    })
+}
+
+fn run(choose: impl FnOnce(Vec<PathBuf>) -> Vec<PathBuf>) -> ExitCode {
+    match in_a_copy(choose) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(trouble) => {
@@ -70,25 +114,37 @@ pub(crate) fn run(size: Size) -> ExitCode {
 }
 
 /// The number of mutants that were not caught.
-fn all(size: Size) -> io::Result<usize> {
+fn in_a_copy(choose: impl FnOnce(Vec<PathBuf>) -> Vec<PathBuf>) -> io::Result<usize> {
     let root = root();
     let tree = std::env::temp_dir().join(format!("forge-mutants-{}", std::process::id()));
     copy(&root, &tree)?;
-    let target = root.join("target").join("mutants");
-    let result = each(&root, &tree, &target, size);
+    let result = each(&choose(patches(&root)?), &tree, &target().join("mutants"));
     fs::remove_dir_all(&tree)?;
     result
 }
 
-fn each(root: &Path, tree: &Path, target: &Path, size: Size) -> io::Result<usize> {
-    let mut patches: Vec<PathBuf> = fs::read_dir(root.join("crates/core/tests/mutants"))?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<io::Result<_>>()?;
+/// All mutants, in the order of their numbers.
+fn patches(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(root.join("crates/core/tests/mutants"))?;
+    let mut patches: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     patches.retain(|path| path.extension() == Some(OsStr::new("patch")));
     patches.sort();
-    if size == Size::Sample {
-        patches = patches.into_iter().step_by(SAMPLE).collect();
+    Ok(patches)
+}
+
+/// The mutants that do not fit the code any more.
+fn stale(root: &Path) -> io::Result<Vec<String>> {
+    let mut stale = Vec::new();
+    for patch in patches(root)? {
+        if !apply(&patch, root, &["--check"])? {
+            stale.push(patch.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        }
     }
+    Ok(stale)
+}
+
+fn each(patches: &[PathBuf], tree: &Path, target: &Path) -> io::Result<usize> {
     if !compiles(tree, target)? {
         return Err(io::Error::other("the tests do not compile without any mutant"));
     }
@@ -101,7 +157,7 @@ fn each(root: &Path, tree: &Path, target: &Path, size: Size) -> io::Result<usize
         }
     }
     let mut missed = 0;
-    for patch in &patches {
+    for patch in patches {
         let began = Instant::now();
         let fate = try_one(patch, tree, target)?;
         let words = match fate {
@@ -148,17 +204,21 @@ fn apply(patch: &Path, tree: &Path, options: &[&str]) -> io::Result<bool> {
 }
 
 fn compiles(tree: &Path, target: &Path) -> io::Result<bool> {
-    succeeds(&mut cargo(tree, target, &["--tests", "--no-run"]))
+    let mut options = vec!["--no-run"];
+    options.extend(TESTS.iter().flat_map(|test| ["--test", test]));
+    succeeds(&mut cargo(tree, target, &options))
 }
 
-/// Runs all tests, the quick ones first.
+/// Runs all tests, the quick ones first, until one fails.
 fn tests(tree: &Path, target: &Path) -> io::Result<Ended> {
     let deadline = Instant::now() + TESTS_MAX;
-    let quick = cargo(tree, target, &["--test", "stories", "--test", "overlap"]);
-    match within(quick, deadline)? {
-        Ended::Well => within(cargo(tree, target, &["--test", "chance"]), deadline),
-        ended @ (Ended::Badly | Ended::ByLimit) => Ok(ended),
+    for test in TESTS {
+        match within(cargo(tree, target, &["--test", test]), deadline)? {
+            Ended::Well => {}
+            ended @ (Ended::Badly | Ended::ByLimit) => return Ok(ended),
+        }
     }
+    Ok(Ended::Well)
 }
 
 fn cargo(tree: &Path, target: &Path, options: &[&str]) -> Command {

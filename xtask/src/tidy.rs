@@ -237,8 +237,15 @@ fn impure_in_groups(code: &str) -> Vec<(usize, &'static str)> {
 
 /// All Rust files of ours.
 fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut found = rust_files(&root.join("crates"));
+    found.extend(rust_files(&root.join("xtask")));
+    found
+}
+
+/// All Rust files below a folder, sorted.
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![root.join("crates"), root.join("xtask")];
+    let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();

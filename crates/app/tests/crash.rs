@@ -6,7 +6,7 @@
 //! steps of one landing), then the tests below.
 //!
 //! ```text
-//! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all cargo test -p forge --test crash
+//! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all FORGE_CRASH_STEPS=all cargo test -p forge --test crash
 //! FORGE_CRASH_SEED=7                 other random moments
 //! FORGE_CRASH_CASE="random 12"       one case alone, as a failure names it; `record 7`, `agent 3`
 //! ```
@@ -70,7 +70,7 @@ fn kills_at_random_moments_lose_nothing_and_redo_nothing() {
 
 #[test]
 fn a_kill_after_or_within_any_step_of_a_landing_leads_to_the_same_result() {
-    steps::play();
+    steps::play(&Sizes::from_environment("FORGE_CRASH", 12));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whatever was spent, and however: the ledger equals the sum of the receipts.
 //!
 //! A mix of agents who spend in all ways is played by seeded chance. A failure prints its seed;
-//! `FORGE_SEED` plays one again, `FORGE_BUDGETS_RUNS` says how many.
+//! `FORGE_SEED` plays one again, `FORGE_BUDGETS_RUNS` says how many, `FORGE_BUDGETS_SEED` from which on.
 
 use std::{fmt::Write as _, fs};
 
@@ -187,7 +187,8 @@ fn whoever_spends_however_the_ledger_equals_the_sum_of_the_receipts() {
     if let Some(seed) = given("FORGE_SEED") {
         return play(seed);
     }
-    for seed in 0..given("FORGE_BUDGETS_RUNS").unwrap_or(12) {
+    let first = given("FORGE_BUDGETS_SEED").unwrap_or_default();
+    for seed in first..first + given("FORGE_BUDGETS_RUNS").unwrap_or(12) {
         play(seed);
     }
 }

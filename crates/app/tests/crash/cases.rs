@@ -70,21 +70,31 @@ impl Sizes {
         }
     }
 
-    /// Evenly over all records of a run, the first and the last among them.
+    /// One from each of as many equal parts of all records of a run as are wanted.
     pub(crate) fn records_of(&self, script: &'static Script) -> Vec<Case> {
         let all = undisturbed(script).n_records;
         self.sample(self.n_records, all).map(|n| Case::after_record(script, n)).collect()
     }
 
-    /// Evenly over all agents of a run, the first and the last among them. Half as many.
+    /// The same for all agents of a run. Half as many.
     pub(crate) fn agents_of(&self, script: &'static Script) -> Vec<Case> {
         let (all, wanted) = (undisturbed(script).n_starts, self.n_records.map(|n| n.div_ceil(2)));
         self.sample(wanted, all).map(|n| Case::at_work(script, n)).collect()
     }
 
-    fn sample(&self, wanted: Option<usize>, all: usize) -> impl Iterator<Item = usize> + use<> {
+    /// Numbers from one to `all`: one from each of as many equal parts as are wanted, which is up to the seed.
+    pub(crate) fn sample(
+        &self,
+        wanted: Option<usize>,
+        all: usize,
+    ) -> impl Iterator<Item = usize> + use<> {
         let n = wanted.filter(|_| self.only.is_none()).unwrap_or(all).min(all);
-        (0..n).map(move |i| if n > 1 { 1 + i * (all - 1) / (n - 1) } else { all })
+        let mut chance = Chance(self.seed);
+        (0..n).map(move |part| {
+            let (before, end) = (part * all / n, (part + 1) * all / n);
+            let wide = u64::try_from(end - before).unwrap();
+            before + 1 + usize::try_from(chance.below(wide)).unwrap()
+        })
     }
 }
 

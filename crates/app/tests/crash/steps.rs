@@ -9,6 +9,7 @@ use std::{sync::Mutex, thread};
 use rustix::process::Signal;
 
 use crate::{
+    cases::Sizes,
     processes::{left_over, signal},
     promises::{self, Fruit},
     scripts::LANDS,
@@ -38,8 +39,8 @@ impl Moment {
     }
 }
 
-/// Plays once without a blow, and then twice for each step.
-pub(crate) fn play() {
+/// Plays once without a blow, and then for some of the beginnings and ends of all steps, or for all.
+pub(crate) fn play(sizes: &Sizes) {
     let world = World::new(&LANDS);
     assert_eq!(world.run().end().code(), Some(0), "{}", world.complaints());
     let run = world.standing().expect("it has begun").0;
@@ -47,7 +48,9 @@ pub(crate) fn play() {
     let tree = landed_tree(&world, &run);
     let steps = world.count("ending.json");
     assert!(steps >= 10, "every gate has steps: there are {steps} endings");
-    let next = Mutex::new((1..=steps).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]));
+    let moments: Vec<Moment> =
+        (1..=steps).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]).collect();
+    let next = Mutex::new(sizes.sample(n_moments(), moments.len()).map(|n| moments[n - 1]));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
@@ -61,6 +64,12 @@ pub(crate) fn play() {
             });
         }
     });
+}
+
+/// How many moments are tried, by `FORGE_CRASH_STEPS`. Nothing means all.
+fn n_moments() -> Option<usize> {
+    let text = std::env::var("FORGE_CRASH_STEPS").ok().filter(|text| text != "all")?;
+    Some(text.parse().expect("FORGE_CRASH_STEPS is a number or `all`"))
 }
 
 /// Lets a run go on until the moment has come, and kills everybody.

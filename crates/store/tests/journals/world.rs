@@ -70,15 +70,15 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// From `FORGE_SEED`, or the clock; says which on stderr.
+    /// From `FORGE_JOURNAL_SEED`, or the clock; says which on stderr.
     pub(crate) fn new(what: &str) -> Chance {
-        let given = std::env::var("FORGE_SEED").ok().and_then(|seed| seed.parse().ok());
+        let given = std::env::var("FORGE_JOURNAL_SEED").ok().and_then(|seed| seed.parse().ok());
         let clock = || {
             let since = std::time::UNIX_EPOCH.elapsed().unwrap();
             u64::try_from(since.as_nanos() & 0xffff_ffff).unwrap()
         };
         let seed = given.unwrap_or_else(clock);
-        eprintln!("{what}: FORGE_SEED={seed}");
+        eprintln!("{what}: FORGE_JOURNAL_SEED={seed}");
         Chance(seed)
     }
 
