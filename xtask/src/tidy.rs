@@ -91,8 +91,8 @@ fn manifests(root: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
-    if folders.len() < ALLOWED.len() {
-        problems.push(format!("there are {} crates, not {}", folders.len(), ALLOWED.len()));
+    if folders.is_empty() {
+        problems.push("there are no crates".to_owned());
     }
     for folder in folders {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn the_manifests_of_this_repository_are_in_order() {
         assert_eq!(manifests(&root()), [] as [&str; 0]);
-        assert_eq!(manifests(Path::new("/nowhere")), ["there are 0 crates, not 7"]);
+        assert_eq!(manifests(Path::new("/nowhere")), ["there are no crates"]);
     }
 
     #[test]
