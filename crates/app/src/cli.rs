@@ -5,33 +5,35 @@ mod answer;
 mod attach;
 mod brief;
 mod choose_run;
+mod common;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod drive_mode;
 mod dry_run_text;
 mod edit;
 mod flow;
 mod init;
 mod log;
 mod man;
+mod prompt;
 mod resume;
 mod rewind;
 mod run;
-pub(crate) mod show;
+mod show;
 mod start_prompts;
 mod stats;
 mod status;
 mod stop;
 mod usage_errors;
-pub(crate) mod watch;
+mod watch;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use forge_runtime::{Trouble, doors::Doors};
 
-use crate::format;
+use crate::terminal_output;
 
 /// Drives AI coding agents from a request to a result: stages, gates, reviews, you.
 #[derive(Parser)]
@@ -80,7 +82,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             match usage_errors::refusal(&error, args, &Cli::command()) {
-                Some(refusal) => format::trouble(&refusal),
+                Some(refusal) => terminal_output::print_error(&refusal),
                 None => {
                     let _nobody_reads = error.print();
                 }
@@ -110,35 +112,11 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         Cmd::Agents(command) => command.main(),
         Cmd::Config(command) => command.main(),
         Cmd::Doctor(command) => command.main(),
-        Cmd::Completions(command) => Ok(command.main()),
-        Cmd::Man(command) => command.main(),
+        Cmd::Completions(command) => Ok(command.main(&mut Cli::command())),
+        Cmd::Man(command) => command.main(Cli::command()),
     };
     done.unwrap_or_else(|trouble| {
-        format::trouble(&trouble);
+        terminal_output::print_error(&trouble);
         ExitCode::from(trouble.kind.exit_code())
     })
-}
-
-/// The doors of the repository that we were called in.
-fn doors() -> Result<Doors, Trouble> {
-    let here = env::current_dir().map_err(|error| {
-        Trouble::surroundings(
-            format!("the current folder is gone: {error}"),
-            "go into your project",
-        )
-    })?;
-    Doors::open(&here)
-}
-
-/// The run that a person named, or the one that changed last.
-fn named_or_latest(doors: &Doors, named: Option<&str>) -> Result<String, Trouble> {
-    match named {
-        Some(prefix) => doors.resolve(prefix),
-        None => doors.latest(),
-    }
-}
-
-/// Prints something as JSON.
-fn say_json(value: &impl serde::Serialize) {
-    format::say_as_it_is(&serde_json::to_string_pretty(value).expect("a view can be written"));
 }

@@ -67,9 +67,11 @@ use self::{
     terminal::Terminal,
 };
 use crate::{
-    cli::show::{to_decide_on, unit_id},
-    format,
-    text::question_text::{Ways, asked as in_words},
+    document, terminal_output,
+    text::{
+        question_text::{Ways, asked as in_words},
+        result_text::{to_decide_on, unit_id},
+    },
 };
 
 pub(crate) use terminal::restore;
@@ -126,22 +128,28 @@ pub(crate) fn show(doors: &Doors, id: &str, task: Task) -> Result<Ended, Trouble
     screen.terminal = None;
     let colours = colours();
     for approval in screen.follower.approvals() {
-        format::tell(approval);
+        terminal_output::print_progress(approval);
     }
     screen.show_tree();
     for unsent in &screen.unsent {
-        format::tell(&format!("{}:\n{}\n", unsent.what(), unsent.text.trim_end()));
+        terminal_output::print_progress(&format!(
+            "{}:\n{}\n",
+            unsent.what(),
+            unsent.text.trim_end()
+        ));
     }
     if let Some(picture) = &screen.shown {
-        for line in frame::last(picture, screen.seat, format::width(), LAST_LINES_MAX) {
-            format::tell_as_it_is(&line.render(colours));
+        for line in
+            frame::last(picture, screen.seat, terminal_output::terminal_width(), LAST_LINES_MAX)
+        {
+            terminal_output::print_progress_raw(&line.render(colours));
         }
     }
     ended
 }
 
 fn colours() -> Colours {
-    if format::colours(&io::stdout()) { Colours::Yes } else { Colours::No }
+    if terminal_output::has_colours(&io::stdout()) { Colours::Yes } else { Colours::No }
 }
 
 /// What is on the screen.
@@ -407,7 +415,9 @@ impl<'a> Screen<'a> {
                 }
                 self.mode = Mode::Asking(Box::new(ask));
                 match self.doors.bell() {
-                    Switch::On if self.rung.insert(question.question.clone()) => format::ring(),
+                    Switch::On if self.rung.insert(question.question.clone()) => {
+                        terminal_output::ring_bell()
+                    }
                     Switch::On | Switch::Off => {}
                 }
             }
@@ -681,14 +691,18 @@ impl<'a> Screen<'a> {
             Asked::See => {
                 let change =
                     unit_id(&question.unit).and_then(|unit| self.doors.change(&run, &unit));
-                let text = change.map(|change| format::readable(&to_decide_on(change)));
+                let text = change.map(|change| document::render(&to_decide_on(change)));
                 self.page(text);
             }
             Asked::Read => {
                 let folder = shortest(&self.doors.home.run(&run));
-                let text =
-                    in_words(&run, question, Ways::Read { folder: &folder }, format::width());
-                self.page(Ok(format::harmless(&text)));
+                let text = in_words(
+                    &run,
+                    question,
+                    Ways::Read { folder: &folder },
+                    terminal_output::terminal_width(),
+                );
+                self.page(Ok(terminal_output::sanitize(&text)));
             }
             Asked::Edit { so_far } => {
                 let written = self.with_child(|signals| external_program::edit(&so_far, signals));

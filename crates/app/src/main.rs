@@ -8,10 +8,12 @@
 //! Invariant: data goes to stdout, everything else to stderr.
 
 mod cli;
+mod document;
 mod format;
 mod live;
 mod markdown;
 mod pager;
+mod terminal_output;
 mod text;
 mod text_width;
 
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
     }
     panic::set_hook(Box::new(|bug| {
         live::restore();
-        format::warn(&format!(
+        terminal_output::print_stderr(&format!(
             "this is a bug of ours, not yours: {bug}\nnothing that was journaled is lost; `forge resume` goes on"
         ));
     }));

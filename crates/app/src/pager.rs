@@ -13,7 +13,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::format;
+use crate::terminal_output;
 
 /// Whether somebody wants a pager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn page(text: &str, paging: Paging) {
         // If it comes back, there is no shell.
         let _no_shell = command.exec();
     }
-    format::say_as_it_is(text);
+    terminal_output::print_raw(text);
 }
 
 /// Which pager is wanted: `FORGE_PAGER`, then `PAGER`, then less. Nothing if there shall be none.

@@ -1,3 +1,6 @@
 //! Texts that several commands and the live screen share.
 
+pub(crate) mod agent_event;
 pub(crate) mod question_text;
+pub(crate) mod result_text;
+pub(crate) mod status_text;

@@ -10,8 +10,8 @@ use forge_runtime::{
     start::Allowed,
 };
 
-use super::{say_json, start_prompts::ask_commands};
-use crate::format;
+use super::{common::say_json, start_prompts::ask_commands};
+use crate::{format, terminal_output};
 
 /// List the agents that you have here, or see whether one answers
 #[derive(Args)]
@@ -70,7 +70,7 @@ impl Agents {
                 if self.json {
                     say_json(&rows);
                 } else {
-                    format::say(&list(&rows, format::width()));
+                    terminal_output::print(&list(&rows, terminal_output::terminal_width()));
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -84,12 +84,14 @@ impl Check {
             // Whoever calls it with this has said it by name.
             if self.allow { Allowed::FromNowOn } else { ask_commands(commands) }
         };
-        let mut tell = |plan: &Plan| format::warn(&format::harmless(&announced(plan)));
+        let mut tell = |plan: &Plan| {
+            terminal_output::print_stderr(&terminal_output::sanitize(&announced(plan)))
+        };
         let probed = roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut tell)?;
         if self.json {
             say_json(&probed);
         } else {
-            format::say(&answer(&probed, format::width()));
+            terminal_output::print(&answer(&probed, terminal_output::terminal_width()));
         }
         Ok(ExitCode::from(match probed.state {
             ProbeState::Ready => 0,
@@ -120,7 +122,7 @@ fn announced(plan: &Plan) -> String {
         None => "which costs nothing".to_owned(),
     };
     let words = format::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
-    let words = format::block("  ", &words, format::width());
+    let words = format::block("  ", &words, terminal_output::terminal_width());
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 

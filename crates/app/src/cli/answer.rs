@@ -11,10 +11,12 @@ use forge_runtime::{
 
 use super::{
     choose_run::{self, Wanted},
-    doors,
-    resume::next_step,
+    common::doors,
 };
-use crate::{format, text::question_text::command};
+use crate::{
+    terminal_output,
+    text::{question_text::command, status_text::next_step},
+};
 
 /// Answer a question of a run
 #[derive(Args)]
@@ -102,12 +104,14 @@ impl Answer {
         let words = words.join(" ");
         let command = Command::Answer { question, answer, words, by: person() };
         match doors.send(&run, &command)? {
-            Sent::ToDriver => format::say(&format!("{question} is answered, and the run goes on")),
+            Sent::ToDriver => {
+                terminal_output::print(&format!("{question} is answered, and the run goes on"))
+            }
             Sent::Journaled => {
                 let view = doors.view(&run)?;
                 let now =
                     format!("{question} is answered; the run is now {}", view.row.standing.word());
-                format::say(&match view.row.standing.course() {
+                terminal_output::print(&match view.row.standing.course() {
                     Course::Driven if doors.is_attended(&run) => {
                         format!("{question} is answered, and the run goes on where it is shown")
                     }

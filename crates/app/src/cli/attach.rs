@@ -16,12 +16,13 @@ use forge_runtime::{
 
 use super::{
     choose_run::{self, Wanted},
-    doors, log,
-    resume::{Form, leave, leave_screen},
+    common::doors,
+    drive_mode::{Form, leave, leave_screen},
+    log,
 };
 use crate::{
-    format,
     live::{self, Ended, Task},
+    terminal_output,
 };
 
 /// How long whoever drives a run may take from its last fact until it lets go.
@@ -117,7 +118,9 @@ fn until_let_go(doors: &Doors, run: &str) {
     let began = Instant::now();
     while doors.is_driven(run) {
         if began.elapsed() >= LET_GO_WAIT {
-            format::note(&format!("{run} is still being written down where it is driven"));
+            terminal_output::print_note(&format!(
+                "{run} is still being written down where it is driven"
+            ));
             return;
         }
         thread::sleep(LET_GO_LOOK);

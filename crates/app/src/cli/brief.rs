@@ -8,10 +8,11 @@ use forge_runtime::{
     watch::{Told, TurnName, Which},
 };
 
-use super::{doors, say_json};
+use super::common::{doors, say_json};
 use crate::{
-    format::{self, Form, Piece},
+    document::{self, Form, Piece},
     pager::{Paging, page},
+    terminal_output,
 };
 
 /// Show exactly what an agent was told, and what it could read
@@ -47,12 +48,12 @@ impl Brief {
         let paging = Paging::of(self.no_pager);
         if let Some(name) = &self.inbox {
             let bytes = doors.inbox_file(&told, name)?;
-            format::show(&[Piece { bytes, form: Form::Text }], paging);
+            document::show(&[Piece { bytes, form: Form::Text }], paging);
         } else if self.json {
             say_json(&told);
         } else {
             // Word for word, also on a terminal: it is what the agent read.
-            page(&format::harmless(&in_words(&told)), paging);
+            page(&terminal_output::sanitize(&in_words(&told)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -4,10 +4,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::format;
+use crate::terminal_output;
 
 /// Print the script that makes your shell complete commands
 #[derive(Args)]
@@ -33,7 +33,7 @@ enum ShellName {
 }
 
 impl Completions {
-    pub(crate) fn main(self) -> ExitCode {
+    pub(crate) fn main(self, cli: &mut clap::Command) -> ExitCode {
         let shell = match self.shell {
             ShellName::Bash => Shell::Bash,
             ShellName::Zsh => Shell::Zsh,
@@ -42,8 +42,8 @@ impl Completions {
             ShellName::Powershell => Shell::PowerShell,
         };
         let mut script = Vec::new();
-        generate(shell, &mut super::Cli::command(), "forge", &mut script);
-        format::say_exactly(&script);
+        generate(shell, cli, "forge", &mut script);
+        terminal_output::print_bytes(&script);
         ExitCode::SUCCESS
     }
 }

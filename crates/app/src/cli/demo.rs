@@ -16,11 +16,8 @@ use forge_runtime::{
     start::{Allowed, Asks, Request},
 };
 
-use super::{
-    resume::{Form, leave},
-    show,
-};
-use crate::format;
+use super::drive_mode::{Form, leave};
+use crate::{terminal_output, text::result_text};
 
 /// Show Forge at work on a small real project, with a scripted agent
 #[derive(Args)]
@@ -37,7 +34,7 @@ impl Demo {
         let dir = self.dir.clone().unwrap_or(temporary);
         demo::make(&dir)?;
         let folder = dir.display();
-        format::say(&format!(
+        terminal_output::print(&format!(
             "A small project is in {folder}.\n\
              The agents are scripted: a file says what they do, no model is asked, nothing is paid.\n\
              All else is real: git, the project's tests, the reviews' verdicts, the journal.\n\n\
@@ -58,26 +55,29 @@ impl Demo {
         let code = leave(&doors, left, Form::Sentences)?;
         let view = doors.result(&run)?;
         if view.row.standing != Standing::Done {
-            format::say(&format!("go on with: cd {folder} && forge resume"));
+            terminal_output::print(&format!("go on with: cd {folder} && forge resume"));
             return Ok(code);
         }
-        format::say(&format!("\n$ forge show {run}\n{}", show::result(&view, format::width())));
-        format::say("");
+        terminal_output::print(&format!(
+            "\n$ forge show {run}\n{}",
+            result_text::result(&view, terminal_output::terminal_width())
+        ));
+        terminal_output::print("");
         if self.dir.is_some() {
-            format::say(&format!("{}\n", show::next_steps(&view).join("\n")));
-            format::say(&format!(
+            terminal_output::print(&format!("{}\n", result_text::next_steps(&view).join("\n")));
+            terminal_output::print(&format!(
                 "All of it is in {folder}: cd there, and try forge status, log, show."
             ));
         } else {
             let removed = fs::remove_dir_all(&dir);
-            format::say(match removed {
+            terminal_output::print(match removed {
                 Ok(()) => {
                     "The folder is removed. `forge demo --dir DIR` keeps it, to look around in."
                 }
                 Err(_) => "The folder could not be removed.",
             });
         }
-        format::say(
+        terminal_output::print(
             "With your own project: `forge init` finds its checks and writes forge.toml; `forge agents` says who\n\
              can work there.",
         );

@@ -9,8 +9,11 @@ use forge_runtime::{
     doors::{Doors, Rebuilt},
 };
 
-use super::{config, doors, say_json};
-use crate::format;
+use super::{
+    common::{doors, say_json},
+    prompt::{self, confirm},
+};
+use crate::{format, terminal_output};
 
 /// Look for what is wrong, and say what to do about it
 #[derive(Args)]
@@ -41,7 +44,7 @@ impl Doctor {
             if self.json {
                 say_json(&report);
             } else {
-                format::say(&salvaged(&report));
+                terminal_output::print(&salvaged(&report));
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -53,12 +56,15 @@ impl Doctor {
                 return Ok(code);
             }
             let Rebuilt { n_made, driven, failed } = rebuilt;
-            format::say(&format!("made the files of {} anew", format::count(n_made, "run")));
+            terminal_output::print(&format!(
+                "made the files of {} anew",
+                format::count(n_made, "run")
+            ));
             for run in driven {
-                format::say(&format!("left {run} to its driver"));
+                terminal_output::print(&format!("left {run} to its driver"));
             }
             for failure in failed {
-                format::say(&format!("could not: {failure}"));
+                terminal_output::print(&format!("could not: {failure}"));
             }
             return Ok(code);
         }
@@ -76,9 +82,9 @@ impl Doctor {
                     Health::Note => "note ",
                     Health::Bad => "WRONG",
                 };
-                format::say(&format!("{mark}  {what}"));
+                terminal_output::print(&format!("{mark}  {what}"));
                 if let Some(next) = next {
-                    format::say(&format!("       next: {next}"));
+                    terminal_output::print(&format!("       next: {next}"));
                 }
             }
         }
@@ -91,25 +97,29 @@ impl Doctor {
         let mut code = 0;
         for found in doors.fixable() {
             let may = match found.consent {
-                Consent::Nobodys => config::Consent::Given,
-                Consent::ThePersons if self.yes => config::Consent::Given,
+                Consent::Nobodys => prompt::Consent::Given,
+                Consent::ThePersons if self.yes => prompt::Consent::Given,
                 Consent::ThePersons => {
-                    format::warn(&format::harmless(&found.what));
-                    config::yes_or_no(&format!("--fix {}: go on? [y/N]", found.fix))
+                    terminal_output::print_stderr(&terminal_output::sanitize(&found.what));
+                    confirm(&format!("--fix {}: go on? [y/N]", found.fix))
                 }
             };
             // What was done is not data: what is found afterwards is.
             match may {
-                config::Consent::Given => match doors.fix(&found) {
-                    Ok(done) => format::warn(&format::harmless(&format!("fixed  {done}"))),
+                prompt::Consent::Given => match doors.fix(&found) {
+                    Ok(done) => terminal_output::print_stderr(&terminal_output::sanitize(
+                        &format!("fixed  {done}"),
+                    )),
                     Err(trouble) => {
-                        format::trouble(&trouble);
+                        terminal_output::print_error(&trouble);
                         code = trouble.kind.exit_code();
                     }
                 },
-                config::Consent::Refused => format::warn("left   as it is"),
-                config::Consent::NobodyToAsk => {
-                    format::warn("left   nobody can be asked: forge doctor --fix --yes");
+                prompt::Consent::Refused => terminal_output::print_stderr("left   as it is"),
+                prompt::Consent::NobodyToAsk => {
+                    terminal_output::print_stderr(
+                        "left   nobody can be asked: forge doctor --fix --yes",
+                    );
                     code = 3;
                 }
             }

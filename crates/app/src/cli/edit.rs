@@ -13,8 +13,8 @@ use forge_runtime::{
     doors::{Doors, Sent, refuse_agents},
 };
 
-use super::{doors, show::unit_id};
-use crate::format;
+use super::common::doors;
+use crate::{terminal_output, text::result_text::unit_id};
 
 /// Change an artifact or code by hand; its gates look again
 #[derive(Args)]
@@ -45,12 +45,12 @@ impl Edit {
             (None, Some(name)) => self.artifact(&doors, &run, name)?,
             (None, None) => unreachable!("one of both is required"),
         };
-        format::say(match sent {
+        terminal_output::print(match sent {
             Sent::ToDriver => "taken in; its gates look again",
             Sent::Journaled => "taken in; its gates look again when the run goes on",
         });
         if sent == Sent::Journaled {
-            format::say(&format!("next: forge resume {run}"));
+            terminal_output::print(&format!("next: forge resume {run}"));
         }
         Ok(ExitCode::SUCCESS)
     }

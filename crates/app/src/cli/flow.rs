@@ -11,8 +11,8 @@ use forge_runtime::{
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
 };
 
-use super::{doors, say_json};
-use crate::format;
+use super::common::{doors, say_json};
+use crate::terminal_output;
 
 /// Show and check flows
 #[derive(Args)]
@@ -63,7 +63,10 @@ impl Flow {
                         let about = row.problem.map_or(row.description, |_| {
                             format!("is wrong: forge flow check {}", row.name)
                         });
-                        format::say(&format!("{:<16} {about} ({})", row.name, row.origin));
+                        terminal_output::print(&format!(
+                            "{:<16} {about} ({})",
+                            row.name, row.origin
+                        ));
                     }
                 }
                 Ok(ExitCode::SUCCESS)
@@ -75,16 +78,16 @@ impl Flow {
                 Ok(ExitCode::SUCCESS)
             }
             What::Show { name, text: true, json: false } => {
-                format::say(catalog.text(&name)?.0.trim_end());
+                terminal_output::print(catalog.text(&name)?.0.trim_end());
                 Ok(ExitCode::SUCCESS)
             }
             What::Show { name, text: false, json: false } => {
-                format::say(&show(&catalog.flow(&name)?));
+                terminal_output::print(&show(&catalog.flow(&name)?));
                 Ok(ExitCode::SUCCESS)
             }
             What::Check { name: Some(name), json: false } => {
                 let found = catalog.flow(&name)?;
-                format::say(&good(&found));
+                terminal_output::print(&good(&found));
                 Ok(ExitCode::SUCCESS)
             }
             What::Check { name, json } => check(&catalog, name, json),
@@ -109,7 +112,7 @@ fn check(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode
     } else {
         for row in &rows {
             let most = row.calls_max.unwrap_or_default();
-            format::say(&match &row.problem {
+            terminal_output::print(&match &row.problem {
                 None => format!("{}: right, at most {most} agent calls by itself", row.name),
                 Some(problem) => format!("{}: {problem}", row.name),
             });

@@ -9,8 +9,8 @@ use forge_runtime::{
     init::{Purpose, Tried, settings_text},
 };
 
-use super::doors;
-use crate::format;
+use super::common::doors;
+use crate::{format, terminal_output};
 
 /// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
@@ -28,7 +28,7 @@ impl Init {
         let doors = doors()?;
         let (head, mut project) = doors.project()?;
         for found in project.setup.iter().chain(&project.verify) {
-            format::warn(&format!("found  {}  ({})", found.command, found.why));
+            terminal_output::print_stderr(&format!("found  {}  ({})", found.command, found.why));
         }
         let found = project.notes.len();
         say_notes(&project.notes);
@@ -37,41 +37,47 @@ impl Init {
         } else {
             if !project.verify.is_empty() {
                 let commit = short_commit(&head);
-                format::warn(&format!("trying them on {commit}, in a private checkout"));
+                terminal_output::print_stderr(&format!(
+                    "trying them on {commit}, in a private checkout"
+                ));
             }
             doors.try_out(&head, &mut project, &mut say_tried)?
         };
         say_notes(&project.notes[found..]);
         let text = settings_text(&head, &project, &tried);
         if self.dry_run {
-            format::say(text.trim_end());
+            terminal_output::print(text.trim_end());
             return Ok(ExitCode::SUCCESS);
         }
         let path = doors.write_settings(&text, &project)?;
-        format::say(&format!("wrote {}", path.display()));
+        terminal_output::print(&format!("wrote {}", path.display()));
         if project.verify.is_empty() {
-            format::say(
+            terminal_output::print(
                 "no checks were found: put yours into [verify] commands, or work stays unverified",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
-            format::say(
+            terminal_output::print(
                 "something is red before any agent has touched it; it is written down in forge.toml",
             );
         }
-        format::say("next: git add forge.toml && git commit -m \"Settings for Forge\"");
+        terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");
         if doors.settings_at(Some(&head))?.agent.is_none() {
-            format::say(
+            terminal_output::print(
                 "once: forge agents (who can work here), forge config set --user agent NAME",
             );
         }
-        format::say("then: forge run \"what you want\"");
+        terminal_output::print("then: forge run \"what you want\"");
         Ok(ExitCode::SUCCESS)
     }
 }
 
 fn say_notes(notes: &[String]) {
     for note in notes {
-        format::warn(&format::wrap(&format!("note   {note}"), 7, format::width()));
+        terminal_output::print_stderr(&format::wrap(
+            &format!("note   {note}"),
+            7,
+            terminal_output::terminal_width(),
+        ));
     }
 }
 
@@ -80,8 +86,12 @@ fn say_tried(one: &Tried) {
         Purpose::SetUp => "set-up",
         Purpose::Check => "check",
     };
-    format::warn(&format!("tried  {purpose} `{}`: {}", one.command, one.in_words()));
+    terminal_output::print_stderr(&format!(
+        "tried  {purpose} `{}`: {}",
+        one.command,
+        one.in_words()
+    ));
     for line in one.output.lines() {
-        format::warn(&format!("       {}", format::harmless(line)));
+        terminal_output::print_stderr(&format!("       {}", terminal_output::sanitize(line)));
     }
 }

@@ -11,10 +11,11 @@ use forge_core::{
 };
 use forge_runtime::{Trouble, doors::Doors};
 
-use super::{doors, named_or_latest};
+use super::common::{doors, named_or_latest};
 use crate::{
     format,
     pager::{Paging, page},
+    terminal_output,
 };
 
 /// Show what happened in a run, fact by fact
@@ -64,7 +65,7 @@ impl Log {
             let records = doors.records(&run, 1)?;
             let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| sentences(*seq, record)).collect();
-            page(&format::harmless(&lines.join("\n")), Paging::of(self.no_pager));
+            page(&terminal_output::sanitize(&lines.join("\n")), Paging::of(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.tell(&doors, &run, &mut ForEver)?;
@@ -98,10 +99,12 @@ impl Log {
     fn say(&self, seq: u64, record: &Record) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
-            format::say_as_it_is(&serde_json::to_string(&line).expect("a record can be written"));
+            terminal_output::print_raw(
+                &serde_json::to_string(&line).expect("a record can be written"),
+            );
         } else {
             for line in sentences(seq, record) {
-                format::say(&line);
+                terminal_output::print(&line);
             }
         }
     }

@@ -7,13 +7,14 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_mangen::Man as Page;
 use forge_runtime::Trouble;
 
 use crate::{
     format,
     pager::{self, Paging},
+    terminal_output,
 };
 
 /// Show the manual page, or write one for each command
@@ -26,13 +27,12 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let mut command = super::Cli::command();
+    pub(crate) fn main(self, mut command: clap::Command) -> Result<ExitCode, Trouble> {
         command.build();
         let Some(dir) = &self.dir else {
             let page = render(&command, "forge");
             if !io::stdout().is_terminal() {
-                format::say_exactly(&page);
+                terminal_output::print_bytes(&page);
             } else if read(&page).is_none() {
                 pager::page(&command.render_long_help().to_string(), Paging::IfLong);
             }
@@ -45,7 +45,11 @@ impl Man {
             fs::write(&path, page).map_err(|error| Trouble::file(&path, &error))?;
         }
         let n = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-        format::say(&format!("wrote {} into {}", format::count(n, "page"), dir.display()));
+        terminal_output::print(&format!(
+            "wrote {} into {}",
+            format::count(n, "page"),
+            dir.display()
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

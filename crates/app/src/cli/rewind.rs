@@ -7,10 +7,10 @@ use forge_core::event::Record;
 use forge_runtime::Trouble;
 
 use super::{
-    doors,
-    resume::{Form, leave},
-    show::unit_id,
+    common::doors,
+    drive_mode::{Form, leave},
 };
+use crate::text::result_text::unit_id;
 
 /// Start a new run from a stage of another; what was before stays
 #[derive(Args)]

@@ -3,26 +3,18 @@
 use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
-use forge_core::{
-    event::{Approvals, Detail},
-    money::Money,
-};
+use forge_core::event::{Approvals, Detail};
 use forge_runtime::{
     Trouble,
-    doors::Doors,
     start::{BranchChoice, Discuss, Offered, Request, Unsaid, examples},
 };
 
 use super::{
-    doors, dry_run_text,
-    resume::{Form, Manner},
-    say_json,
-    start_prompts::Terminal,
+    common::{WISH, amount, doors, say_json},
+    drive_mode::{Form, Manner, drive},
+    dry_run_text,
 };
-use crate::format;
-
-/// What a person might want, in examples.
-pub(crate) const WISH: &str = "'show the total at the end of the list'";
+use crate::terminal_output;
 
 /// Start a run and drive it until it is done or needs you
 #[derive(Args)]
@@ -93,7 +85,10 @@ impl Run {
             let dry = doors.dry_run(&request)?;
             match self.manner.form() {
                 Form::Json => say_json(&dry),
-                Form::Sentences => format::say(&dry_run_text::text(&dry, format::width())),
+                Form::Sentences => terminal_output::print(&dry_run_text::text(
+                    &dry,
+                    terminal_output::terminal_width(),
+                )),
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -128,17 +123,6 @@ impl Run {
     }
 }
 
-/// Begins a run and drives it until it stops.
-pub(crate) fn drive(
-    doors: &Doors,
-    request: &Request,
-    notes: &[String],
-    manner: &Manner,
-) -> Result<ExitCode, Trouble> {
-    let begun = doors.begin(request, &mut Terminal)?;
-    manner.drive(doors, begun, notes)
-}
-
 fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
     let wrong = |what: String| {
         let said =
@@ -155,14 +139,4 @@ fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
         }
     }
     Ok(params)
-}
-
-/// A cap in dollars, or why it is none, with two of this command that are.
-pub(crate) fn amount(text: &str, command: &str) -> Result<Money, Trouble> {
-    let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
-    amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
-        let what = format!("`--budget {text}` is no amount in dollars that is more than nothing");
-        let said = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
-        Trouble::usage(what, examples(&[&said[0], &said[1]]))
-    })
 }

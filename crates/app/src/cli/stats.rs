@@ -9,8 +9,8 @@ use forge_runtime::{
     spending::{SpendingView, Which},
 };
 
-use super::{doors, say_json};
-use crate::{format, text_width};
+use super::common::{doors, say_json};
+use crate::{format, terminal_output, text_width};
 
 /// Show what was spent: by day and model, or as you say
 #[derive(Args)]
@@ -75,7 +75,7 @@ impl Stats {
         let view = doors.spending(&which, &axes)?;
         for run in &view.unreadable {
             let warning = format!("warning: {} is not counted: {}", run.run, run.why);
-            format::warn(&format::harmless(&warning));
+            terminal_output::print_stderr(&terminal_output::sanitize(&warning));
         }
         if self.json {
             say_json(&view);
@@ -85,7 +85,7 @@ impl Stats {
                 None => Length::OneScreen,
             };
             // Names are made harmless where they are shown: bars have colours.
-            format::say_as_it_is(&shown(&view, length, format::width()));
+            terminal_output::print_raw(&shown(&view, length, terminal_output::terminal_width()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -158,7 +158,7 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
             &table.rows[..table.rows.len() - left_out]
         }
     };
-    let names: Vec<String> = rows.iter().map(|row| format::harmless(&row.key)).collect();
+    let names: Vec<String> = rows.iter().map(|row| terminal_output::sanitize(&row.key)).collect();
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
@@ -172,7 +172,7 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
         let line = format!(
             "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
-            text_width::fill(&format::cut_middle(&name, key), key),
+            text_width::fill(&text_width::cut_middle(&name, key), key),
             row.calls,
             short(row.tokens.input),
             short(row.tokens.output),

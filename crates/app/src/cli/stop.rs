@@ -11,9 +11,9 @@ use forge_runtime::{
 
 use super::{
     choose_run::{self, Wanted},
-    doors,
+    common::doors,
 };
-use crate::format;
+use crate::terminal_output;
 
 /// Start nothing new; what runs may end
 #[derive(Args)]
@@ -41,11 +41,11 @@ impl Pause {
         let doors = doors()?;
         let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Pause)?;
         let sent = doors.send(&run, &Command::Pause { by: person() })?;
-        format::say(&match sent {
+        terminal_output::print(&match sent {
             Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
             Sent::Journaled => format!("{run} is paused"),
         });
-        format::say(&format!("go on with: forge resume {run}"));
+        terminal_output::print(&format!("go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -55,7 +55,7 @@ impl Stop {
         let doors = doors()?;
         let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Stop)?;
         doors.send(&run, &Command::Stop { by: person() })?;
-        format::say(&format!("{run} is stopped; go on with: forge resume {run}"));
+        terminal_output::print(&format!("{run} is stopped; go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -66,7 +66,10 @@ impl Abandon {
         let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Abandon)?;
         doors.send(&run, &Command::Abandon { by: person() })?;
         let folder = doors.home.run(&run);
-        format::say(&format!("{run} is abandoned; what it made is in {}", folder.display()));
+        terminal_output::print(&format!(
+            "{run} is abandoned; what it made is in {}",
+            folder.display()
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

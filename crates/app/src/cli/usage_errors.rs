@@ -17,7 +17,7 @@ use forge_runtime::{
     start::{examples, quoted},
 };
 
-use super::run::WISH;
+use super::common::WISH;
 
 /// The command whose refusals are told here.
 const RUN: &str = "run";

@@ -3,16 +3,13 @@
 use forge_runtime::{follow::Picture, watch::Seen};
 
 use super::{
-    frame::{Frame, Seat, Size, head},
-    line::{Ink, Line, wrap},
+    frame::{Frame, Seat, head},
+    line::{Ink, Line, Size, wrap},
 };
 use crate::{
-    cli::watch::{Weight, line as in_words},
     format,
+    text::agent_event::{INDENT, Weight, line as in_words},
 };
-
-/// The width of a time and a mark.
-const INDENT: usize = 12;
 
 /// The stream of a unit. `back` lines of its end are scrolled past.
 pub(crate) fn frame<'a>(

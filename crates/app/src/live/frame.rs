@@ -13,10 +13,10 @@ use forge_core::view::{Course, Standing};
 use forge_runtime::follow::Picture;
 
 use super::{
-    line::{Ink, Line, width},
+    line::{Ink, Line, Size, width},
     unit_rows::{Row, fold, headings, rows},
 };
-use crate::format;
+use crate::{format, text_width};
 
 /// Below this height, what is only nice to have is left out.
 const LOW: usize = 14;
@@ -29,13 +29,6 @@ Ctrl-Z to the shell, fg comes back   ? these keys";
 
 /// The key that shows them.
 const HELP: (&str, &str) = ("?", "keys");
-
-/// How large a screen is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-}
 
 /// Where somebody sits who looks at a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +136,7 @@ pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize)
         None => row.standing.word().to_owned(),
     };
     let ink = if is_alone { Ink::Yellow } else { ink_of(row.standing) };
-    let run = format::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
+    let run = text_width::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
     let mut first = Line::of(Ink::Grey, " forge ").and(Ink::Bold, &run);
     let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
     first.push(Ink::Plain, &" ".repeat(gap));
@@ -175,7 +168,7 @@ fn sums(picture: &Picture, seat: Seat, amount: &str) -> Vec<String> {
     let until = if is_moving { picture.now } else { row.changed_at };
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let mut sums = vec![
-        span(until.saturating_sub(row.started_at)),
+        format::span(until.saturating_sub(row.started_at)),
         format!("{amount}{budget}"),
         format!("{} tokens", format::short_number(view.tokens)),
     ];
@@ -260,14 +253,4 @@ fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
     }
     foot.push(keys);
     foot
-}
-
-/// How long something took: `42 s`, `12:07`, `1:02:33`.
-pub(crate) fn span(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
-    }
 }

@@ -7,11 +7,10 @@
 use forge_runtime::follow::Picture;
 
 use super::{
-    frame::{Seat, Size, head},
+    frame::{Seat, head},
     keys::Key,
-    line::{Ink, Line, width, wrap},
+    line::{Ink, Line, Size, keys, width, wrap},
     painter::Cursor,
-    question::keys,
 };
 
 /// The most lines of one's own words that are seen while one writes.

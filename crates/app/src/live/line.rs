@@ -3,7 +3,7 @@
 //! Invariant: nothing in a line steers the terminal: whatever is put in is made harmless first.
 //! Invariant: a line that was cut is never wider than it was cut to.
 
-use crate::format;
+use crate::terminal_output;
 
 pub(crate) use crate::text_width::{cut, width};
 
@@ -24,6 +24,13 @@ pub(crate) enum Ink {
 pub(crate) enum Colours {
     Yes,
     No,
+}
+
+/// How large a screen is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
 }
 
 /// One line of a screen.
@@ -135,6 +142,16 @@ impl Line {
     }
 }
 
+/// Keys with what they do.
+pub(crate) fn keys(keys: &[(&str, &str)]) -> Line {
+    let mut line = Line::of(Ink::Plain, " ");
+    for (key, does) in keys {
+        line.push(Ink::Bold, key);
+        line.push(Ink::Grey, &format!(" {does}   "));
+    }
+    line
+}
+
 /// A text that cannot steer the terminal, on one line. What has no width of its own and changes how others look
 /// is left out: terminals do not agree about it.
 fn in_one_line(text: &str) -> String {
@@ -143,7 +160,7 @@ fn in_one_line(text: &str) -> String {
             || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{00ad}')
             || matches!(c, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}')
     };
-    let text = format::harmless(text).replace(['\n', '\t'], " ");
+    let text = terminal_output::sanitize(text).replace(['\n', '\t'], " ");
     text.chars().filter(|c| !joins(c)).collect()
 }
 

@@ -8,10 +8,7 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    frame::Size,
-    line::{Colours, Line},
-};
+use super::line::{Colours, Line, Size};
 
 /// The terminal shows all or nothing of what stands between these two.
 const BEGIN: &str = "\x1b[?2026h";

@@ -14,10 +14,10 @@ use forge_core::{
 use forge_runtime::follow::Picture;
 
 use super::{
-    frame::{Seat, Size, head},
+    frame::{Seat, head},
     input_box::{self, Typed, Unsent},
     keys::Key,
-    line::{Ink, Line, width, wrap},
+    line::{Ink, Line, Size, keys, width, wrap},
     painter::Cursor,
     status_message::Said,
 };
@@ -349,14 +349,4 @@ fn way_lines(way: &Way, columns: usize) -> Vec<Line> {
             line.and(Ink::Plain, &format!("{text}{end}"))
         })
         .collect()
-}
-
-/// Keys with what they do.
-pub(crate) fn keys(keys: &[(&str, &str)]) -> Line {
-    let mut line = Line::of(Ink::Plain, " ");
-    for (key, does) in keys {
-        line.push(Ink::Bold, key);
-        line.push(Ink::Grey, &format!(" {does}   "));
-    }
-    line
 }

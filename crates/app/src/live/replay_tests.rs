@@ -28,11 +28,12 @@ use self::{
     reading::{Shown, states},
 };
 use super::{
-    frame::{Frame, Look, Seat, Size, frame, span},
-    line::{Colours, Line},
+    frame::{Frame, Look, Seat, frame},
+    line::{Colours, Line, Size},
     painter::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
+use crate::format::span;
 
 const ITEMS: usize = 300;
 /// The screen looks ten times a second, and then sees so many facts at once.

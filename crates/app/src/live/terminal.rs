@@ -13,7 +13,7 @@ use forge_runtime::Trouble;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use super::{
-    frame::Size,
+    line::Size,
     painter::{ENTER, LEAVE},
 };
 

@@ -12,9 +12,9 @@ use forge_core::{
 use forge_runtime::follow::{Picture, Working};
 
 use super::{
-    frame::{KEYS, Look, Seat, Size, frame, last},
+    frame::{KEYS, Look, Seat, frame, last},
     keys::Key,
-    line::{Colours, Line},
+    line::{Colours, Line, Size},
     painter::{ENTER, LEAVE, Painter},
     question::{Ask, Asked},
     status_message::Said,

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use forge_core::view::{Amount, UnitState, UnitView};
 use forge_runtime::follow::{Picture, Working};
 
-use super::{
-    frame::span,
-    line::{Ink, Line},
+use super::line::{Ink, Line};
+use crate::{
+    format::{self, span},
+    text::status_text::short,
 };
-use crate::format;
 
 /// From this width on, the latest line stands behind its unit and not below it.
 const WIDE: usize = 120;
@@ -308,14 +308,6 @@ fn state(unit: &UnitView) -> String {
         UnitState::Skipped => "skipped".to_owned(),
         UnitState::Failed => format!("FAILED{round}"),
         UnitState::Blocked => format!("BLOCKED{round}"),
-    }
-}
-
-/// The last item and stage of a unit, which lies below its `each` anyway.
-fn short(unit: &str) -> &str {
-    match unit.rmatch_indices('.').next() {
-        Some((dot, _)) => &unit[dot + 1..],
-        None => unit,
     }
 }
 

@@ -1,0 +1,323 @@
+//! Where a run is driven and how it is shown: on a live screen, as one line for each fact, or by a process of its own;
+//! and what is said about it at the end.
+
+use std::{
+    env,
+    fs::OpenOptions,
+    process::{Command, ExitCode, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use forge_core::{
+    event::{Event, Hold, Record},
+    money::Money,
+    view::{RunLine, Standing, sentence},
+};
+use forge_runtime::{
+    Trouble,
+    doors::{Doors, Left},
+    drive::LetGo,
+    settings::Switch,
+    start::{Begun, Request},
+};
+
+use super::start_prompts::{Terminal, offer};
+use crate::{
+    document, format,
+    live::{self, Ended, Task},
+    terminal_output,
+    text::{result_text, status_text},
+};
+
+/// What a driver without a terminal says goes into this file, in the folder of its run.
+const DRIVER_LOG: &str = "driver.log";
+
+/// How long a driver of its own may take until it has the run.
+const DRIVER_WAIT: Duration = Duration::from_secs(15);
+
+/// How often it is looked at meanwhile.
+const DRIVER_LOOK: Duration = Duration::from_millis(20);
+
+/// Who drives, and how it is shown.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Manner {
+    /// Print each record and the end as a JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print one line for each fact, also on a terminal
+    #[arg(long, conflicts_with = "json")]
+    plain: bool,
+    /// Let it go on by itself; see `forge attach`
+    #[arg(long, conflicts_with_all = ["json", "plain"])]
+    detach: bool,
+    /// Leave the terminal for good: for a driver that has none
+    #[arg(long, hide = true)]
+    pub(crate) own_session: bool,
+}
+
+/// Where a run is driven.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// Here, and a screen shows it.
+    Screen,
+    /// Here, and its facts are told.
+    Here(Form),
+    /// By a process of its own.
+    Elsewhere,
+}
+
+/// How facts are told.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Sentences,
+    Json,
+}
+
+impl Form {
+    pub(crate) fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Sentences }
+    }
+
+    pub(crate) fn began(self, run: &str) {
+        match self {
+            Self::Sentences => terminal_output::print_stderr(&format!("run {run}")),
+            Self::Json => {}
+        }
+    }
+
+    pub(crate) fn tell(self, run: &str, record: &Record) {
+        match self {
+            Self::Sentences => {
+                for fact in &record.facts {
+                    let beginning = format!("{}  ", format::clock(record.at));
+                    terminal_output::print_progress(&format::fact(&beginning, &sentence(fact)));
+                    if let Some(hint) = hint(run, fact) {
+                        terminal_output::print_stderr(&hint);
+                    }
+                }
+            }
+            Self::Json => {
+                let line = serde_json::to_string(record).expect("a record can be written");
+                terminal_output::print_progress_raw(&line);
+            }
+        }
+    }
+}
+
+impl Manner {
+    /// How things are told where there is no screen.
+    pub(crate) fn form(&self) -> Form {
+        Form::of(self.json)
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        if self.detach {
+            Place::Elsewhere
+        } else if self.json || self.plain || !live::is_possible() {
+            Place::Here(self.form())
+        } else {
+            Place::Screen
+        }
+    }
+
+    /// Drives a run that has begun, or lets somebody else do it.
+    pub(crate) fn drive(
+        &self,
+        doors: &Doors,
+        begun: Begun,
+        notes: &[String],
+    ) -> Result<ExitCode, Trouble> {
+        let (place, run) = (self.place(), begun.run.clone());
+        if let Place::Here(form) = place {
+            form.began(&run);
+        }
+        for note in notes.iter().chain(&begun.notes) {
+            terminal_output::print_note(note);
+        }
+        match place {
+            Place::Here(form) => {
+                let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
+                leave(doors, left, form)
+            }
+            Place::Screen => drive_on_screen(doors, &begun.let_go()?, None),
+            Place::Elsewhere => detach(doors, &begun.let_go()?, None),
+        }
+    }
+}
+
+/// Begins a run and drives it until it stops.
+pub(crate) fn drive(
+    doors: &Doors,
+    request: &Request,
+    notes: &[String],
+    manner: &Manner,
+) -> Result<ExitCode, Trouble> {
+    let begun = doors.begin(request, &mut Terminal)?;
+    manner.drive(doors, begun, notes)
+}
+
+pub(crate) fn drive_on_screen(
+    doors: &Doors,
+    run: &str,
+    budget: Option<Money>,
+) -> Result<ExitCode, Trouble> {
+    let ended = live::show(doors, run, Task::Drive { budget })?;
+    leave_screen(doors, run, ended)
+}
+
+/// Says how a screen was left, and what to do next.
+pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<ExitCode, Trouble> {
+    match ended {
+        Ended::Left(left) => leave(doors, *left, Form::Sentences),
+        Ended::Detached => detach(doors, run, None),
+        Ended::LookedAway(standing) => {
+            let text = match standing {
+                Standing::Paused => format!("{run} stays paused\nnext: forge resume {run}"),
+                Standing::Going
+                | Standing::Limited
+                | Standing::Waiting
+                | Standing::Interrupted
+                | Standing::Stopped
+                | Standing::Parked
+                | Standing::Escalated
+                | Standing::Done
+                | Standing::Failed
+                | Standing::Blocked
+                | Standing::Abandoned => {
+                    format!("{run} goes on; look again with: forge attach {run}")
+                }
+            };
+            terminal_output::print_progress(&format!("\n{text}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Ended::Alone => {
+            terminal_output::print_progress(&format!(
+                "\nnobody drives {run}\nnext: forge resume {run}"
+            ));
+            Ok(ExitCode::from(Standing::Going.exit_code()))
+        }
+    }
+}
+
+/// Says how the run was left, and what to do next.
+pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
+    if let Some(behind) = &left.behind {
+        terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
+    }
+    let standing = match left.how {
+        LetGo::Stopped(standing) => standing,
+        LetGo::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
+        LetGo::DrivenElsewhere => {
+            let run = &left.run;
+            terminal_output::print_progress(&format!(
+                "{run} goes on where it is driven: forge attach {run}"
+            ));
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let view = match left.view {
+        Some(mut view) => {
+            doors.say_where(&mut view);
+            doors.say_differences(&mut view);
+            view
+        }
+        None => doors.view(&left.run)?,
+    };
+    match doors.bell() {
+        Switch::On => terminal_output::ring_bell(),
+        Switch::Off => {}
+    }
+    match form {
+        Form::Json => {
+            let (run, asked) = (left.run.clone(), view.asked);
+            let line = RunLine::Left { run, standing, asked };
+            terminal_output::print_progress_raw(
+                &serde_json::to_string(&line).expect("a view can be written"),
+            );
+        }
+        Form::Sentences => {
+            terminal_output::print_progress("");
+            if let Some(summary) = doors.last_words(&left.run)? {
+                document::print_progress_markdown(&summary);
+            }
+            terminal_output::print_progress(&status_text::end(
+                &view,
+                &doors.home.run(&left.run),
+                terminal_output::terminal_width(),
+            ));
+            if let (Standing::Done, Some(_)) = (standing, &view.head) {
+                tell_result(doors, &left.run)?;
+                offer(doors, &left.run)?;
+            }
+        }
+    }
+    Ok(ExitCode::from(standing.exit_code()))
+}
+
+/// Lets a process of its own drive a run: with its own session, without a terminal.
+pub(crate) fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+    let folder = doors.home.run(run);
+    let log = folder.join(DRIVER_LOG);
+    let file = |error| Trouble::file(&log, &error);
+    let out = OpenOptions::new().create(true).append(true).open(&log).map_err(file)?;
+    let err = out.try_clone().map_err(file)?;
+    let cannot = |error| {
+        let what = format!("a driver cannot be started: {error}");
+        Trouble::surroundings(what, format!("forge resume {run}"))
+    };
+    let program = env::current_exe().map_err(cannot)?;
+    let mut command = Command::new(program);
+    command.args(["resume", run, "--plain", "--own-session"]);
+    if let Some(budget) = budget {
+        command.args(["--budget", &budget.to_string()]);
+    }
+    let spawned = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
+    let mut child = spawned.map_err(cannot)?;
+    let began = Instant::now();
+    while began.elapsed() < DRIVER_WAIT {
+        if doors.is_driven(run) {
+            break;
+        }
+        // It may have come to its end already.
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            if status.code() == Some(2) {
+                let what = format!("the driver could not go on; why: {}", log.display());
+                return Err(Trouble::surroundings(what, format!("forge resume {run} --plain")));
+            }
+            break;
+        }
+        thread::sleep(DRIVER_LOOK);
+    }
+    terminal_output::print(&format!("run {run}"));
+    terminal_output::print(&format!(
+        "it goes on without this terminal; look at it with: forge attach {run}"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a person who was away wants to know first: whether it is proved, and how to get it.
+fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
+    let result = doors.result(run)?;
+    terminal_output::print_progress(&format!(
+        "proof  {}; forge show {run}",
+        result_text::proof(result.proof)
+    ));
+    if let Some(branch) = &result.branch {
+        terminal_output::print_progress(&format!("take it over: git merge {branch}"));
+    }
+    Ok(())
+}
+
+/// What a person at the terminal can do about a fact.
+fn hint(run: &str, fact: &Event) -> Option<String> {
+    if let Event::QuestionAsked(_) = fact {
+        return Some(format!("          how to answer: forge status {run}"));
+    }
+    if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
+        return Some("          agents have 10 s to end; Ctrl-C again kills them".to_owned());
+    }
+    None
+}

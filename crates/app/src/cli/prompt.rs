@@ -1,0 +1,167 @@
+//! Questions to the person at the terminal: consent, a choice, a few lines of text.
+//!
+//! Not here: what follows from an answer. Prompts are not data, so all of them go to stderr.
+
+use std::io::{self, BufRead, IsTerminal as _};
+
+use forge_runtime::start::Reply;
+
+use crate::{format, terminal_output};
+
+/// How often a question is asked again if the answer is none.
+const ASKED_MAX: usize = 5;
+
+/// Of an answer that is none, this many characters are shown.
+const ANSWER_SHOWN: usize = 40;
+
+/// What a person says about the commands of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// They may be run.
+    Given,
+    /// They may not.
+    Refused,
+    /// There is no terminal to ask at.
+    NobodyToAsk,
+}
+
+/// Shows the commands of a repository and asks about them, if there is somebody to ask. Nothing of
+/// this is data.
+pub(crate) fn consent_to_commands(commands: &[String]) -> Consent {
+    terminal_output::print_stderr("this repository makes Forge run, on this machine and as you:");
+    for command in commands {
+        for (position, line) in terminal_output::sanitize(command).lines().enumerate() {
+            terminal_output::print_stderr(&format!(
+                "  {} {line}",
+                if position == 0 { "$" } else { ">" }
+            ));
+        }
+    }
+    confirm("allow these commands? [y/N]")
+}
+
+/// Asks the person at the terminal, if there is one.
+pub(crate) fn confirm(question: &str) -> Consent {
+    if !can_ask() {
+        return Consent::NobodyToAsk;
+    }
+    read_confirmation(&mut io::stdin().lock(), question)
+}
+
+/// Whether there is somebody who sees a question and can answer it.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks until there is an answer. Who gives none, or says so, stops.
+pub(super) fn ask<T>(
+    input: &mut impl BufRead,
+    question: &str,
+    read: &dyn Fn(&str) -> Option<T>,
+) -> Reply<T> {
+    for _ in 0..ASKED_MAX {
+        terminal_output::print_stderr(question);
+        let mut line = String::new();
+        match input.read_line(&mut line) {
+            Ok(0) | Err(_) => return Reply::Stop,
+            Ok(_) => {}
+        }
+        let answer = line.trim().to_lowercase();
+        if let Some(said) = read(&answer) {
+            return Reply::Said(said);
+        }
+        if ["q", "quit", "s", "stop"].contains(&answer.as_str()) {
+            return Reply::Stop;
+        }
+        print_not_an_answer(&answer);
+    }
+    Reply::Stop
+}
+
+/// Lines up to an empty one, as they are. Nothing, if the input ends before anything was said.
+pub(super) fn read_paragraph(input: &mut impl BufRead) -> Option<String> {
+    let mut text = String::new();
+    loop {
+        let mut line = String::new();
+        match input.read_line(&mut line) {
+            Ok(0) | Err(_) => return (!text.is_empty()).then(|| text.trim_end().to_owned()),
+            Ok(_) if line.trim().is_empty() => return Some(text.trim_end().to_owned()),
+            Ok(_) => text.push_str(&line),
+        }
+    }
+}
+
+/// Asks until there is a yes or a no. Only a clear yes is one; Enter, the end of the input, and whoever is not
+/// understood again and again say no.
+fn read_confirmation(input: &mut impl BufRead, question: &str) -> Consent {
+    for _ in 0..ASKED_MAX {
+        terminal_output::print_stderr(question);
+        let mut line = String::new();
+        match input.read_line(&mut line) {
+            Ok(0) | Err(_) => return Consent::Refused,
+            Ok(_) => {}
+        }
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Consent::Given,
+            "" | "n" | "no" => return Consent::Refused,
+            neither => print_not_an_answer(neither),
+        }
+    }
+    Consent::Refused
+}
+
+/// Says that what was typed is no answer.
+fn print_not_an_answer(answer: &str) {
+    let answer = format::cut(answer, ANSWER_SHOWN);
+    terminal_output::print_stderr(&terminal_output::sanitize(&format!(
+        "`{answer}` is none of the answers"
+    )));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_asked_until_it_is_answered() {
+        let read = |answer: &str| answer.parse::<u32>().ok();
+        let said = |input: &str| ask(&mut input.as_bytes(), "?", &read);
+        assert_eq!(said("x\n\n7\n"), Reply::Said(7));
+        assert_eq!(said("x\nq\n7\n"), Reply::Stop);
+        assert_eq!(said("x\n"), Reply::Stop);
+        assert_eq!(said("a\nb\nc\nd\ne\n7\n"), Reply::Stop);
+    }
+
+    #[test]
+    fn an_answer_is_kept_word_for_word() {
+        let mut input = &b"  one\ntwo  \n\n\nthree"[..];
+        assert_eq!(read_paragraph(&mut input), Some("  one\ntwo".to_owned()));
+        assert_eq!(read_paragraph(&mut input), Some(String::new()));
+        assert_eq!(read_paragraph(&mut input), Some("three".to_owned()));
+        assert_eq!(read_paragraph(&mut input), None);
+    }
+
+    fn confirmed(input: &[u8]) -> Consent {
+        read_confirmation(&mut &*input, "?")
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        for yes in ["y\n", "Y\n", "yes\n", " YES \n", "y"] {
+            assert_eq!(confirmed(yes.as_bytes()), Consent::Given, "{yes:?}");
+        }
+        for no in ["", "\n", "n\n", "No\n", "yep\n", "no yes\n", "\u{1b}y\n"] {
+            assert_eq!(confirmed(no.as_bytes()), Consent::Refused, "{no:?}");
+        }
+        assert_eq!(confirmed(b"y\xff\n"), Consent::Refused);
+    }
+
+    #[test]
+    fn what_is_neither_yes_nor_no_is_asked_again_up_to_a_limit() {
+        assert_eq!(confirmed(b"S\nyep\ny\n"), Consent::Given);
+        assert_eq!(confirmed(b"S\n\ny\n"), Consent::Refused);
+        assert_eq!(confirmed(b"S\nn\ny\n"), Consent::Refused);
+        assert_eq!(confirmed(b"1\n2\n3\n4\ny\n"), Consent::Given);
+        assert_eq!(confirmed(b"1\n2\n3\n4\n5\ny\n"), Consent::Refused);
+    }
+}

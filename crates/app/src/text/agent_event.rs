@@ -1,0 +1,103 @@
+//! What an agent says and does, in words: one event of its stream as a mark and a text.
+
+use forge_core::{
+    Time,
+    money::{Cost, Spent},
+    view::moment,
+};
+use forge_runtime::watch::{Seen, TurnName};
+
+use crate::{format, text_width};
+
+/// The width of a time and a mark.
+pub(crate) const INDENT: usize = 12;
+
+/// Whether a line matters as much as what the agent says.
+pub(crate) enum Weight {
+    Full,
+    Less,
+}
+
+/// When, with which mark, what.
+pub(crate) fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
+    match seen {
+        Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Weight::Full),
+        Seen::Call { at, call, agent, model, is_over } => {
+            let who = agent.as_ref().map(|agent| format!(", played by {agent}"));
+            let model = model.as_ref().map(|model| format!(" with {model}"));
+            let over = if *is_over { " (it is over)" } else { "" };
+            let text = format!(
+                "{call} started{}{}{over}",
+                who.unwrap_or_default(),
+                model.unwrap_or_default()
+            );
+            (Some(*at), '=', text, Weight::Full)
+        }
+        Seen::Turn { turn } => (None, '-', turn_in_words(*turn).to_owned(), Weight::Less),
+        Seen::Began { at, model, version } => {
+            let model = model.as_deref().unwrap_or("an unknown model");
+            let version = version.as_ref().map(|version| format!(", version {version}"));
+            (*at, '-', format!("is up with {model}{}", version.unwrap_or_default()), Weight::Less)
+        }
+        Seen::Said { at, text } => (*at, '»', text.clone(), Weight::Full),
+        Seen::UsedTool { at, name, about } => (*at, '>', format!("{name}  {about}"), Weight::Less),
+        Seen::Asked { at, text } => (*at, '?', format!("nobody could grant: {text}"), Weight::Full),
+        Seen::Limit { at, text, until } => {
+            let until = until.map(|until| format!(" until {}", moment(until)));
+            (*at, '!', format!("{text}{}", until.unwrap_or_default()), Weight::Full)
+        }
+        Seen::Printed { at, text } => (*at, '|', text.clone(), Weight::Full),
+        Seen::Spent { at, spent } => {
+            (*at, '-', format!("{} so far", spent_in_words(spent)), Weight::Less)
+        }
+        Seen::TurnEnded { turn, how, spent } => {
+            let spent = if *spent == Spent::NOTHING {
+                String::new()
+            } else {
+                format!(" ({})", spent_in_words(spent))
+            };
+            let turn = match turn {
+                TurnName::First | TurnName::Resumed => "",
+                TurnName::Anew | TurnName::Repair => "this turn: ",
+            };
+            (None, '-', format!("{turn}{how}{spent}"), Weight::Less)
+        }
+        Seen::Over { why, next } => {
+            let next = next.as_ref().map(|next| format!("\nnext: {next}"));
+            (None, '=', format!("{why}{}", next.unwrap_or_default()), Weight::Full)
+        }
+    }
+}
+
+/// Text that keeps its lines, the long ones broken, after a head of the width of the indent.
+pub(crate) fn paragraph(head: &str, text: &str, width: usize) -> String {
+    let room = width.saturating_sub(INDENT).max(20);
+    let mut lines = Vec::new();
+    for line in text.trim_end().lines() {
+        if text_width::width(line) <= room {
+            lines.push(line.to_owned());
+        } else {
+            lines.extend(format::wrap(line, 0, room).lines().map(str::to_owned));
+        }
+    }
+    let between = format!("\n{:INDENT$}", "");
+    format!("{head}{}", lines.join(&between)).trim_end().to_owned()
+}
+
+const fn turn_in_words(turn: TurnName) -> &'static str {
+    match turn {
+        TurnName::First => "first turn",
+        TurnName::Resumed => "goes on in the session that was interrupted",
+        TurnName::Anew => "the session was gone: begins anew",
+        TurnName::Repair => "repair turn: its result could not be used",
+    }
+}
+
+fn spent_in_words(spent: &Spent) -> String {
+    let tokens = format::short_number(spent.tokens.total());
+    match spent.cost {
+        Cost::Known(money) => format!("{money}, {tokens} tokens"),
+        Cost::Estimated(money) => format!("about {money}, {tokens} tokens"),
+        Cost::Unknown => format!("at an unknown cost, {tokens} tokens"),
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a run and its units stand, in words: for `status`, for the end of `run` and `resume`, and for the live screen.
+
+use std::{fmt::Write as _, path::Path};
+
+use forge_core::{
+    Time,
+    view::{Amount, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
+};
+
+use super::question_text::{Ways, asked};
+use crate::{format, text_width};
+
+/// Whether anything is worked on.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    Goes,
+    Still,
+}
+
+/// Where a run stands, and until when.
+pub(crate) fn standing(row: &RunRow, now: Time) -> String {
+    match row.until {
+        Some(until) => format!("{} until {}", row.standing.word(), format::then(until, now)),
+        None => row.standing.word().to_owned(),
+    }
+}
+
+pub(crate) fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
+    let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
+    let name = if unit.depth == 0 { unit.unit.as_str() } else { short(&unit.unit) };
+    let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
+    let mut facts = Vec::new();
+    if unit.attempt > 0 {
+        facts.push(format!("#{}", unit.attempt));
+    }
+    if unit.round > 0 {
+        facts.push(format!("round {}", unit.round));
+    }
+    if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0) {
+        facts.push(format!("{closed}/{all} items"));
+    }
+    if unit.amount() != Amount::default() {
+        facts.push(unit.amount().in_short());
+    }
+    match (unit.state, pace) {
+        (UnitState::Working | UnitState::Judging, Pace::Goes) | (UnitState::Asking, _) => {
+            facts.push(format::ago(unit.since, now));
+        }
+        (UnitState::Limited, _) => {
+            facts.extend(unit.until.map(|until| format!("until {}", format::then(until, now))));
+            facts.push(unit.why.clone());
+        }
+        (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
+        (UnitState::Working | UnitState::Judging, Pace::Still)
+        | (
+            UnitState::Waiting
+            | UnitState::Accepted
+            | UnitState::Skipped
+            | UnitState::Failed
+            | UnitState::Blocked,
+            Pace::Goes | Pace::Still,
+        ) => {}
+    }
+    let state = format!("{}{gate}", word(unit.state, pace));
+    // However long its name is, the state of a unit is seen.
+    let head = format::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
+    let head = text_width::fill(&head, 26);
+    format::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
+}
+
+/// The last item and stage of a unit, which lies below its `each` anyway.
+pub(crate) fn short(unit: &str) -> &str {
+    match unit.rmatch_indices('.').next() {
+        Some((dot, _)) => &unit[dot + 1..],
+        None => unit,
+    }
+}
+
+const fn word(state: UnitState, pace: Pace) -> &'static str {
+    match state {
+        UnitState::Waiting => "-",
+        UnitState::Limited => "limited",
+        UnitState::Working => match pace {
+            Pace::Goes => "working",
+            Pace::Still => "begun",
+        },
+        UnitState::Judging => match pace {
+            Pace::Goes => "in",
+            Pace::Still => "before",
+        },
+        UnitState::Asking => "asks you",
+        UnitState::Accepted => "good",
+        UnitState::Skipped => "skipped",
+        UnitState::Failed => "FAILED",
+        UnitState::Blocked => "BLOCKED",
+    }
+}
+
+/// How a run was left, for the end of `run` and `resume`.
+pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
+    let row = &view.row;
+    let took = format::ago(row.started_at, row.changed_at);
+    let mut text = format!(
+        "{}  {} after {took}, spent {}",
+        row.run,
+        standing(row, row.changed_at),
+        row.amount().in_words()
+    );
+    if !row.why.is_empty() {
+        let _ = write!(text, "\n{}", format::wrap(&row.why, 0, width));
+    }
+    if let (Some(head), Some(branch)) = (&view.head, &view.branch) {
+        let _ = write!(text, "\nresult {} on {branch}", short_commit(head));
+    }
+    let _ = write!(text, "\nfolder {}", folder.display());
+    for question in &view.asked {
+        let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
+    }
+    if row.standing == Standing::Waiting {
+        let _ = write!(text, "\n\nafter your answer: forge resume {}", row.run);
+    }
+    if let Some(next) = next_step(view) {
+        let _ = write!(text, "\nnext: {next}");
+    }
+    text
+}
+
+/// The next command for a run that was left like this.
+pub(crate) fn next_step(view: &RunView) -> Option<String> {
+    let run = &view.row.run;
+    match view.row.standing {
+        Standing::Parked if view.budget.is_some() => {
+            Some(format!("forge resume {run} --budget AMOUNT"))
+        }
+        Standing::Going
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked => Some(format!("forge resume {run}")),
+        Standing::Escalated => {
+            Some(format!("forge log {run} (what failed), mend the cause, then forge resume {run}"))
+        }
+        Standing::Failed | Standing::Blocked => {
+            Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
+        }
+        // What a run waits for is said by its questions.
+        Standing::Waiting | Standing::Done | Standing::Abandoned => None,
+    }
+}
