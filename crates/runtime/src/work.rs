@@ -213,7 +213,7 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
     // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
     let repository = &shop.home.repository;
     let code = run.code(&place.scope).map(|code| code.commit.clone());
-    let known = [Some(from.clone()), Repository::began_with(&place.bench), code];
+    let known = [Some(from.clone()), place.bench.began_with(), code];
     let is_known =
         |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
     if left.commit == from || known.into_iter().flatten().any(is_known) {

@@ -5,6 +5,7 @@
 pub(crate) mod command;
 pub(crate) mod error;
 pub(crate) mod ls_tree;
+pub(crate) mod merge_tree;
 pub(crate) mod path_names;
 pub(crate) mod safe_files;
 pub(crate) mod user_config;

@@ -23,8 +23,8 @@ mod protocol;
 mod repository;
 
 pub use commit::added_content::{Added, Guard, Part};
-pub use git::command::GitError;
 pub use git::error::Failure;
+pub use git::error::GitError;
 pub use git::path_names::{path_bytes, shown};
 pub use protocol::{
     Access, Attach, Attached, Attachment, Bench, BranchMoved, Change, ChangeKind, Commit,
@@ -32,7 +32,7 @@ pub use protocol::{
     Opened, Order, Refusal, Refused, Restore, Restored,
 };
 pub use repository::fast_forward::Follow;
-pub use repository::objects::{NoRepository, Repository};
+pub use repository::locate::{NoRepository, Repository};
 
 /// Performs an order. It can be killed at any moment, and repeated.
 pub fn perform(order: &Order) -> Result<Made, Failure> {

@@ -6,17 +6,21 @@
 use std::{collections::HashSet, path::PathBuf};
 
 use crate::{
-    checkout::agent_repository::{self, Merging, Private},
-    checkout::cache_seal,
-    checkout::files::{self, Filled},
-    checkout::state::{Held, Standing, State},
-    checkout::untracked_copies::{self, Old},
-    git::error::Failure,
-    git::path_names::{self, below, shown},
-    git::safe_files::{self, Was},
-    protocol::{Bench, Files, Open, Opened, Restore, Restored},
-    repository::merge::{self, Outcome},
-    repository::objects::Repository,
+    checkout::{
+        agent_repository::{self, Merging, Private},
+        cache_seal,
+        files::{self, Filled},
+        state::{Held, Standing, State},
+        untracked_copies::{self, Old},
+    },
+    git::{
+        error::Failure,
+        merge_tree::{self, Outcome},
+        path_names::{self, below, shown},
+        safe_files::{self, Was},
+    },
+    protocol::{Files, Open, Opened, Restore, Restored},
+    repository::locate::Repository,
 };
 
 /// Performs [`Open`].
@@ -35,7 +39,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     // Work that goes on goes on from where it began, whatever has landed meanwhile.
     let began = kept.filter(|_| order.worker.is_some()).and_then(|old| old.at.clone());
     if let Some(began) = began {
-        asked.at = user(&order.bench).sure(&began)?;
+        asked.at = Repository::from_bench(&order.bench).sure(&began)?;
     }
     let outcome = asked.outcome(order)?;
     let checkout = held.checkout(&order.bench)?;
@@ -50,7 +54,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
     let at = outcome.as_ref().map_or(&asked.at, |outcome| &outcome.tree);
     let filled = Filled::outermost(checkout, at.clone())?;
     let all = if is_kept {
-        for path in survey.strange.iter().filter(|path| is_read_by_git(path)) {
+        for path in survey.strange.iter().filter(|path| path_names::is_read_by_git(path)) {
             safe_files::remove(&below(&held.tree, path))?;
         }
         if !agent_repository::is_sound(&filled.checkout)? {
@@ -88,7 +92,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
         filled.set_access(order.access)?;
     }
     if !is_kept {
-        make_inner_private(&held, &all)?;
+        agent_repository::make_inner_private(files::submodules(&all), &aside(&held))?;
         asked.make_private(order, &held, &all[0], outcome.as_ref())?;
     }
     // Who reads beside others leaves it theirs.
@@ -106,7 +110,7 @@ pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
 
 /// Performs [`Restore`].
 pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
-    let at = user(&order.bench).sure(&order.at)?;
+    let at = Repository::from_bench(&order.bench).sure(&order.at)?;
     let held = Held::take(&order.bench)?;
     let state = held.opened()?;
     let mut discarded = Vec::new();
@@ -125,12 +129,12 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
     let all = files::fill_all(filled, &survey, &held.lock)?;
     for filled in &all {
         let untracked = filled.checkout.untracked()?;
-        let untracked = untracked.iter().map(|path| safe_files::joined(&filled.path, path));
+        let untracked = untracked.iter().map(|path| path_names::joined(&filled.path, path));
         discarded.extend(untracked.map(|path| shown(&path)));
         filled.checkout.clean(&held.lock)?;
         filled.set_access(order.access)?;
     }
-    make_inner_private(&held, &all)?;
+    agent_repository::make_inner_private(files::submodules(&all), &aside(&held))?;
     let private = Private {
         checkout: &all[0].checkout,
         at: &at,
@@ -148,17 +152,6 @@ pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
     Ok(Restored { discarded })
 }
 
-/// The user's repository of a bench.
-pub(crate) fn user(bench: &Bench) -> Repository {
-    Repository { common_dir: bench.common_dir.clone(), top: bench.top.clone() }
-}
-
-/// Files that git opens by name wherever it meets them; a pipe there would make it wait for ever.
-pub(crate) fn is_read_by_git(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    [&b".gitattributes"[..], b".gitignore", b".gitmodules", b".mailmap"].contains(&name)
-}
-
 /// An order whose names were all looked at.
 struct Asked {
     at: String,
@@ -171,7 +164,7 @@ struct Asked {
 
 impl Asked {
     fn of(order: &Open) -> Result<Self, Failure> {
-        let repository = user(&order.bench);
+        let repository = Repository::from_bench(&order.bench);
         let base = order.base.as_ref().map(|(branch, _)| branch);
         for branch in [Some(&order.branch), base].into_iter().flatten() {
             if !path_names::is_branch_name(branch) {
@@ -193,10 +186,10 @@ impl Asked {
     /// What the merge makes, if there is anything to merge.
     fn outcome(&self, order: &Open) -> Result<Option<Outcome>, Failure> {
         let Some(commit) = &self.merge else { return Ok(None) };
-        if user(&order.bench).is_ancestor(commit, &self.at)? {
+        if Repository::from_bench(&order.bench).is_ancestor(commit, &self.at)? {
             return Ok(None);
         }
-        Ok(Some(merge::try_merge(&order.bench.common_dir, &self.at, commit)?))
+        Ok(Some(merge_tree::try_merge(&order.bench.common_dir, &self.at, commit)?))
     }
 
     fn state(&self, order: &Open, standing: Standing) -> State {
@@ -229,22 +222,6 @@ impl Asked {
         };
         agent_repository::make(&private, &aside(held))
     }
-}
-
-/// Makes the agent's `.git` in every submodule anew.
-pub(crate) fn make_inner_private(held: &Held, all: &[Filled]) -> Result<(), Failure> {
-    for filled in all.iter().filter(|filled| !filled.path.is_empty()) {
-        let private = Private {
-            checkout: &filled.checkout,
-            at: &filled.at,
-            branch: None,
-            base: None,
-            kept_out: &[],
-            merging: None,
-        };
-        agent_repository::make(&private, &aside(held))?;
-    }
-    Ok(())
 }
 
 fn aside(held: &Held) -> PathBuf {

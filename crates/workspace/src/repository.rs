@@ -3,9 +3,12 @@
 //! Nothing here has files, but for a fast-forward of the user's own checkout.
 
 pub(crate) mod create;
+pub(crate) mod diff;
 pub(crate) mod fast_forward;
 pub(crate) mod history;
+pub(crate) mod locate;
 pub(crate) mod merge;
 pub(crate) mod objects;
 pub(crate) mod preconditions;
+pub(crate) mod refs;
 pub(crate) mod run_refs;

@@ -12,10 +12,11 @@ use std::{
 
 use crate::{
     checkout::git_dir::{Checkout, copy_settings},
-    git::command::{Git, parts},
-    git::error::{Failure, Trying as _},
-    git::path_names,
-    git::safe_files,
+    git::{
+        command::{Git, parts},
+        error::{Failure, Trying as _},
+        path_names, safe_files,
+    },
 };
 
 /// A file of refs that is longer than this is not read, in bytes.
@@ -85,6 +86,19 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
     let place = place(&checkout.tree);
     safe_files::remove(&place)?;
     fs::rename(aside, &place).trying("make", &place)
+}
+
+/// Makes the agent's `.git` in every submodule anew.
+pub(crate) fn make_inner_private<'a>(
+    submodules: impl Iterator<Item = (&'a Checkout, &'a str)>,
+    aside: &Path,
+) -> Result<(), Failure> {
+    for (checkout, at) in submodules {
+        let private =
+            Private { checkout, at, branch: None, base: None, kept_out: &[], merging: None };
+        make(&private, aside)?;
+    }
+    Ok(())
 }
 
 /// Whether the `.git` that an agent left still does its work: it is a folder, its objects are

@@ -18,9 +18,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     checkout::git_dir::HexOf,
-    git::error::{Failure, Trying as _},
-    git::path_names::{below, path_bytes, shown},
-    git::safe_files::{self, Real},
+    git::{
+        error::{Failure, Trying as _},
+        path_names::{self, below, path_bytes, shown},
+        safe_files::{self, Real},
+    },
 };
 
 /// What is kept about the caches of a bench.
@@ -66,7 +68,7 @@ fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
         let mut entries = safe_files::entries(&below(tree, &folder))?;
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         for (name, kind) in entries {
-            let path = safe_files::joined(&folder, &name);
+            let path = path_names::joined(&folder, &name);
             let file = below(tree, &path);
             let metadata = fs::symlink_metadata(&file).trying("look at", &file)?;
             let (size, mode) = (metadata.size(), metadata.mode());

@@ -14,13 +14,16 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::git_dir::{Checkout, Folders, HexOf},
-    checkout::submodules::DEPTH_MAX,
-    git::command::GitError,
-    git::error::{Failure, Trying as _},
-    git::ls_tree::{Entry, Listing},
-    git::path_names::below,
-    git::safe_files::{self, Real, Survey},
+    checkout::{
+        git_dir::{Checkout, Folders, HexOf},
+        submodules::DEPTH_MAX,
+    },
+    git::{
+        error::{Failure, GitError, Trying as _},
+        ls_tree::{Entry, Listing},
+        path_names::{self, below},
+        safe_files::{self, Real, Survey},
+    },
     protocol::Access,
 };
 
@@ -57,7 +60,7 @@ impl Filled {
         // Git would write files by the attributes that somebody left beside them.
         for path in &survey.attributes {
             let Some(inside) = inside(path, &self.path) else { continue };
-            if self.listing.has_below(safe_files::parent(inside)) {
+            if self.listing.has_below(path_names::parent(inside)) {
                 safe_files::remove(&below(&checkout.tree, inside))?;
             }
         }
@@ -150,7 +153,7 @@ pub(crate) fn all_below(
             for (inside, at, checkout) in inner {
                 let listing = Listing::of(&checkout.owner.git_dir, &at)?;
                 let filled =
-                    Filled { checkout, at, listing, path: safe_files::joined(&path, &inside) };
+                    Filled { checkout, at, listing, path: path_names::joined(&path, &inside) };
                 visit(&filled)?;
                 all.push(filled);
             }
@@ -159,25 +162,31 @@ pub(crate) fn all_below(
     Ok(all)
 }
 
+/// The submodules of these checkouts, each with its commit.
+pub(crate) fn submodules(all: &[Filled]) -> impl Iterator<Item = (&Checkout, &str)> {
+    let inner = all.iter().filter(|filled| !filled.path.is_empty());
+    inner.map(|filled| (&filled.checkout, filled.at.as_str()))
+}
+
 /// Removes everything in a tree that is not tracked, but for some folders.
 pub(crate) fn remove_all_but(all: &[Filled], tree: &Path, kept: &[Vec<u8>]) -> Result<(), Failure> {
     let mut files = HashSet::new();
     let mut folders = HashSet::new();
     for filled in all {
-        files.insert(safe_files::joined(&filled.path, b".git"));
+        files.insert(path_names::joined(&filled.path, b".git"));
         let tracked = filled.listing.entries.iter();
-        files.extend(tracked.map(|entry| safe_files::joined(&filled.path, &entry.name)));
+        files.extend(tracked.map(|entry| path_names::joined(&filled.path, &entry.name)));
     }
     for path in files.iter().chain(kept) {
-        let mut folder = safe_files::parent(path);
+        let mut folder = path_names::parent(path);
         while folders.insert(folder.to_vec()) {
-            folder = safe_files::parent(folder);
+            folder = path_names::parent(folder);
         }
     }
     let mut open: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = open.pop() {
         for (name, kind) in safe_files::entries(&below(tree, &folder))? {
-            let path = safe_files::joined(&folder, &name);
+            let path = path_names::joined(&folder, &name);
             if folders.contains(&path) && kind.is_dir() {
                 open.push(path);
             } else if !(files.contains(&path) || kept.contains(&path) && kind.is_dir()) {

@@ -17,12 +17,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     checkout::submodules::{self, Owner, Source},
-    git::command::{Git, GitError, parts},
-    git::error::{Failure, Trying as _},
-    git::ls_tree::Listing,
-    git::path_names::{self, below},
-    git::safe_files::{self, Real, Standing},
-    git::user_config::Settings,
+    git::{
+        command::{Git, parts},
+        error::{Failure, GitError, Trying as _},
+        ls_tree::Listing,
+        path_names::{self, below},
+        safe_files::{self, Real, Standing},
+        user_config::Settings,
+    },
 };
 
 /// A tree with Forge's own git folder for it.
@@ -170,7 +172,7 @@ impl Checkout {
                 Source::Missing => return Err(missing_submodule(&submodule.path)),
             };
             let tree = below(&self.tree, &submodule.path);
-            if real.folder(safe_files::parent(&submodule.path))? != Standing::Folder {
+            if real.folder(path_names::parent(&submodule.path))? != Standing::Folder {
                 continue;
             }
             match folders {

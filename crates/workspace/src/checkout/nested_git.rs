@@ -6,11 +6,11 @@
 
 use std::{fs, path::Path};
 
-use crate::{
-    git::command::parts,
-    git::error::{Failure, Trying as _},
-    git::path_names::below,
-    git::safe_files::{self, Real, Standing},
+use crate::git::{
+    command::parts,
+    error::{Failure, Trying as _},
+    path_names::{self, below},
+    safe_files::{self, Real, Standing},
 };
 
 const FOLDER: &str = "aside";
@@ -46,7 +46,7 @@ pub(crate) fn put_back(dir: &Path) -> Result<(), Failure> {
     let mut real = Real::below(&tree);
     for (number, path) in parts(&list).enumerate() {
         let from = folder.join(number.to_string());
-        let has_folder = is_tree && real.folder(safe_files::parent(path))? == Standing::Folder;
+        let has_folder = is_tree && real.folder(path_names::parent(path))? == Standing::Folder;
         if has_folder && safe_files::kind(&from)?.is_some() {
             let to = below(&tree, path);
             safe_files::remove(&to)?;

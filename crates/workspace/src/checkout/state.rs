@@ -14,11 +14,11 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkout::git_dir::Checkout,
-    checkout::nested_git,
-    checkout::submodules::Owner,
-    git::error::{Failure, Trying as _},
-    git::safe_files,
+    checkout::{git_dir::Checkout, nested_git, submodules::Owner},
+    git::{
+        error::{Failure, Trying as _},
+        safe_files,
+    },
     protocol::Bench,
 };
 
@@ -78,6 +78,13 @@ impl State {
     /// Paths that are never committed.
     pub(crate) fn kept_out(&self) -> Vec<Vec<u8>> {
         self.kept_out.iter().map(|name| crate::git::path_names::path_bytes(name)).collect()
+    }
+}
+
+impl Bench {
+    /// The commit that the files began with, if the bench was opened.
+    pub fn began_with(&self) -> Option<String> {
+        State::read(&self.dir).ok()?.and_then(|state| state.at)
     }
 }
 

@@ -8,10 +8,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{
-    git::command::{Git, GitError, parts},
-    git::ls_tree::Listing,
-    git::path_names::below,
+use crate::git::{
+    command::{Git, parts},
+    error::GitError,
+    ls_tree::Listing,
+    path_names::below,
 };
 
 /// How deep submodules may lie in submodules.

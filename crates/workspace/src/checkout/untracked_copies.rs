@@ -10,9 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     checkout::git_dir::HexOf,
-    git::error::{Failure, Trying as _},
-    git::path_names::{self, below},
-    git::safe_files::{self, Real, Standing},
+    git::{
+        error::{Failure, Trying as _},
+        path_names::{self, below},
+        safe_files::{self, Real, Standing},
+    },
 };
 
 /// What becomes of a copy that is there already.
@@ -45,14 +47,14 @@ pub(crate) fn copy(
             let source = below(top, &path);
             if metadata.is_dir() {
                 let inner = safe_files::entries(&source)?;
-                open.extend(inner.into_iter().map(|(name, _)| safe_files::joined(&path, &name)));
+                open.extend(inner.into_iter().map(|(name, _)| path_names::joined(&path, &name)));
                 continue;
             }
             let is_link = metadata.is_symlink();
             if !(metadata.is_file() || is_link && stays_inside(&source, &path)?) {
                 continue;
             }
-            if to.make(safe_files::parent(&path))? != Standing::Folder {
+            if to.make(path_names::parent(&path))? != Standing::Folder {
                 continue;
             }
             let target = below(tree, &path);
@@ -95,7 +97,7 @@ pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Fail
                     sum.update(b"folder");
                     let inner = safe_files::entries(&file)?;
                     open.extend(
-                        inner.iter().rev().map(|(name, _)| safe_files::joined(&path, name)),
+                        inner.iter().rev().map(|(name, _)| path_names::joined(&path, name)),
                     );
                 }
                 Some(metadata) if metadata.is_symlink() => {

@@ -21,11 +21,13 @@ use std::{
 
 use crate::{
     checkout::git_dir::Checkout,
-    git::command::{Git, GitError},
-    git::error::{Failure, Trying as _},
-    git::ls_tree::{Entry, Listing},
-    git::path_names::{below, quoted},
-    git::safe_files::Real,
+    git::{
+        command::Git,
+        error::{Failure, GitError, Trying as _},
+        ls_tree::{Entry, Listing},
+        path_names::{below, quoted},
+        safe_files::Real,
+    },
 };
 
 /// A larger file is not compared line by line, and read in pieces of this size, in bytes.

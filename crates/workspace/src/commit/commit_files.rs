@@ -14,22 +14,25 @@ use std::{
 };
 
 use crate::{
-    checkout::agent_repository,
-    checkout::files::{self, Filled},
-    checkout::git_dir::{Checkout, Folders},
-    checkout::nested_git,
-    checkout::state::Held,
-    checkout::submodules,
+    checkout::{
+        agent_repository,
+        files::{self, Filled},
+        git_dir::{Checkout, Folders},
+        nested_git,
+        state::Held,
+        submodules,
+    },
     commit::added_content::{self, Guard},
-    git::command::{Git, GitError, parts},
-    git::error::{Failure, Trying as _},
-    git::ls_tree::is_attributes,
-    git::path_names::{self, below, shown},
-    git::safe_files::{self, Real, Survey},
-    open::{is_read_by_git, user},
+    git::{
+        command::{Git, parts},
+        error::{Failure, GitError, Trying as _},
+        ls_tree::is_attributes,
+        merge_tree::{self, Outcome},
+        path_names::{self, below, shown},
+        safe_files::{self, Real, Survey},
+    },
     protocol::{Commit, Committed, Made, Refused},
-    repository::merge::{self, Outcome},
-    repository::objects::{self, Repository},
+    repository::{locate::Repository, objects, refs},
 };
 
 /// How many of the agent's own commits are counted.
@@ -41,9 +44,9 @@ const MARKED_BYTES_MAX: usize = 4 << 20;
 
 /// Performs [`Commit`], if the guard lets it.
 pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Failure> {
-    objects::check_pin(&order.pin)?;
+    refs::check_pin(&order.pin)?;
     let message = objects::checked_message(&order.message)?;
-    let user = user(&order.bench);
+    let user = Repository::from_bench(&order.bench);
     let parents = parents(&user, &order.onto)?;
     let held = Held::take(&order.bench)?;
     let state = held.opened()?;
@@ -53,7 +56,7 @@ pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Fail
     checkout.prepare(&kept_out)?;
 
     let outcome = match parents.as_slice() {
-        [first, second] => Some(merge::try_merge(&user.common_dir, first, second)?),
+        [first, second] => Some(merge_tree::try_merge(&user.common_dir, first, second)?),
         _ => None,
     };
     let baseline = outcome.as_ref().map_or(&parents[0], |outcome| &outcome.tree).clone();
@@ -61,7 +64,7 @@ pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Fail
     let mut odd = Vec::new();
     for path in &survey.strange {
         odd.push(format!("{} is a pipe, a socket or a device: left out", shown(path)));
-        if is_read_by_git(path) {
+        if path_names::is_read_by_git(path) {
             safe_files::remove(&below(&held.tree, path))?;
         }
     }
@@ -305,14 +308,14 @@ fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result
 fn odd_repositories(survey: &Survey, all: &[Filled]) -> Result<Vec<String>, Failure> {
     let mut odd = Vec::new();
     let known: Vec<Vec<u8>> =
-        all[1..].iter().map(|filled| safe_files::joined(&filled.path, b".git")).collect();
+        all[1..].iter().map(|filled| path_names::joined(&filled.path, b".git")).collect();
     let made: Vec<&Vec<u8>> = survey.nested.iter().filter(|path| !known.contains(path)).collect();
     if !made.is_empty() {
         let tracked = all[0].checkout.tracked()?;
         for path in made {
-            let folder = [safe_files::parent(path), b"/"].concat();
+            let folder = [path_names::parent(path), b"/"].concat();
             if tracked.iter().any(|path| path.starts_with(&folder)) {
-                let folder = shown(safe_files::parent(path));
+                let folder = shown(path_names::parent(path));
                 odd.push(format!(
                     "{folder} was a repository of its own: its files were added as plain files"
                 ));
@@ -338,7 +341,7 @@ fn unresolved(user: &Repository, tree: &str, outcome: &Outcome) -> Result<Vec<St
         let Some(object) = user.blob_at(tree, &path)? else { continue };
         let (text, _) =
             user.git().args(["cat-file", "blob", &object]).beginning(MARKED_BYTES_MAX)?;
-        if merge::has_markers(&text) {
+        if merge_tree::has_markers(&text) {
             odd.push(format!("unresolved conflict markers in {path}"));
         }
     }

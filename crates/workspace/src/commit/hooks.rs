@@ -21,18 +21,21 @@ use rustix::{
 };
 
 use crate::{
-    checkout::files::{self, Filled},
-    checkout::git_dir::{self, Checkout},
-    checkout::nested_git,
-    checkout::state::Held,
-    git::command::{Git, GitError},
-    git::error::{Failure, Trying as _},
-    git::path_names,
-    git::safe_files,
-    git::user_config::Settings,
-    open::{make_inner_private, user},
+    checkout::{
+        agent_repository,
+        files::{self, Filled},
+        git_dir::{self, Checkout},
+        nested_git,
+        state::Held,
+    },
+    git::{
+        command::Git,
+        error::{Failure, GitError, Trying as _},
+        path_names, safe_files,
+        user_config::Settings,
+    },
     protocol::{Bench, Hooked, Hooks, Refusal},
-    repository::objects::{self, Repository},
+    repository::{locate::Repository, objects, refs},
 };
 
 /// How often we look whether a silent hook has ended.
@@ -45,9 +48,9 @@ const COMMIT_MSG: &str = "commit-msg";
 
 /// Performs [`Hooks`].
 pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
-    objects::check_pin(&order.pin)?;
+    refs::check_pin(&order.pin)?;
     let message = objects::checked_message(&order.message)?;
-    let user = user(&order.bench);
+    let user = Repository::from_bench(&order.bench);
     let commit = user.sure(&order.commit)?;
     let held = Held::take(&order.bench)?;
     let state = held.opened()?;
@@ -65,7 +68,7 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
         for filled in &all {
             filled.checkout.clean(&held.lock)?;
         }
-        make_inner_private(&held, &all)?;
+        agent_repository::make_inner_private(files::submodules(&all), &held.dir.join("git.new"))?;
         Ok(all.swap_remove(0).checkout)
     };
     let as_it_is = |refusal: Option<Refusal>| -> Result<Hooked, Failure> {

@@ -15,14 +15,15 @@ use std::{
 
 use crate::{
     commit::added_content::{self, Guard},
-    git::command::Git,
-    git::error::{Failure, Trying as _},
-    git::ls_tree::Entry,
-    git::path_names,
-    git::user_config::Settings,
-    open::user,
+    git::{
+        command::Git,
+        error::{Failure, Trying as _},
+        ls_tree::Entry,
+        path_names,
+        user_config::Settings,
+    },
     protocol::{Attach, Attached, Made, Refused},
-    repository::objects::{self, Repository},
+    repository::{locate::Repository, objects, refs},
 };
 
 /// Where files may be attached.
@@ -30,9 +31,9 @@ const BELOW: [&str; 2] = [".forge", "runs"];
 
 /// Performs [`Attach`], if the guard lets it.
 pub(crate) fn attach(order: &Attach, guard: &mut Guard<'_>) -> Result<Made, Failure> {
-    objects::check_pin(&order.pin)?;
+    refs::check_pin(&order.pin)?;
     let message = objects::checked_message(&order.message)?;
-    let user = user(&order.bench);
+    let user = Repository::from_bench(&order.bench);
     let parent = user.sure(&order.onto)?;
     let is_plain = !order.folder.contains('/') && path_names::inside(&order.folder).is_some();
     if !is_plain {

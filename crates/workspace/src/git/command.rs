@@ -8,12 +8,13 @@
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
+use crate::git::error::GitError;
+
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::{
     ffi::OsStr,
-    fmt,
     fs::File,
-    io::{self, Read as _, Write as _},
+    io::{Read as _, Write as _},
     path::Path,
     process::{Command, Output, Stdio},
     thread,
@@ -61,36 +62,6 @@ pub(crate) struct Git {
     command: Command,
     shown: String,
     input: Option<Vec<u8>>,
-}
-
-/// Why a call of git gave no answer.
-#[derive(Debug)]
-pub enum GitError {
-    /// Git is not installed, or could not be started.
-    NotRun(io::Error),
-    /// Git refused.
-    Refused {
-        /// The command, as a person would type it.
-        command: String,
-        /// Its exit code; none if it was killed.
-        code: Option<i32>,
-        /// What it said, cut.
-        said: String,
-    },
-    /// A file is larger than the caller wants to read.
-    TooLarge {
-        /// Its path.
-        path: String,
-        /// How large it is.
-        bytes: u64,
-        /// How large it may be.
-        bytes_max: u64,
-    },
-    /// Git answered, but not what its manual promises.
-    Unreadable {
-        /// The command, as a person would type it.
-        command: String,
-    },
 }
 
 /// The number of the signal that a Ctrl-C sends, on every Unix.
@@ -295,39 +266,6 @@ pub(crate) enum Extent {
     /// There is more.
     Cut,
 }
-
-impl GitError {
-    /// What git said, if it was git.
-    pub(crate) fn said(&self) -> &str {
-        match self {
-            Self::Refused { said, .. } => said,
-            Self::NotRun(_) | Self::TooLarge { .. } | Self::Unreadable { .. } => "",
-        }
-    }
-}
-
-impl fmt::Display for GitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRun(error) => write!(f, "git cannot be run: {error}"),
-            Self::Refused { command, code: Some(code), said } if said.is_empty() => {
-                write!(f, "`{command}` ended with code {code}")
-            }
-            Self::Refused { command, code: None, said } if said.is_empty() => {
-                write!(f, "`{command}` was killed")
-            }
-            Self::Refused { command, said, .. } => write!(f, "`{command}`: {said}"),
-            Self::TooLarge { path, bytes, bytes_max } => {
-                write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
-            }
-            Self::Unreadable { command } => {
-                write!(f, "`{command}` gave an answer of no known form")
-            }
-        }
-    }
-}
-
-impl std::error::Error for GitError {}
 
 /// The parts of an answer that ends each part with a zero byte.
 pub(crate) fn parts(said: &[u8]) -> impl Iterator<Item = &[u8]> {

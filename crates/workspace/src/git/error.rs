@@ -6,8 +6,6 @@ use std::{fmt, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::command::GitError;
-
 /// What a person can mend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -15,6 +13,36 @@ pub struct Failure {
     pub what: String,
     /// What to do next.
     pub next: String,
+}
+
+/// Why a call of git gave no answer.
+#[derive(Debug)]
+pub enum GitError {
+    /// Git is not installed, or could not be started.
+    NotRun(io::Error),
+    /// Git refused.
+    Refused {
+        /// The command, as a person would type it.
+        command: String,
+        /// Its exit code; none if it was killed.
+        code: Option<i32>,
+        /// What it said, cut.
+        said: String,
+    },
+    /// A file is larger than the caller wants to read.
+    TooLarge {
+        /// Its path.
+        path: String,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        bytes_max: u64,
+    },
+    /// Git answered, but not what its manual promises.
+    Unreadable {
+        /// The command, as a person would type it.
+        command: String,
+    },
 }
 
 /// What git or the system says, and what helps.
@@ -71,6 +99,39 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl GitError {
+    /// What git said, if it was git.
+    pub(crate) fn said(&self) -> &str {
+        match self {
+            Self::Refused { said, .. } => said,
+            Self::NotRun(_) | Self::TooLarge { .. } | Self::Unreadable { .. } => "",
+        }
+    }
+}
+
+impl fmt::Display for GitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRun(error) => write!(f, "git cannot be run: {error}"),
+            Self::Refused { command, code: Some(code), said } if said.is_empty() => {
+                write!(f, "`{command}` ended with code {code}")
+            }
+            Self::Refused { command, code: None, said } if said.is_empty() => {
+                write!(f, "`{command}` was killed")
+            }
+            Self::Refused { command, said, .. } => write!(f, "`{command}`: {said}"),
+            Self::TooLarge { path, bytes, bytes_max } => {
+                write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
+            }
+            Self::Unreadable { command } => {
+                write!(f, "`{command}` gave an answer of no known form")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GitError {}
 
 /// An [`io::Result`] becomes ours by saying what was tried, and where.
 pub(crate) trait Trying<T> {

@@ -2,9 +2,10 @@
 
 use std::{collections::HashSet, path::Path};
 
-use crate::{
-    git::command::{Git, GitError, parts},
-    git::safe_files::parent,
+use crate::git::{
+    command::{Git, parts},
+    error::GitError,
+    path_names::parent,
 };
 
 /// One file, link, submodule or folder.

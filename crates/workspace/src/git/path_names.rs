@@ -29,6 +29,22 @@ pub(crate) fn below(folder: &Path, name: &[u8]) -> PathBuf {
     folder.join(OsStr::from_bytes(name))
 }
 
+/// A relative path one step further.
+pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
+}
+
+/// The folder that a relative path lies in.
+pub(crate) fn parent(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |end| &path[..end])
+}
+
+/// Files that git opens by name wherever it meets them; a pipe there would make it wait for ever.
+pub(crate) fn is_read_by_git(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    [&b".gitattributes"[..], b".gitignore", b".gitmodules", b".mailmap"].contains(&name)
+}
+
 /// As git quotes paths, in the style of C.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let mut text = String::from("\"");

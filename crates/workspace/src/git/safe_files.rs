@@ -17,9 +17,9 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    git::error::{Failure, Trying as _},
-    git::path_names::below,
+use crate::git::{
+    error::{Failure, Trying as _},
+    path_names::{below, joined, parent},
 };
 
 /// The bits that let the owner list and change a folder.
@@ -160,16 +160,6 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, Failure
 /// A pipe, a socket or a device: opening it may hang, and git cannot keep it.
 pub(crate) fn is_strange(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
-}
-
-/// A relative path one step further.
-pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
-}
-
-/// The folder that a relative path lies in.
-pub(crate) fn parent(path: &[u8]) -> &[u8] {
-    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |end| &path[..end])
 }
 
 /// Knows which folders below a tree are real ones, all the way down from the tree.

@@ -6,7 +6,10 @@
 
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
-use crate::git::command::{Git, GitError, parts};
+use crate::git::{
+    command::{Git, parts},
+    error::GitError,
+};
 
 /// Sections that are taken over whole.
 const SECTIONS: &[&str] = &["user", "author", "committer", "filter", "merge"];

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::{
-    git::command::{Git, GitError},
-    repository::objects::Repository,
+    git::{command::Git, error::GitError},
+    repository::locate::Repository,
 };
 
 impl Repository {

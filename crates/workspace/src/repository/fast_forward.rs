@@ -5,7 +5,10 @@
 //!
 //! Invariant: the branch moves only forward, from a clean checkout, to a commit that has all of it in its history.
 
-use crate::{git::command::Git, git::error::Failure, repository::objects::Repository};
+use crate::{
+    git::{command::Git, error::Failure},
+    repository::locate::Repository,
+};
 
 /// Whether a branch that is checked out could follow a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]

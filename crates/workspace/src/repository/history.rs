@@ -6,8 +6,11 @@
 use std::{collections::BTreeMap, fs};
 
 use crate::{
-    git::command::{Git, GitError, parts},
-    repository::objects::Repository,
+    git::{
+        command::{Git, parts},
+        error::GitError,
+    },
+    repository::locate::Repository,
 };
 
 /// More files than this are not looked at for links.

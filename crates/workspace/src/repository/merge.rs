@@ -6,12 +6,15 @@
 use std::path::Path;
 
 use crate::{
-    git::command::{Extent, Git, GitError},
-    git::error::Failure,
-    git::path_names::shown,
-    git::user_config::Settings,
+    git::{
+        command::{Extent, Git},
+        error::{Failure, GitError},
+        merge_tree::{self, Contradiction},
+        path_names::shown,
+        user_config::Settings,
+    },
     protocol::{Conflict, Merge, Merged},
-    repository::objects::{self, Repository},
+    repository::{locate::Repository, objects, refs},
 };
 
 /// How much of each side of a conflict is shown, in bytes.
@@ -19,40 +22,11 @@ const SIDE_BYTES_MAX: usize = 2048;
 /// How much of a file with conflict markers is looked through, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
-/// What git makes of two commits.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    /// The merged tree, with markers where there are conflicts.
-    pub(crate) tree: String,
-    /// Files in conflict; empty if all is well.
-    pub(crate) conflicts: Vec<Contradiction>,
-}
-
-/// One file in conflict.
-#[derive(Debug, Default)]
-pub(crate) struct Contradiction {
-    /// The file.
-    pub(crate) path: Vec<u8>,
-    /// Its sides: mode, object and stage, as git prints them.
-    sides: Vec<Side>,
-    /// What git says about it.
-    what: Vec<String>,
-}
-
-/// One side of a file in conflict.
-#[derive(Debug)]
-struct Side {
-    mode: String,
-    object: String,
-    stage: u8,
-}
-
 /// Performs [`Merge`].
 pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
-    objects::check_pin(&order.pin)?;
+    refs::check_pin(&order.pin)?;
     let message = objects::checked_message(&order.message)?;
-    let repository =
-        Repository { common_dir: order.bench.common_dir.clone(), top: order.bench.top.clone() };
+    let repository = Repository::from_bench(&order.bench);
     let (head, commit) = (repository.sure(&order.head)?, repository.sure(&order.commit)?);
     if repository.is_ancestor(&commit, &head)? {
         return Ok(Merged::Nothing { head });
@@ -62,7 +36,7 @@ pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
         let tree = repository.code_tree(&commit)?;
         return Ok(Merged::Forward { commit, tree });
     }
-    let outcome = try_merge(&repository.common_dir, &head, &commit)?;
+    let outcome = merge_tree::try_merge(&repository.common_dir, &head, &commit)?;
     if !outcome.conflicts.is_empty() {
         let conflicts = outcome.conflicts.iter();
         let conflicts = conflicts
@@ -79,95 +53,6 @@ pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
     Ok(Merged::Merge { commit, tree })
 }
 
-/// Merges two commits into a tree. Nothing points to it yet.
-pub(crate) fn try_merge(git_dir: &Path, head: &str, commit: &str) -> Result<Outcome, GitError> {
-    let command = || "git merge-tree".to_owned();
-    let git = Git::of(git_dir).durably().env("GIT_ATTR_SOURCE", head);
-    let git = git.args(["merge-tree", "--write-tree", "--messages", "-z"]).arg(head).arg(commit);
-    let (code, said) = git.run_with(&[0, 1])?;
-    let mut fields = said.split(|byte| *byte == 0);
-    let tree = fields.next().map(|tree| String::from_utf8_lossy(tree).into_owned());
-    let tree = tree.ok_or_else(|| GitError::Unreadable { command: command() })?;
-    if code == 0 {
-        return Ok(Outcome { tree, conflicts: Vec::new() });
-    }
-    let mut conflicts: Vec<Contradiction> = Vec::new();
-    for field in fields.by_ref().take_while(|field| !field.is_empty()) {
-        let (path, side) =
-            side(field).ok_or_else(|| GitError::Unreadable { command: command() })?;
-        match conflicts.iter_mut().find(|conflict| conflict.path == path) {
-            Some(known) => known.sides.push(side),
-            None => conflicts.push(Contradiction { path, sides: vec![side], what: Vec::new() }),
-        }
-    }
-    while let Some((paths, kind, text)) = message(&mut fields) {
-        if !kind.starts_with("CONFLICT") {
-            continue;
-        }
-        for path in &paths {
-            let known = conflicts.iter_mut().find(|conflict| conflict.path == *path);
-            if let Some(conflict) = known {
-                conflict.what.push(text.clone());
-            }
-        }
-        let is_known = paths.iter().any(|path| conflicts.iter().any(|known| known.path == *path));
-        if let (false, Some(path)) = (is_known, paths.into_iter().next()) {
-            conflicts.push(Contradiction { path, sides: Vec::new(), what: vec![text] });
-        }
-    }
-    Ok(Outcome { tree, conflicts })
-}
-
-impl Outcome {
-    /// Lines for `git update-index --index-info`: the sides instead of the merged files.
-    pub(crate) fn index_lines(&self) -> Vec<u8> {
-        let mut lines = Vec::new();
-        for conflict in &self.conflicts {
-            let none = "0".repeat(self.tree.len());
-            let mut add = |start: String| {
-                lines.extend(start.into_bytes());
-                lines.extend(&conflict.path);
-                lines.push(0);
-            };
-            if !conflict.sides.is_empty() {
-                add(format!("0 {none}\t"));
-            }
-            for side in &conflict.sides {
-                add(format!("{} {} {}\t", side.mode, side.object, side.stage));
-            }
-        }
-        lines
-    }
-
-    /// The files in conflict, by name.
-    pub(crate) fn paths(&self) -> Vec<String> {
-        self.conflicts.iter().map(|conflict| shown(&conflict.path)).collect()
-    }
-}
-
-/// Whether a text has lines as git marks a conflict.
-pub(crate) fn has_markers(text: &[u8]) -> bool {
-    let has = |start: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(start));
-    has(b"<<<<<<< ") && has(b">>>>>>> ")
-}
-
-fn side(field: &[u8]) -> Option<(Vec<u8>, Side)> {
-    let end = field.iter().position(|byte| *byte == b'\t')?;
-    let mut words = str::from_utf8(&field[..end]).ok()?.split(' ');
-    let (mode, object) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let stage = words.next()?.parse().ok()?;
-    Some((field[end + 1..].to_vec(), Side { mode, object, stage }))
-}
-
-fn message<'a>(
-    fields: &mut impl Iterator<Item = &'a [u8]>,
-) -> Option<(Vec<Vec<u8>>, String, String)> {
-    let count: usize = str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-    let paths: Vec<Vec<u8>> = fields.by_ref().take(count).map(<[u8]>::to_vec).collect();
-    let mut text = || fields.next().map(|text| String::from_utf8_lossy(text).trim().to_owned());
-    Some((paths, text()?, text()?))
-}
-
 /// Shows a conflict from both sides: the lines that contradict each other where git marked them,
 /// otherwise the beginning of each file.
 fn both_sides(git_dir: &Path, tree: &str, conflict: &Contradiction) -> Result<Conflict, GitError> {
@@ -181,7 +66,7 @@ fn both_sides(git_dir: &Path, tree: &str, conflict: &Contradiction) -> Result<Co
     if let Some(object) = merged {
         let git = Git::of(git_dir).args(["cat-file", "blob", &object]);
         let (text, _) = git.beginning(MARKED_BYTES_MAX)?;
-        if has_markers(&text) {
+        if merge_tree::has_markers(&text) {
             let (ours, theirs) = marked(&text);
             return Ok(Conflict { path, what, ours: cut(&ours), theirs: cut(&theirs) });
         }
@@ -250,8 +135,6 @@ mod tests {
         let (ours, theirs) = marked(text);
         assert_eq!(String::from_utf8(ours).unwrap(), "o1\n…\n");
         assert_eq!(String::from_utf8(theirs).unwrap(), "t1\n…\nt2\n");
-        assert!(has_markers(text));
-        assert!(!has_markers(b"a <<<<<<< \n"));
     }
 
     #[test]

@@ -5,13 +5,12 @@
 use std::{ffi::OsStr, path::Path};
 
 use crate::{
-    checkout::git_dir::missing_submodule,
-    checkout::submodules::{self, DEPTH_MAX, Owner, Source},
-    git::command::GitError,
-    git::ls_tree::Listing,
-    git::path_names::shown,
-    git::user_config::Settings,
-    repository::objects::Repository,
+    checkout::{
+        git_dir::missing_submodule,
+        submodules::{self, DEPTH_MAX, Owner, Source},
+    },
+    git::{error::GitError, ls_tree::Listing, path_names::shown, user_config::Settings},
+    repository::locate::Repository,
 };
 
 /// The oldest git that can merge without files.

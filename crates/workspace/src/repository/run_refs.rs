@@ -9,17 +9,19 @@ use std::{
 };
 
 use crate::{
-    git::command::{GitError, parts},
-    git::error::Failure,
-    git::path_names,
-    git::user_config::Settings,
+    git::{
+        command::parts,
+        error::{Failure, GitError},
+        path_names,
+        user_config::Settings,
+    },
     protocol::{BranchMoved, HasMoved, Move},
-    repository::objects::{self, Repository},
+    repository::{locate::Repository, refs},
 };
 
 /// Performs [`Move`].
 pub(crate) fn land(order: &Move) -> Result<HasMoved, Failure> {
-    objects::check_pin(&order.name)?;
+    refs::check_pin(&order.name)?;
     let user = Repository { common_dir: order.common_dir.clone(), top: None };
     let to = user.sure(&order.to)?;
     let stands = user.ref_at(&order.name)?;

@@ -1,0 +1,147 @@
+//! The user's repository: finding it, and what is checked out there.
+//!
+//! Start with [`Repository::find`]. Its objects and refs are read elsewhere.
+
+use std::{
+    ffi::OsString,
+    fmt, io,
+    os::unix::ffi::OsStringExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    git::{
+        command::Git,
+        error::{Failure, GitError},
+    },
+    protocol::Bench,
+};
+
+/// A repository of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// Shared by all its worktrees: `.git` of the main checkout, or the bare repository itself.
+    pub common_dir: PathBuf,
+    /// The checkout that we were called from; none in a bare repository.
+    pub top: Option<PathBuf>,
+}
+
+/// Why there is no repository.
+#[derive(Debug)]
+pub enum NoRepository {
+    /// Git is not installed, or not in `PATH`.
+    NoGit(io::Error),
+    /// The folder lies in no repository, or git refuses it.
+    Refused {
+        /// The folder.
+        dir: PathBuf,
+        /// What git said.
+        said: String,
+    },
+}
+
+impl Repository {
+    /// The user's repository of a bench.
+    pub(crate) fn from_bench(bench: &Bench) -> Self {
+        Self { common_dir: bench.common_dir.clone(), top: bench.top.clone() }
+    }
+
+    /// The repository that a folder lies in.
+    pub fn find(dir: &Path) -> Result<Self, NoRepository> {
+        let path = |question: &str| {
+            let git =
+                Git::in_folder(dir).args(["rev-parse", "--path-format=absolute"]).arg(question);
+            let mut said = git.run().map_err(|error| no_repository(dir, error))?;
+            said.pop_if(|last| *last == b'\n');
+            Ok(PathBuf::from(OsString::from_vec(said)))
+        };
+        let common_dir = path("--git-common-dir")?;
+        // In a bare repository there is no checkout; that is no error.
+        let top = path("--show-toplevel").ok();
+        let top = top.filter(|top| !top.as_os_str().is_empty());
+        Ok(Self { common_dir, top })
+    }
+
+    /// The commit that is checked out, if there is one.
+    pub fn head(&self) -> Option<String> {
+        let git = Git::in_folder(self.folder());
+        git.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line().ok()
+    }
+
+    /// The branch that is checked out; none if HEAD is detached.
+    pub fn branch(&self) -> Option<String> {
+        let git = Git::in_folder(self.folder());
+        let name = git.args(["symbolic-ref", "--quiet", "HEAD"]).line().ok()?;
+        name.strip_prefix("refs/heads/").map(str::to_owned)
+    }
+
+    /// The branch that the remote `origin` calls its own, as far as it is known here.
+    pub fn default_branch(&self) -> Option<String> {
+        let git = Git::in_folder(self.folder());
+        let name = git.args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).line().ok()?;
+        name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
+    }
+
+    /// What lies in the checkout otherwise than in the commit that is checked out, by path: changed, new or gone.
+    /// What git ignores is not looked at. A new folder counts as one.
+    pub fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+        let Some(top) = self.top.as_deref() else { return Ok(Vec::new()) };
+        let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
+        let said = Git::in_folder(top).args(args).arg("--untracked-files=normal").run()?;
+        let lines = said.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        Ok(lines.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// The commit that a name means, if there is one.
+    pub fn commit_of(&self, name: &str) -> Option<String> {
+        let git = Git::in_folder(self.folder());
+        let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        git.arg(format!("{name}^{{commit}}")).line().ok()
+    }
+
+    /// The full id of a commit that must be there.
+    pub(crate) fn sure(&self, commit: &str) -> Result<String, Failure> {
+        self.commit_of(commit).ok_or_else(|| {
+            Failure::new(
+                format!("the commit {commit} is not in {}", self.common_dir.display()),
+                "see with `git fsck` what the repository lacks, then resume",
+            )
+        })
+    }
+
+    /// Where git finds the repository, and the HEAD that is meant.
+    fn folder(&self) -> &Path {
+        self.top.as_deref().filter(|top| top.is_dir()).unwrap_or(&self.common_dir)
+    }
+
+    /// A call of git for objects and refs.
+    pub(crate) fn git(&self) -> Git {
+        Git::of(&self.common_dir)
+    }
+}
+
+fn no_repository(dir: &Path, error: GitError) -> NoRepository {
+    match error {
+        GitError::NotRun(error) => NoRepository::NoGit(error),
+        GitError::Refused { said, .. } => NoRepository::Refused { dir: dir.to_owned(), said },
+        GitError::TooLarge { .. } | GitError::Unreadable { .. } => {
+            NoRepository::Refused { dir: dir.to_owned(), said: error.to_string() }
+        }
+    }
+}
+
+impl fmt::Display for NoRepository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGit(error) => write!(f, "git cannot be run: {error}"),
+            Self::Refused { dir, said } if said.is_empty() => {
+                write!(f, "{} is not in a git repository", dir.display())
+            }
+            Self::Refused { dir, said } => {
+                write!(f, "{} is not in a git repository ({said})", dir.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoRepository {}
