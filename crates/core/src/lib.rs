@@ -18,25 +18,25 @@
 //! same to every later version.
 //! Invariant: no floats. Money is micro-dollars, time is milliseconds, both `u64`.
 
-pub mod claim;
 pub mod event;
 pub mod failure;
 pub mod flow;
 pub mod id;
 pub mod item;
+pub mod ledger;
 pub mod money;
+pub mod path_claims;
 pub mod run;
+mod time;
 pub mod verdict;
 
 pub mod decide;
-pub mod reading;
+pub mod inbox;
 pub mod rewind;
 pub mod view;
 pub mod wanted;
 
 pub use decide::{Command, Input, Refusal, Report, decide};
 pub use run::Run;
+pub use time::Time;
 pub use wanted::{Effect, wanted};
-
-/// A moment: milliseconds since 1970, UTC. It arrives from outside and is only ever compared.
-pub type Time = u64;

@@ -4,12 +4,10 @@
 //!
 //! Invariant: the ledger is the sum of the receipts, by each of the three kinds of cost.
 
-use std::{collections::BTreeMap, fmt, ops::AddAssign};
+use std::{fmt, ops::AddAssign};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::id::CallId;
 
 /// An amount in micro-dollars: 1,000,000 are one dollar.
 #[derive(
@@ -84,24 +82,6 @@ pub struct ModelUse {
     pub tokens: Tokens,
     /// Money.
     pub cost: Cost,
-}
-
-/// What was spent and what is held back for calls under way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ledger {
-    /// The sum of all known costs.
-    pub known: Money,
-    /// The sum of all estimated costs.
-    pub estimated: Money,
-    /// What calls of unknown cost count as: what they had reserved, or what is known of them if that
-    /// is more.
-    pub unknown_at_most: Money,
-    /// How many calls ended without saying what they cost.
-    pub n_unknown: u32,
-    /// The sum of all reported tokens.
-    pub tokens: Tokens,
-    /// What is held back, by call.
-    reserved: BTreeMap<CallId, Money>,
 }
 
 impl Money {
@@ -180,40 +160,4 @@ impl Spent {
         tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },
         at_least: Money(0),
     };
-}
-
-impl Ledger {
-    /// What a cap has to count: known and estimated costs, what unknown ones may have been, what
-    /// is held back.
-    pub fn committed(&self) -> Money {
-        let mut sum = self.known;
-        sum += self.estimated;
-        sum += self.unknown_at_most;
-        self.reserved.values().for_each(|held| sum += *held);
-        sum
-    }
-
-    /// Holds an amount back for a call.
-    pub(crate) fn reserve(&mut self, call: CallId, amount: Money) {
-        self.reserved.insert(call, amount);
-    }
-
-    /// Takes in what a call cost, and lets go of what was held back for it.
-    pub(crate) fn settle(&mut self, call: &CallId, spent: Spent) {
-        let held = self.reserved.remove(call).unwrap_or_default();
-        self.add(spent, held);
-    }
-
-    /// Takes in what was used up. What nobody knows counts as what was held back for it.
-    pub(crate) fn add(&mut self, spent: Spent, held: Money) {
-        self.tokens += spent.tokens;
-        match spent.cost {
-            Cost::Known(cost) => self.known += cost,
-            Cost::Estimated(cost) => self.estimated += cost,
-            Cost::Unknown => {
-                self.unknown_at_most += held.max(spent.at_least);
-                self.n_unknown += 1;
-            }
-        }
-    }
 }

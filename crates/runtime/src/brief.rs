@@ -7,8 +7,8 @@ use forge_core::{
     Run,
     flow::Stage,
     id::CallId,
+    inbox::{Reading, artifact_name},
     item::Item,
-    reading::{Reading, artifact_name},
     verdict::Finding,
 };
 

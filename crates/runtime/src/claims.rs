@@ -4,8 +4,8 @@
 
 use forge_core::{
     Run,
-    claim::{Claim, claims},
     id::UnitId,
+    path_claims::{Claim, claims},
     view::RunRow,
 };
 

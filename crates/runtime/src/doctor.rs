@@ -7,7 +7,7 @@ mod fix;
 use std::{path::Path, process::Command};
 
 use forge_core::{
-    reading,
+    inbox,
     view::{Course, RunRow},
 };
 use forge_store::{
@@ -223,7 +223,7 @@ impl Doors {
         let Ok((run, _)) = self.fold(id) else { return Vec::new() };
         let start = &run.law().start;
         let kept = start.roles.values().chain(&start.settings).cloned();
-        let named = kept.chain(reading::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
+        let named = kept.chain(inbox::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
         let broken = named.filter_map(|blob| match blob.0.parse::<BlobId>() {
             Ok(blob) => blobs.get(&blob).err().map(|error| error.to_string()),
             Err(_) => Some(format!("`{}` is no blob", blob.0)),

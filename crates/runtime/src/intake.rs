@@ -14,9 +14,9 @@ use forge_core::{
     event::{Blob, Outcome, Receipt, Ruling},
     failure::FaultClass,
     id::{AttemptId, CallId, JudgementId},
+    inbox::artifact_name,
     item::{Item, resolved},
     money::Spent,
-    reading::artifact_name,
     run::CallKind,
     verdict::{self, Finding, Proof, Severity, Verdict},
 };

@@ -7,7 +7,7 @@ use forge_core::{
     event::{Blob, Edit, End, Event},
     flow::REQUEST,
     id::{Scope, UnitId},
-    reading::artifacts,
+    inbox::artifacts,
     rewind::rewind,
     run::Phase,
 };

@@ -17,7 +17,7 @@ use forge_core::{
     Run,
     event::Blob,
     id::CallId,
-    reading::{self, Reading, Source, artifact_name},
+    inbox::{self, Reading, Source, artifact_name},
     run::{CallKind, Due},
 };
 use forge_keeper::{AttemptFolder, Limits, Redactor, Spec, Stderr, Stdout};
@@ -265,7 +265,7 @@ impl Shop<'_> {
             CallId::Attempt(_) => None,
             CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
         };
-        let readings = reading::inbox(run, call.unit(), gate);
+        let readings = inbox::inbox(run, call.unit(), gate);
         for reading in &readings {
             let path = folder.inbox().join(&reading.name);
             let bytes = match &reading.source {

@@ -20,7 +20,7 @@ use forge_core::{
     Run,
     event::Blob,
     flow::REQUEST,
-    reading,
+    inbox,
     run::Phase,
     view::{PhasesView, RunView},
 };
@@ -132,7 +132,7 @@ impl Projector {
             self.artifacts.remove(&path);
         }
         self.state = seq;
-        let shown = reading::artifacts(run).into_iter();
+        let shown = inbox::artifacts(run).into_iter();
         let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
         self.show_artifacts(&shown.collect(), blobs)
     }

@@ -4,7 +4,7 @@
 //! no more than it says: approving waives the one gate that was asked about, the gates after it
 //! still look, and a gate that proves something is waived only by its own name.
 
-use super::{Draft, Refusal};
+use super::{draft::Draft, refusal::Refusal};
 use crate::{
     event::{
         Answer, Approval, Choice, Event, FailureKind, Person, Question, SentBack, Waiver, Why,

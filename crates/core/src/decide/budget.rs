@@ -3,7 +3,7 @@
 //! A call without a cap of its own gets an equal share of what is free among the calls that
 //! could run beside it, so that parallel work neither starves nor overspends.
 
-use super::Draft;
+use super::draft::Draft;
 use crate::{
     event::{Event, Hold, Why},
     flow::{Check, Stage, Work},

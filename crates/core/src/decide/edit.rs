@@ -9,7 +9,7 @@
 //!
 //! Invariant: nothing that has landed is reset, and no landing under way is overtaken.
 
-use super::{Draft, Refusal, settle::is_over};
+use super::{draft::Draft, refusal::Refusal};
 use crate::{
     event::{Edit, End, Event, Person},
     flow::{Check, Stage, Work},
@@ -99,7 +99,7 @@ impl Draft {
             let (stages, table) = self.run.table(&here.scope);
             let row = stages.iter().find(|stage| stage.name == here.stage);
             let row = row.expect("a unit names a stage of its flow");
-            if !row.after.iter().all(|first| is_over(stages, table, *first)) {
+            if !row.after.iter().all(|first| table.is_over(*first)) {
                 return false;
             }
             let Some((outer, group)) = here.scope.origin() else { return true };

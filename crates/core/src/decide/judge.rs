@@ -1,6 +1,6 @@
 //! What follows from a verdict: pass, go back, ask, fail.
 
-use super::Draft;
+use super::draft::Draft;
 use crate::{
     event::{Answer, Brings, Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
     failure::FaultClass,

@@ -3,29 +3,15 @@
 //! The tables are walked from the top, and whatever is ready starts. Holding a run keeps work
 //! and gates from starting, not from being closed.
 
-use super::{Draft, budget::Reserve};
+use super::{budget::Reserve, draft::Draft};
 use crate::{
     event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, Why},
     flow::{Auto, Check, Condition, Delivery, Order, Stage, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
-    run::{Confidence, Due, Look, Phase, Standing, State, Table},
+    run::{Confidence, Due, Look, Phase, Standing, State},
     wanted,
 };
-
-/// Whether a row and all before it are over. A row that was skipped at the start says nothing
-/// about the rows before it.
-pub(super) fn is_over(stages: &[Stage], table: &Table, row: usize) -> bool {
-    match table.units[row].state {
-        State::Accepted => true,
-        State::Skipped => stages[row].after.iter().all(|first| is_over(stages, table, *first)),
-        State::Waiting
-        | State::Working
-        | State::Judging { .. }
-        | State::Asking { .. }
-        | State::Failed { .. } => false,
-    }
-}
 
 /// A bound for a loop that ends by itself: each pass closes or starts at least one unit.
 const PASSES_MAX: usize = 100_000;
@@ -129,7 +115,7 @@ impl Draft {
     fn start_if_ready(&mut self, unit: &UnitId, row: usize) {
         let (stages, table) = self.run.table(&unit.scope);
         let stage = &stages[row];
-        if !stage.after.iter().all(|first| is_over(stages, table, *first)) {
+        if !stage.after.iter().all(|first| table.is_over(*first)) {
             return;
         }
         if !self.run.holds(&unit.scope, &stage.when) {

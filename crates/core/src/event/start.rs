@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blob, Person};
+use super::reference::{Blob, Person};
 use crate::money::{Money, Spent, Used};
 
 /// All that is frozen when a run starts.

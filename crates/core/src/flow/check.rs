@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
+use super::table::{
     BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, REQUEST, Stage, When, Work,
     firsts, followers,
 };

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{
+use super::check;
+use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param,
-    ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work, check,
+    ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: carrying it out. That is the driver's.
 
-use super::Run;
+use super::fold::Run;
 use crate::{
     flow::{BuiltIn, Check, Delivery, Work},
     id::CallId,

@@ -3,11 +3,12 @@
 //!
 //! Invariant: the session of a call does not change while the call is under way.
 
-use super::{Run, Unit};
+use super::{fold::Run, tree::Unit};
 use crate::{
     event::{Call, Receipt},
     id::CallId,
-    money::{Cost, Ledger, Money, Spent},
+    ledger::Ledger,
+    money::{Cost, Money, Spent},
 };
 
 impl Run {

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Code, Confidence, Ending, Files, Hand, Run, Standing, State, position};
+use super::{
+    fold::Run,
+    history::Ending,
+    tree::{Code, Confidence, Files, Hand, Standing, State, position},
+};
 use crate::{
     event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
     flow::{BuiltIn, Check, followers},

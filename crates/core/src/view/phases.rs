@@ -14,9 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    format::stamp,
     stats::{COHERENCE, Hand, hand_of},
-    summary::why_nothing,
-    words::stamp,
 };
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
@@ -400,7 +399,7 @@ impl Carrier<'_> {
             // A delivery that had nothing to deliver is over, but nothing was completed.
             State::Accepted
                 if matches!(self.stage().work, Work::Deliver { .. })
-                    && !why_nothing(unit).is_empty() =>
+                    && !unit.receipt_notes().is_empty() =>
             {
                 Progress::Skipped
             }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RunRow;
+use super::{
+    proof::{ProofState, WaivedView},
+    run_row::RunRow,
+};
 use crate::{
     event::{Brings, Colour, Event, Evidence, Receipt, Record, Waiver},
     flow::Work,
     id::{QuestionId, Scope, UnitId},
-    reading::artifacts,
+    inbox::artifacts,
     run::Run,
     verdict::Finding,
 };
@@ -57,20 +60,6 @@ pub struct ResultView {
     pub artifacts: Vec<ArtifactView>,
 }
 
-/// Whether the result of a run is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProofState {
-    /// Nothing has landed, so there is nothing to prove.
-    NothingLanded,
-    /// Every check that was run on exactly this code succeeded.
-    Verified,
-    /// Nothing proves it.
-    Unverified,
-    /// A check failed on exactly this code.
-    Red,
-}
-
 /// Something that landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandedView {
@@ -83,20 +72,6 @@ pub struct LandedView {
     pub commit: String,
     /// The attempts that it took.
     pub attempts: u32,
-}
-
-/// A gate that a person waived.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WaivedView {
-    /// Whose gate.
-    pub unit: String,
-    /// Which.
-    pub gate: String,
-    /// Who.
-    pub who: String,
-    /// In which words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub words: String,
 }
 
 /// A finding that nobody had to act on.

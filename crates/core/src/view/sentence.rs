@@ -11,7 +11,7 @@ use crate::{
     verdict::{BlockerClass, Finding, Verdict},
 };
 
-use super::words::moment;
+use super::format::moment;
 
 /// One fact, as a sentence.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
@@ -134,7 +134,7 @@ pub fn sentence(event: &Event) -> String {
             }
         },
         Event::QuestionAsked(question) => {
-            format!("{} is asked about {}: {}", question.id, question.unit, why(question))
+            format!("{} is asked about {}: {}", question.id, question.unit, question_text(question))
         }
         Event::Answered { question, answer, words, by } => {
             let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
@@ -212,7 +212,7 @@ pub(super) fn held_because(held: &Hold) -> String {
 }
 
 /// A question, as a sentence.
-pub(super) fn why(question: &Question) -> String {
+pub(super) fn question_text(question: &Question) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match &question.why {
         Why::Checkpoint { text } => text.clone(),

@@ -5,138 +5,22 @@
 //!
 //! Invariant: the spendings of a run add up to its ledger, by each kind of cost and of token.
 
+mod types;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::format::day;
 
-use super::words::{Amount, day};
 use crate::{
     Time,
-    event::{CameTo, Coherence, Event, Outcome, Receipt, Ruling, Start},
+    event::{Coherence, Event, Receipt, Start},
     flow::{Check, Flow, Stage, Work},
     id::CallId,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
-    run::{EndedCall, Ending, Run},
-    verdict::Verdict,
+    run::{EndedCall, Run},
 };
 
-/// What one model used up in one call of an agent.
-///
-/// A call that used more than one model has one spending for each, and together they are what the
-/// call used up. The first of them carries the call: only it counts as one, and has its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Spending {
-    /// The run that paid for it. For what a rewound run shares with another, that other one.
-    pub run: String,
-    /// The call.
-    pub call: String,
-    /// The number of the model in the call, from 0. The one that is 0 carries the call.
-    pub part: u32,
-    /// The day on which the call ended, in UTC: `2026-11-15`.
-    pub day: String,
-    /// The unit, without its items.
-    pub unit: String,
-    /// The stage.
-    pub stage: String,
-    /// Whom the agent played.
-    pub role: String,
-    /// The agent, by the name that the settings give it.
-    pub agent: String,
-    /// Who serves the model.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Money. Where nobody knows what the call cost, nobody knows it of its models.
-    pub cost: Cost,
-    /// How long the call took, in milliseconds.
-    pub took_ms: u64,
-    /// How it ended.
-    pub end: CallEnd,
-}
-
-/// How a call ended, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CallEnd {
-    /// The work is done.
-    Done,
-    /// A part of it is.
-    Partial,
-    /// A gate let the work pass.
-    Passed,
-    /// A gate sent the work back.
-    SentBack,
-    /// It could not go on, or says that nobody could.
-    Blocked,
-    /// It ended without a result.
-    Fault,
-    /// It could prove nothing.
-    Unverified,
-    /// A limit.
-    Limited,
-    /// It made way for other work.
-    Deferred,
-    /// Nobody can say.
-    Lost,
-    /// It was stopped.
-    Interrupted,
-    /// It no longer mattered when it ended.
-    Overtaken,
-}
-
-/// By what spendings are added up.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Axis {
-    /// By run.
-    Run,
-    /// By stage.
-    Stage,
-    /// By role.
-    Role,
-    /// By model.
-    Model,
-    /// By agent.
-    Agent,
-    /// By day.
-    Day,
-}
-
-/// Spendings, added up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StatsView {
-    /// By what.
-    pub by: Axis,
-    /// Days in their order; anything else with what cost most first.
-    pub rows: Vec<StatsRow>,
-    /// All of it.
-    pub total: StatsRow,
-}
-
-/// One line of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StatsRow {
-    /// The run, stage, role, model, agent or day.
-    pub key: String,
-    /// Calls of agents. One that used more than one model counts for its first.
-    pub calls: u32,
-    /// Tokens.
-    pub tokens: Tokens,
-    /// What programs reported, in micro-dollars.
-    pub known: Money,
-    /// What is estimated, in micro-dollars.
-    pub estimated: Money,
-    /// Calls whose price nobody knows. One that used more than one model counts for each of them
-    /// in its row, and once in the total.
-    pub unknown_calls: u32,
-    /// How long the calls took together, in milliseconds.
-    pub took_ms: u64,
-}
+pub use types::{Axis, CallEnd, Spending, StatsRow, StatsView};
 
 /// The stage under which the look at the request is counted.
 pub(super) const COHERENCE: &str = "coherence";
@@ -146,69 +30,6 @@ const REFUSED: &str = "(refused)";
 
 /// The name of whom or what nobody told us.
 const UNKNOWN: &str = "unknown";
-
-impl CallEnd {
-    /// The word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Partial => "partial",
-            Self::Passed => "passed",
-            Self::SentBack => "sent back",
-            Self::Blocked => "blocked",
-            Self::Fault => "fault",
-            Self::Unverified => "unverified",
-            Self::Limited => "limited",
-            Self::Deferred => "deferred",
-            Self::Lost => "lost",
-            Self::Interrupted => "interrupted",
-            Self::Overtaken => "overtaken",
-        }
-    }
-
-    /// How a call of a run ended.
-    pub(super) fn of(ending: &Ending) -> Self {
-        match ending {
-            Ending::Work(outcome) => Self::of_work(outcome),
-            Ending::Look(ruling) => Self::of_look(ruling),
-            Ending::Overtaken => Self::Overtaken,
-        }
-    }
-
-    fn of_work(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::Partial { .. } => Self::Partial,
-            Outcome::Blocked { .. } => Self::Blocked,
-            Outcome::Fault { .. } => Self::Fault,
-            Outcome::Limited { .. } => Self::Limited,
-            Outcome::Deferred { .. } => Self::Deferred,
-            Outcome::Lost => Self::Lost,
-            Outcome::Interrupted => Self::Interrupted,
-        }
-    }
-
-    pub(super) fn of_request(came_to: CameTo) -> Self {
-        match came_to {
-            CameTo::Pass => Self::Passed,
-            CameTo::Block => Self::Blocked,
-            CameTo::Nothing => Self::Fault,
-        }
-    }
-
-    fn of_look(ruling: &Ruling) -> Self {
-        match ruling {
-            Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
-            Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
-            Ruling::Verdict(Verdict::Block { .. }) | Ruling::Blocked { .. } => Self::Blocked,
-            Ruling::Fault { .. } => Self::Fault,
-            Ruling::Unverified { .. } => Self::Unverified,
-            Ruling::Limited { .. } => Self::Limited,
-            Ruling::Lost => Self::Lost,
-            Ruling::Interrupted => Self::Interrupted,
-        }
-    }
-}
 
 /// What the calls of a run used up, from its facts with their times, in their order.
 pub fn spendings<'a>(
@@ -498,43 +319,4 @@ pub fn stats(spendings: &[Spending], by: Axis) -> StatsView {
         }
     }
     StatsView { by, rows, total }
-}
-
-impl Axis {
-    fn key(self, spending: &Spending) -> &str {
-        match self {
-            Self::Run => &spending.run,
-            Self::Stage => &spending.stage,
-            Self::Role => &spending.role,
-            Self::Model => &spending.model,
-            Self::Agent => &spending.agent,
-            Self::Day => &spending.day,
-        }
-    }
-}
-
-impl StatsRow {
-    fn add(&mut self, spending: &Spending) {
-        self.calls += u32::from(spending.part == 0);
-        self.tokens += spending.tokens;
-        self.took_ms = self.took_ms.saturating_add(spending.took_ms);
-        match spending.cost {
-            Cost::Known(cost) => self.known += cost,
-            Cost::Estimated(cost) => self.estimated += cost,
-            Cost::Unknown => self.unknown_calls += 1,
-        }
-    }
-
-    /// What was spent, as far as somebody can say.
-    fn money(&self) -> Money {
-        let mut sum = self.known;
-        sum += self.estimated;
-        sum
-    }
-
-    /// What was spent.
-    pub fn amount(&self) -> Amount {
-        let (known, estimated) = (self.known, self.estimated);
-        Amount { known, estimated, unknown_calls: self.unknown_calls }
-    }
 }

@@ -2,36 +2,35 @@
 //! given up, or still goes on. Made from facts alone; no agent has a hand in it.
 //!
 //! - `summary.rs`: what it tells.
-//! - `summary/improve.rs`: what would make the next run better.
+//! - `summary/advice.rs`: what would make the next run better.
 //! - `summary/usage.rs`: what each phase used, and every call for those who look for a fault.
 //! - `summary/markdown.rs`: all of it as text.
 //!
 //! Invariant: the same facts give the same bytes, and every list has an end.
 
-mod improve;
+mod advice;
 mod markdown;
+mod types;
 mod usage;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{ProofState, RunRow, Standing, WaivedView, stats::StatsRow, words::Amount};
+use super::{ProofState, RunRow, Standing, WaivedView, format::Amount};
 use crate::{
     Time,
     event::{Approval, Brings, Colour, Detail, Edit, Waiver},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
-    money::Money,
     run::{Phase, Run, State, Unit},
     verdict::{Finding, Says},
 };
 
-pub use improve::Improvement;
 pub use markdown::markdown;
-pub use usage::CallView;
+pub use types::{
+    ApprovalView, CallView, CheckView, DeliveryState, DeliveryView, EditView, Improvement, Left,
+    LeftView, ParamView, PhaseRow, ProofView, Rest, SummaryView, TaskRow, TaskStanding,
+};
 
 /// The most tasks that a summary lists.
 pub const TASKS_MAX: usize = 100;
@@ -39,268 +38,6 @@ pub const TASKS_MAX: usize = 100;
 pub const FINDINGS_MAX: usize = 50;
 /// The most calls that a summary lists.
 pub const CALLS_MAX: usize = 1_000;
-
-/// What a run came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SummaryView {
-    /// The run.
-    pub run: String,
-    /// Its flow.
-    pub flow: String,
-    /// The request, whole.
-    pub request: String,
-    /// Where the request comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// How it ended, or where it stands.
-    pub standing: Standing,
-    /// Why, where that needs words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub why: String,
-    /// What is left to be done.
-    pub rest: Rest,
-    /// When it started.
-    pub started_at: Time,
-    /// The moment that the summary is of.
-    pub at: Time,
-    /// A value for every parameter, and how it was chosen, where it was not simply given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub params: Vec<ParamView>,
-    /// The commit that it started from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// The branch that its result lands on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The commit that is its result, once something has landed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<String>,
-    /// What proves it.
-    pub proof: ProofView,
-    /// What left the run, and what did not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deliveries: Vec<DeliveryView>,
-    /// Its tasks.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<TaskRow>,
-    /// Tasks that the list leaves out.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub more_tasks: u32,
-    /// Findings that are left, the worst first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<LeftView>,
-    /// Findings that the list leaves out.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub more_findings: u32,
-    /// Checkpoints that passed, and who let them pass.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<ApprovalView>,
-    /// What persons changed by hand.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<EditView>,
-    /// What would make the next run better.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub improvements: Vec<Improvement>,
-    /// What each phase used, in the order of the flow.
-    pub phases: Vec<PhaseRow>,
-    /// All of it.
-    pub total: StatsRow,
-    /// Every call, if the run was started with `--debug`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<CallView>,
-    /// Calls that the list leaves out.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub more_calls: u32,
-}
-
-/// What is left to be done in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rest {
-    /// Work.
-    Work,
-    /// Only the run's own record: all work is good.
-    ToBeWrittenDown,
-    /// Nothing: the run is over.
-    Nothing,
-}
-
-/// A parameter of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ParamView {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// Which rule chose it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub chosen: String,
-}
-
-/// What proves a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProofView {
-    /// Whether it is proved.
-    pub state: ProofState,
-    /// The code tree that is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree: Option<String>,
-    /// What was run on exactly this tree.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckView>,
-    /// Proofs that a person waived, and in which words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waived: Vec<WaivedView>,
-}
-
-/// A command that was run on the result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckView {
-    /// The command line.
-    pub command: String,
-    /// What came of it.
-    pub colour: Colour,
-}
-
-/// Something that leaves a run, or does not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DeliveryView {
-    /// Which unit.
-    pub unit: String,
-    /// What: `pull-request`, `comment`, …
-    pub what: String,
-    /// Whether it was done.
-    pub state: DeliveryState,
-    /// What the outside world calls it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reference: String,
-    /// Why it was not done.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub why: String,
-}
-
-/// Whether something was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeliveryState {
-    /// It was.
-    Delivered,
-    /// It does not apply to this run.
-    NotWanted,
-    /// It was not.
-    NotDelivered,
-}
-
-/// One task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TaskRow {
-    /// Its id, behind the scope that it lies in.
-    pub id: String,
-    /// One line about it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub title: String,
-    /// Where it stands.
-    pub state: TaskStanding,
-    /// Attempts at its work.
-    pub attempts: u32,
-    /// How often it was sent back by what is not a person.
-    pub rounds: u32,
-    /// What it is known to have cost, in micro-dollars.
-    pub known: Money,
-    /// What it is estimated to have cost besides.
-    #[serde(default, skip_serializing_if = "Money::is_zero")]
-    pub estimated: Money,
-    /// Calls whose price nobody knows.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub unknown_calls: u32,
-}
-
-/// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskStanding {
-    /// Nothing has begun.
-    Waiting,
-    /// It was begun.
-    Open,
-    /// A person is asked about it.
-    Asking,
-    /// It is good, and part of the result.
-    Landed,
-    /// It is good, and nothing was changed for it.
-    Unchanged,
-    /// It is good.
-    Done,
-    /// It failed.
-    Failed,
-}
-
-/// A finding that is left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftView {
-    /// At which unit.
-    pub unit: String,
-    /// Why it is left.
-    pub left: Left,
-    /// What.
-    pub finding: Finding,
-}
-
-/// Why a finding is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Left {
-    /// The work did not become good.
-    Open,
-    /// The gate that found it was waived, or a person let it pass.
-    Waived,
-    /// Nobody had to act on it.
-    Note,
-}
-
-/// Something that a person changed by hand.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct EditView {
-    /// Of which unit.
-    pub unit: String,
-    /// The artifact, or nothing if it was code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<String>,
-    /// Who.
-    pub who: String,
-    /// Why, in their words.
-    pub why: String,
-}
-
-/// A checkpoint that passed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ApprovalView {
-    /// Whose.
-    pub unit: String,
-    /// Which.
-    pub gate: String,
-    /// Who, or nothing if it passed by itself.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub who: String,
-    /// In which words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub words: String,
-}
-
-/// What a phase used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PhaseRow {
-    /// The stage, or the gate behind it.
-    pub stage: String,
-    /// The label of the phase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phase: Option<String>,
-    /// Attempts at the work.
-    pub attempts: u32,
-    /// What its calls used; `key` is the label, or the stage.
-    #[serde(flatten)]
-    pub used: StatsRow,
-}
 
 /// What a run came to, at this moment.
 pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
@@ -341,7 +78,7 @@ pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
         more_findings,
         approvals: approvals(run),
         edits: edits(run),
-        improvements: improve::improvements(run),
+        improvements: advice::improvements(run),
         phases,
         total,
         calls,
@@ -405,7 +142,8 @@ fn proof(run: &Run) -> ProofView {
         (Some(_), some) if some.iter().any(|check| check.colour == Colour::Red) => ProofState::Red,
         (Some(_), _) => ProofState::Verified,
     };
-    let is_proof = |unit: &UnitId, name: &str| gate(run, unit, name).is_some_and(Gate::is_proof);
+    let is_proof =
+        |unit: &UnitId, name: &str| run.law().flow.gate(unit, name).is_some_and(Gate::is_proof);
     let waived = run.story().waived.iter().filter_map(|waived| match waived.why {
         Waiver::Person { question } if is_proof(&waived.unit, &waived.gate) => {
             let said = run.story().question(question).and_then(|asked| asked.answer.as_ref());
@@ -423,13 +161,6 @@ fn proof(run: &Run) -> ProofView {
         | Waiver::NothingToRedo => None,
     });
     ProofView { state, tree, checks, waived: waived.collect() }
-}
-
-/// A gate, by the name of its unit.
-fn gate<'a>(run: &'a Run, unit: &UnitId, name: &str) -> Option<&'a Gate> {
-    let rows = run.law().flow.table(&unit.scope);
-    let stage = rows.iter().find(|stage| stage.name == unit.stage)?;
-    stage.gate(name).map(|position| &stage.gates[position])
 }
 
 /// What is left to be done.
@@ -468,8 +199,8 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         let done = run.story().done.iter().rev().find(|done| done.attempt.unit == id);
         let (state, why) = match unit.state {
             // Nothing was done outside, and the receipt says why.
-            State::Accepted if done.is_none() && !why_nothing(unit).is_empty() => {
-                (DeliveryState::NotDelivered, why_nothing(unit))
+            State::Accepted if done.is_none() && !unit.receipt_notes().is_empty() => {
+                (DeliveryState::NotDelivered, unit.receipt_notes())
             }
             State::Accepted => (DeliveryState::Delivered, String::new()),
             State::Skipped => {
@@ -495,11 +226,6 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         });
     }
     views
-}
-
-/// What a delivery noted that came to its end and delivered nothing.
-pub(super) fn why_nothing(unit: &Unit) -> String {
-    unit.receipt.as_ref().map(|receipt| receipt.notes.join("; ")).unwrap_or_default()
 }
 
 /// All items, those of tables inside behind the ones that they lie in.
@@ -620,7 +346,10 @@ fn edits(run: &Run) -> Vec<EditView> {
 
 fn approvals(run: &Run) -> Vec<ApprovalView> {
     let is_human = |unit: &UnitId, name: &str| {
-        gate(run, unit, name).is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
+        run.law()
+            .flow
+            .gate(unit, name)
+            .is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
     };
     let own = run.story().passed.iter().filter(|passed| is_human(&passed.unit, &passed.gate));
     let view = own.map(|passed| {
@@ -638,37 +367,4 @@ fn approvals(run: &Run) -> Vec<ApprovalView> {
         }
     });
     cut(view.collect(), TASKS_MAX).0
-}
-
-impl TaskRow {
-    /// What it cost.
-    pub fn amount(&self) -> Amount {
-        Amount { known: self.known, estimated: self.estimated, unknown_calls: self.unknown_calls }
-    }
-}
-
-impl TaskStanding {
-    /// The word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Open => "open",
-            Self::Asking => "asked about",
-            Self::Landed => "landed",
-            Self::Unchanged => "nothing changed",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl Left {
-    /// The word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Waived => "waived",
-            Self::Note => "note",
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Which paths the open work of a run claims, so that other runs can see it.
 
 use forge_core::{
-    claim::{Claim, claims},
     event::{Answer, Outcome},
+    path_claims::{Claim, claims},
     view::RunRow,
 };
 

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Effect, Run, Time,
-    claim::claims,
     event::{Answer, Approval, End, Event, Outcome, Receipt, Record, Ruling, Waiver},
     flow::{Auto, BuiltIn, Check, Gate, Weight, Work, firsts},
     id::{CallId, JudgementId, QuestionId, Scope, UnitId},
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
+    path_claims::claims,
     run::{Look, Phase, Standing, State},
     verdict::Verdict,
     view::{Axis, PhasesView, spendings, stats, summary},

@@ -1,6 +1,6 @@
 //! What a call may read: what its row names, and nothing later than it.
 
-use forge_core::reading::{Source, artifacts, inbox};
+use forge_core::inbox::{Source, artifacts, inbox};
 
 use crate::world::{World, after, revise, writes};
 

@@ -564,7 +564,7 @@ impl World {
 
 fn written(names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
     let scope = &call.unit().scope;
-    let name = |name: &String| forge_core::reading::artifact_name(name, scope);
+    let name = |name: &String| forge_core::inbox::artifact_name(name, scope);
     names.iter().map(|n| (name(n), Blob(format!("{} by {call}", name(n))))).collect()
 }
 

@@ -13,8 +13,8 @@ use forge_core::{
     event::{Blob, Receipt},
     failure::FaultClass,
     flow::{Delivery, REQUEST, Work},
+    inbox,
     money::Spent,
-    reading,
 };
 use forge_workspace::{Attach, Attached, Attachment, Made, Order};
 
@@ -113,7 +113,7 @@ fn artifacts(run: &Run) -> Vec<(String, Blob)> {
                 && stage.writes.iter().any(|written| written == name)
         })
     };
-    let all = reading::artifacts(run).into_iter();
+    let all = inbox::artifacts(run).into_iter();
     all.filter(|(scope, name, _)| !(scope.is_root() && is_summary(name)))
         .map(|(scope, name, blob)| match scope.as_str() {
             "" => (name, blob),

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use forge_core::{
     event::Colour,
-    reading::{self, Source},
+    inbox::{self, Source},
     run::{Run, State},
     verdict::{Risk, Shown},
     view::{short_commit, summary},
@@ -118,7 +118,7 @@ fn parts(run: &Run) -> Option<String> {
 
 /// An artifact that the stage may read, cut and quoted.
 fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
-    let readings = reading::inbox(plan.run, plan.call.unit(), None);
+    let readings = inbox::inbox(plan.run, plan.call.unit(), None);
     let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
         return Ok(None);
     };

@@ -4,11 +4,17 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    super::words::{Amount, moment, span},
-    DeliveryState, PhaseRow, ProofState, Rest, Standing, SummaryView,
+use super::types::{DeliveryState, PhaseRow, Rest, SummaryView};
+use crate::{
+    event::Colour,
+    money::Cost,
+    view::{
+        format::{Amount, moment, span},
+        proof::ProofState,
+        sentence::short_commit,
+        standing::Standing,
+    },
 };
-use crate::{event::Colour, money::Cost, view::short_commit};
 
 /// The most characters of a request that a summary quotes.
 const REQUEST_CHARS_MAX: usize = 8_000;

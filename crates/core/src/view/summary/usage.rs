@@ -7,10 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::types::{CallView, PhaseRow};
 
-use super::PhaseRow;
 use crate::{
     flow::{Check, Stage, Work},
     id::CallId,
@@ -18,34 +16,6 @@ use crate::{
     run::{EndedCall, Run},
     view::stats::{COHERENCE, CallEnd, Hand, StatsRow, hand_of},
 };
-
-/// One call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CallView {
-    /// The number of its folder.
-    pub ordinal: u32,
-    /// Its name.
-    pub call: String,
-    /// Whom the agent played, or what was done.
-    pub role: String,
-    /// The agent, if it was one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub agent: String,
-    /// The models.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub models: Vec<String>,
-    /// How it ended.
-    pub end: CallEnd,
-    /// The agent's own session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// How long it took, in milliseconds.
-    pub took_ms: u64,
-    /// Tokens, all together.
-    pub tokens: u64,
-    /// Money.
-    pub cost: Cost,
-}
 
 /// What each phase used, and all of it.
 pub(super) fn phases(run: &Run) -> (Vec<PhaseRow>, StatsRow) {

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{event::Blob, id::UnitId, reading::artifact_name, run::Run};
+use crate::{event::Blob, id::UnitId, inbox::artifact_name, run::Run};
 
 /// What a person can look at before they answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,8 +11,8 @@ use crate::{
     Time,
     event::{Blob, FailureKind, Outcome, Receipt, SentBack},
     failure::Fault,
-    flow::Stage,
-    id::QuestionId,
+    flow::{Flow, Stage},
+    id::{QuestionId, UnitId},
     item::Item,
     money::{Money, Tokens},
     verdict::{Finding, Says, Severity, Verdict},
@@ -337,6 +337,20 @@ impl Table {
         }
     }
 
+    /// Whether a row and all before it are over. A row that was skipped at the start says nothing
+    /// about the rows before it.
+    pub(crate) fn is_over(&self, row: usize) -> bool {
+        match self.units[row].state {
+            State::Accepted => true,
+            State::Skipped => self.after[row].iter().all(|first| self.is_over(*first)),
+            State::Waiting
+            | State::Working
+            | State::Judging { .. }
+            | State::Asking { .. }
+            | State::Failed { .. } => false,
+        }
+    }
+
     /// Whether something in it is neither over nor waits for what failed.
     fn can_go_on(&self) -> bool {
         let mut stuck = vec![false; self.units.len()];
@@ -420,6 +434,11 @@ impl Unit {
             self.replaced = old.map(|(name, blob)| (name.clone(), blob.clone())).collect();
             self.artifacts.extend(written.clone());
         }
+    }
+
+    /// What its latest good attempt noted; of a delivery that delivered nothing, why.
+    pub(crate) fn receipt_notes(&self) -> String {
+        self.receipt.as_ref().map(|receipt| receipt.notes.join("; ")).unwrap_or_default()
     }
 
     /// Whether a reset would undo work that has landed. Items that are good are not reset.
@@ -626,4 +645,29 @@ fn in_order(after: &[Vec<usize>]) -> Vec<usize> {
         }
     }
     order
+}
+
+/// The position of a row. Names in facts were checked when they were written.
+pub(super) fn position(stages: &[Stage], name: &str) -> usize {
+    let found = stages.iter().position(|stage| stage.name == name);
+    found.expect("a unit names a stage of its flow")
+}
+
+pub(super) fn locate<'a>(flow: &'a Flow, root: &'a Table, id: &UnitId) -> (&'a Stage, &'a Unit) {
+    find(flow, root, id).expect("a unit names a stage of its flow and an item of its list")
+}
+
+pub(super) fn find<'a>(
+    flow: &'a Flow,
+    root: &'a Table,
+    id: &UnitId,
+) -> Option<(&'a Stage, &'a Unit)> {
+    let (mut stages, mut table): (&[Stage], &Table) = (&flow.stages, root);
+    for (group, item) in id.scope.steps() {
+        let position = stages.iter().position(|stage| stage.name == group)?;
+        table = table.units[position].inner.table(item)?;
+        stages = stages[position].inner();
+    }
+    let position = stages.iter().position(|stage| stage.name == id.stage)?;
+    Some((&stages[position], &table.units[position]))
 }

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::types::Improvement;
 
-use super::gate;
 use crate::{
     event::{Answer, Hold, Outcome, Ruling, SentBack, Why},
     failure::main_line,
@@ -20,21 +18,15 @@ use crate::{
 
 /// The most lines of advice.
 const IMPROVEMENTS_MAX: usize = 20;
+
 /// The most findings that one line names.
 const FINDINGS_NAMED_MAX: usize = 3;
+
 /// The most characters of words that one line quotes.
 const QUOTED_CHARS_MAX: usize = 160;
+
 /// Setbacks of one unit that are nothing unusual.
 const SETBACKS_USUAL: u32 = 1;
-
-/// Something that could go better.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Improvement {
-    /// What happened.
-    pub fact: String,
-    /// What would help.
-    pub advice: String,
-}
 
 /// What would make the next run better. Nothing, if nothing stood in the way.
 pub(super) fn improvements(run: &Run) -> Vec<Improvement> {
@@ -93,7 +85,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     for ((unit, judge, name), found) in gates {
         let n = found.len();
         let what = commonest(&found);
-        let advice = match gate(run, judge, name).map(|gate| &gate.check) {
+        let advice = match run.law().flow.gate(judge, name).map(|gate| &gate.check) {
             Some(Check::Verify | Check::Command { .. }) => {
                 "name the check in .forge/instructions.md, so that it is run before the work ends"
             }

@@ -1,0 +1,498 @@
+//! A decision in the making: a copy of the run that is ahead of the journal. What can come in is taken in here.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Time,
+    event::{
+        Approvals, Brings, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record,
+        SentBack, Start, Why,
+    },
+    failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
+    flow::{Delivery, Flow, Stage, Work},
+    id::{AttemptId, CallId, JudgementId, UnitId},
+    item::{ITEMS_MAX, Item, flaw},
+    money::Money,
+    run::{Look, Phase, Run, State, Table},
+};
+
+use super::{
+    input::{Command, Input, Report},
+    refusal::Refusal,
+};
+
+/// Lost, interrupted or limited calls in a row before a person is asked.
+pub const SETBACKS_MAX: u32 = 5;
+
+/// Work that makes way for other work waits at least this long, in milliseconds.
+pub const DEFERRED_MS_MIN: Time = 1_000;
+
+/// Says which facts follow from an input. The same run and input always give the same facts.
+///
+/// A record without facts means that the input means nothing now.
+pub fn decide(run: &Run, at: Time, input: &Input) -> Result<Record, Refusal> {
+    let at = at.max(run.now());
+    let mut draft = Draft { run: run.clone().at(at), facts: Vec::new() };
+    match input {
+        Input::Command(command) => draft.obey(command)?,
+        Input::Report(report) => draft.hear(report),
+        Input::Tick => {}
+    }
+    draft.settle();
+    Ok(Record { at, facts: draft.facts })
+}
+
+/// A copy of the run that is ahead of the journal by the facts it has collected.
+pub(super) struct Draft {
+    pub(super) run: Run,
+    pub(super) facts: Vec<Event>,
+}
+
+impl Draft {
+    pub(super) fn record(&mut self, event: Event) {
+        self.run.apply(&event);
+        self.facts.push(event);
+    }
+
+    pub(super) fn obey(&mut self, command: &Command) -> Result<(), Refusal> {
+        match (command, self.run.phase().clone()) {
+            (Command::Start(start), Phase::Fresh) => self.begin(start),
+            (Command::Start(_), Phase::Going | Phase::Held(_) | Phase::Over(_)) => {
+                Err(Refusal::AlreadyStarted)
+            }
+            (_, Phase::Fresh) => Err(Refusal::NotStarted),
+            (Command::Resume { by, budget }, phase) => self.resume(by, *budget, &phase),
+            (
+                Command::Abandon { .. },
+                Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked),
+            ) => {
+                self.record(Event::RunEnded { end: End::Abandoned });
+                Ok(())
+            }
+            (Command::Edit { unit, edit, why, by }, phase) => {
+                self.edit(&phase, unit, edit, why, by)
+            }
+            (_, Phase::Over(end)) => Err(Refusal::Over(end)),
+            (Command::Answer { question, answer, words, by }, Phase::Going | Phase::Held(_)) => {
+                self.answer(*question, answer, words, by)
+            }
+            (Command::Pause { by }, phase) => self.hold(&phase, Hold::Paused { by: by.clone() }),
+            (Command::Interrupt { by }, phase) => {
+                self.hold(&phase, Hold::Interrupted { by: by.clone() })
+            }
+            (Command::Stop { by }, phase) => self.hold(&phase, Hold::Stopped { by: by.clone() }),
+        }
+    }
+
+    /// Holds a run harder than before. What is held already is not let go by a weaker hold.
+    pub(super) fn hold(&mut self, phase: &Phase, hold: Hold) -> Result<(), Refusal> {
+        match (phase, &hold) {
+            (Phase::Held(stands), Hold::Paused { .. })
+            | (
+                Phase::Held(stands @ (Hold::Interrupted { .. } | Hold::Stopped { .. })),
+                Hold::Interrupted { .. },
+            )
+            | (Phase::Held(stands @ Hold::Stopped { .. }), Hold::Stopped { .. }) => {
+                return Err(Refusal::AlreadyHeld(stands.clone()));
+            }
+            (_, _) => {}
+        }
+        self.record(Event::RunHeld { hold });
+        Ok(())
+    }
+
+    pub(super) fn begin(&mut self, start: &Start) -> Result<(), Refusal> {
+        let flow = Flow::parse(&start.flow, &start.texts).map_err(Refusal::Flow)?;
+        let mut start = start.clone();
+        for (name, value) in &start.params {
+            flow.accepts(name, value).map_err(Refusal::Param)?;
+        }
+        for (name, param) in &flow.params {
+            start.params.entry(name.clone()).or_insert_with(|| param.default.clone());
+        }
+        if start.approvals == Approvals::Automatic && flow.is_manual(&start.params) {
+            return Err(Refusal::Manual);
+        }
+        self.record(Event::RunStarted(Box::new(start)));
+        self.skip_by_params();
+        Ok(())
+    }
+
+    pub(super) fn resume(
+        &mut self,
+        by: &Person,
+        budget: Option<Money>,
+        phase: &Phase,
+    ) -> Result<(), Refusal> {
+        match phase {
+            Phase::Fresh => return Err(Refusal::NotStarted),
+            Phase::Over(end @ (End::Done | End::Abandoned)) => return Err(Refusal::Over(*end)),
+            Phase::Going if budget.is_none() => return Err(Refusal::AlreadyGoing),
+            Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked) => {}
+        }
+        let committed = self.run.ledger().committed();
+        match (budget, self.run.budget()) {
+            (Some(budget), _) if budget <= committed => {
+                return Err(Refusal::BudgetTooLow { committed });
+            }
+            (Some(budget), _) => self.record(Event::BudgetRaised { budget, by: by.clone() }),
+            (None, Some(cap))
+                if matches!(phase, Phase::Held(Hold::OutOfBudget { .. })) && self.is_broke() =>
+            {
+                return Err(Refusal::BudgetNeeded { budget: cap, committed });
+            }
+            (None, Some(_) | None) => {}
+        }
+        if *phase != Phase::Going {
+            self.record(Event::RunResumed { by: by.clone() });
+        }
+        // What failed in a run that goes on stays failed until the run is over: a person may
+        // have given it up.
+        if !matches!(phase, Phase::Over(_)) {
+            return Ok(());
+        }
+        let failed: Vec<UnitId> = self
+            .run
+            .units()
+            .into_iter()
+            .filter(|(_, _, unit)| matches!(unit.state, State::Failed { .. }))
+            .map(|(id, _, _)| id)
+            .collect();
+        for unit in failed {
+            self.reopen_failed(unit);
+        }
+        Ok(())
+    }
+
+    /// Opens a failed unit again. An `each` that failed because of its items wakes with them.
+    pub(super) fn reopen_failed(&mut self, unit: UnitId) {
+        let inner = &self.run.unit(&unit).inner;
+        let by_items = !inner.is_empty() && !inner.stuck().is_empty();
+        let still_failed = matches!(self.run.unit(&unit).state, State::Failed { .. });
+        if still_failed && !by_items {
+            let findings = self.run.unit(&unit).findings.clone();
+            let by = SentBack::Resumed;
+            self.record(Event::UnitReopened { unit, by, findings, words: String::new() });
+        }
+    }
+
+    pub(super) fn hear(&mut self, report: &Report) {
+        if !self.run.is_started() {
+            return;
+        }
+        match report {
+            Report::Worked { attempt, outcome, lists, receipt } => {
+                let call = CallId::Attempt(attempt.clone());
+                if !self.run.calls().contains_key(&call) {
+                    return; // It was reported already, or never started.
+                }
+                if self.is_worked_on(attempt) {
+                    self.worked(attempt, outcome, lists, receipt);
+                } else {
+                    self.record(settled(call, receipt));
+                }
+            }
+            Report::Judged { judgement, ruling, receipt } => {
+                let call = CallId::Judgement(judgement.clone());
+                if !self.run.calls().contains_key(&call) {
+                    return; // It was reported already, or never started.
+                }
+                if self.is_awaited(judgement) {
+                    self.judged(judgement, ruling, receipt);
+                } else {
+                    self.record(settled(call, receipt));
+                }
+            }
+            Report::Noticed { unit, what } => {
+                if self.run.has(unit) {
+                    let (unit, what) = (unit.clone(), what.clone());
+                    self.record(Event::Noticed { unit, what });
+                }
+            }
+            Report::Intends { attempt, mark } => {
+                if self.is_worked_on(attempt) && self.run.mark(mark).is_none() {
+                    let (attempt, mark) = (attempt.clone(), mark.clone());
+                    self.record(Event::EffectIntended { attempt, mark });
+                }
+            }
+            Report::Did { attempt, mark, reference } => {
+                if self.run.mark(mark) != Some(crate::run::Mark::Done) {
+                    let (attempt, mark) = (attempt.clone(), mark.clone());
+                    let reference = reference.clone();
+                    self.record(Event::EffectDone { attempt, mark, reference });
+                }
+            }
+        }
+    }
+
+    /// Whether an attempt is the latest one of its unit. In a run that is over, none is.
+    pub(super) fn is_current(&self, attempt: &AttemptId) -> bool {
+        !matches!(self.run.phase(), Phase::Over(_))
+            && self.run.has(&attempt.unit)
+            && self.run.unit(&attempt.unit).attempt == attempt.number
+    }
+
+    pub(super) fn is_worked_on(&self, attempt: &AttemptId) -> bool {
+        self.is_current(attempt) && self.run.unit(&attempt.unit).state == State::Working
+    }
+
+    pub(super) fn is_awaited(&self, judgement: &JudgementId) -> bool {
+        let unit = &judgement.attempt.unit;
+        if !self.is_current(&judgement.attempt) {
+            return false;
+        }
+        match self.run.unit(unit).state {
+            State::Judging { gate, look: Look::UnderWay(number) } => {
+                number == judgement.number
+                    && self.run.stage(unit).gates[gate].name == judgement.gate
+            }
+            State::Judging { look: Look::Pending, .. }
+            | State::Waiting
+            | State::Working
+            | State::Asking { .. }
+            | State::Accepted
+            | State::Skipped
+            | State::Failed { .. } => false,
+        }
+    }
+
+    pub(super) fn worked(
+        &mut self,
+        attempt: &AttemptId,
+        outcome: &Outcome,
+        lists: &[(String, Vec<Item>)],
+        receipt: &Receipt,
+    ) {
+        let unit = attempt.unit.clone();
+        let listed = match outcome {
+            Outcome::Done => self.listed(&unit, lists),
+            Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Fault { .. }
+            | Outcome::Limited { .. }
+            | Outcome::Deferred { .. }
+            | Outcome::Lost
+            | Outcome::Interrupted => Ok(None),
+        };
+        let (outcome, listed) = match listed {
+            Ok(listed) => (self.not_at_once(outcome), listed),
+            Err(what) => (Outcome::Fault { class: FaultClass::FlawedList, what }, None),
+        };
+        let landing = self.last_commit(&unit, &outcome, receipt);
+        let (outcome, landing) = match landing {
+            Ok(landing) => (outcome, landing),
+            Err(what) => (Outcome::Fault { class: FaultClass::NoResult, what }, None),
+        };
+        let found = self.named(&unit, &receipt.found);
+        let receipt = Some(Receipt { found, ..receipt.clone() });
+        let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
+        self.record(Event::AttemptEnded {
+            attempt: attempt.clone(),
+            outcome: outcome.clone(),
+            receipt,
+        });
+        if let Some((list, items)) = listed {
+            self.record(Event::ItemsListed { scope: unit.scope.clone(), list, items });
+        }
+        if let Some(landing) = landing {
+            self.record(landing);
+        }
+        match outcome {
+            // Whoever waits for other work may wait as long as that needs.
+            Outcome::Done | Outcome::Deferred { .. } => {}
+            Outcome::Fault { class: FaultClass::OutOfBudget, .. } => {
+                self.cap_reached(&unit, None, cap);
+            }
+            Outcome::Fault { class, what } => self.missed(&unit, class, &what),
+            Outcome::Partial { note } => self.partly_done(&unit, note),
+            Outcome::Blocked { class, what } => self.ask(&unit, None, Why::Blocked { class, what }),
+            Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
+                self.set_back(&unit, None);
+            }
+        }
+    }
+
+    /// What the last commit of a run makes of its result, or what is wrong with it: it may bring
+    /// what the run wrote into the result, and no change of the code.
+    pub(super) fn last_commit(
+        &self,
+        unit: &UnitId,
+        outcome: &Outcome,
+        receipt: &Receipt,
+    ) -> Result<Option<Event>, String> {
+        let is_commit = self.run.stage(unit).work == (Work::Deliver { what: Delivery::Commit });
+        let Some(commit) = receipt.commit.clone().filter(|_| is_commit) else { return Ok(None) };
+        if *outcome != Outcome::Done {
+            return Ok(None);
+        }
+        let tree = receipt.tree.clone().unwrap_or_default();
+        if let Some(proved) = self.run.tree().filter(|proved| *proved != tree) {
+            return Err(format!(
+                "the last commit has the code tree `{tree}`, and the run's result has `{proved}`"
+            ));
+        }
+        let (unit, head) = (unit.clone(), receipt.head.clone());
+        let brings = Brings::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
+        Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
+    }
+
+    /// Nobody is asked about work that makes way, so it must not come back at once.
+    pub(super) fn not_at_once(&self, outcome: &Outcome) -> Outcome {
+        match outcome {
+            Outcome::Deferred { until, what } => {
+                let until = (*until).max(self.run.now().saturating_add(DEFERRED_MS_MIN));
+                Outcome::Deferred { until, what: what.clone() }
+            }
+            Outcome::Done
+            | Outcome::Partial { .. }
+            | Outcome::Blocked { .. }
+            | Outcome::Fault { .. }
+            | Outcome::Limited { .. }
+            | Outcome::Lost
+            | Outcome::Interrupted => outcome.clone(),
+        }
+    }
+
+    /// The list that the stage must report, or what is wrong with it.
+    pub(super) fn listed(
+        &self,
+        unit: &UnitId,
+        lists: &[(String, Vec<Item>)],
+    ) -> Result<Option<(String, Vec<Item>)>, String> {
+        let Some(list) = &self.run.stage(unit).list else { return Ok(None) };
+        let Some((_, items)) = lists.iter().find(|(name, _)| name == list) else {
+            return Err(format!("it did not report the list `{list}`"));
+        };
+        let (least, most) =
+            items_bounds(&self.run.law().flow.stages, list).unwrap_or((0, ITEMS_MAX));
+        if items.len() < least {
+            return Err(format!(
+                "the list `{list}` has {} items, and at least {least} must be done",
+                items.len()
+            ));
+        }
+        if let Some(flaw) = flaw(items, most) {
+            return Err(format!("the list `{list}` cannot be worked off: {flaw}"));
+        }
+        if let Some(id) = self.landed_and_changed(unit, list, items) {
+            return Err(format!(
+                "the list `{list}` changes `{id}`, which has landed: give the change a new id"
+            ));
+        }
+        Ok(Some((list.clone(), items.clone())))
+    }
+
+    /// An item that is listed with other content than the one that landed under its id.
+    pub(super) fn landed_and_changed(
+        &self,
+        unit: &UnitId,
+        list: &str,
+        items: &[Item],
+    ) -> Option<String> {
+        let new: BTreeMap<&str, &Item> =
+            items.iter().map(|item| (item.id.as_str(), item)).collect();
+        let (stages, table) = self.run.table(&unit.scope);
+        changed_inside(stages, table, list, &new)
+    }
+
+    pub(super) fn missed(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        if self.run.unit(unit).misses >= self.run.stage(unit).misses {
+            self.ask(unit, None, Why::NoResult { class: Some(class), what: what.to_owned() });
+        } else {
+            self.escalate_if_identical(unit, class, what);
+        }
+    }
+
+    /// What is left goes to the next attempt, which starts by itself only if there are rounds.
+    pub(super) fn partly_done(&mut self, unit: &UnitId, note: String) {
+        let has_rounds = self.run.unit(unit).round < self.run.stage(unit).rounds;
+        self.record(Event::UnitReopened {
+            unit: unit.clone(),
+            by: SentBack::Partial,
+            findings: self.run.unit(unit).findings.clone(),
+            words: note.clone(),
+        });
+        // A person's stop also stops the other calls, so it is not replaced.
+        let is_stopped = matches!(
+            self.run.phase(),
+            Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. })
+        );
+        if !has_rounds && !is_stopped {
+            let unit = unit.clone();
+            self.record(Event::RunHeld { hold: Hold::Unfinished { unit, note } });
+        }
+    }
+
+    /// After a call that was lost, interrupted or limited: it is nobody's fault, up to a point.
+    pub(super) fn set_back(&mut self, unit: &UnitId, gate: Option<&str>) {
+        let n = self.run.unit(unit).setbacks;
+        if n >= SETBACKS_MAX && *self.run.phase() == Phase::Going {
+            self.ask(unit, gate, Why::Setbacks { n });
+        }
+    }
+
+    /// Stops the run where it would only see the same failure again.
+    pub(super) fn escalate_if_identical(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        let n = self.run.n_failures(unit, class, what);
+        if n >= IDENTICAL_FAILURES_MAX && *self.run.phase() == Phase::Going {
+            // It is counted over all items of a stage; the last one is where to look.
+            let (place, last) = (unit.place(), unit.to_string());
+            let last = if last == place { String::new() } else { format!(", last in {last}") };
+            let (line, more) = main_line(class, what);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let what = format!("`{place}` failed {n} times in the same way{last}: {line}{more}");
+            self.record(Event::RunHeld { hold: Hold::Escalated { what } });
+        }
+    }
+
+    pub(super) fn fail(&mut self, unit: &UnitId, kind: FailureKind, reason: impl Into<String>) {
+        self.record(Event::UnitFailed { unit: unit.clone(), kind, reason: reason.into() });
+    }
+}
+
+/// Of a call that no longer matters, only what it used up counts.
+fn settled(call: CallId, receipt: &Receipt) -> Event {
+    let (spent, used, took_ms) = (receipt.spent, receipt.used.clone(), receipt.took_ms);
+    Event::CallSettled { call, spent, used, took_ms }
+}
+
+/// Looks in a table and in the tables inside it, because a list can be seen from there, too.
+fn changed_inside(
+    stages: &[Stage],
+    table: &Table,
+    list: &str,
+    new: &BTreeMap<&str, &Item>,
+) -> Option<String> {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        let goes_over = matches!(&stage.work, Work::Each { list: other, .. } if other == list);
+        for (old, inside) in unit.inner.members().chain(unit.inner.retired()) {
+            let changed = new.get(old.id.as_str()).is_some_and(|new| *new != old);
+            if goes_over && changed && inside.has_landed() {
+                return Some(old.id.clone());
+            }
+            if let Some(id) = changed_inside(stage.inner(), inside, list, new) {
+                return Some(id);
+            }
+        }
+    }
+    None
+}
+
+/// How many items a list may have: as many as the strictest `each` that goes over it says.
+fn items_bounds(stages: &[Stage], list: &str) -> Option<(usize, usize)> {
+    let own = stages.iter().filter_map(|stage| match &stage.work {
+        Work::Each { list: other, items_max, items_min, .. } if other == list => {
+            Some((*items_min, *items_max))
+        }
+        Work::Each { .. }
+        | Work::Agent { .. }
+        | Work::Command { .. }
+        | Work::Flow { .. }
+        | Work::Deliver { .. }
+        | Work::Nothing => None,
+    });
+    let all = own.chain(stages.iter().filter_map(|stage| items_bounds(stage.inner(), list)));
+    all.reduce(|(least, most), (other_least, other_most)| {
+        (least.max(other_least), most.min(other_most))
+    })
+}

@@ -1,0 +1,175 @@
+//! How work, a look at it, and a run end, and why a run is held.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reference::Person;
+use crate::{
+    Time,
+    failure::FaultClass,
+    id::UnitId,
+    verdict::{BlockerClass, Verdict},
+};
+
+/// How one attempt at the work ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The worker says it is done. Only the gates say whether it is good.
+    Done,
+    /// A part is done, and the worker says what is left.
+    Partial {
+        /// What is left.
+        note: String,
+    },
+    /// The worker cannot go on, and another try would not help.
+    Blocked {
+        /// What kind of blocker.
+        class: BlockerClass,
+        /// What it is.
+        what: String,
+    },
+    /// It ended without a result that can be used.
+    Fault {
+        /// What kind of fault.
+        class: FaultClass,
+        /// The last lines.
+        what: String,
+    },
+    /// A rate or usage limit. It costs no attempt.
+    Limited {
+        /// When it can go on.
+        until: Time,
+        /// Which limit, and whose.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        what: String,
+    },
+    /// Something else works on the same paths. It costs no attempt.
+    Deferred {
+        /// When it is looked at again.
+        until: Time,
+        /// What works on them.
+        what: String,
+    },
+    /// Nobody can say what became of it.
+    Lost,
+    /// We stopped it. It is nobody's fault.
+    Interrupted,
+}
+
+/// What came of one look by a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// It has a verdict.
+    Verdict(Verdict),
+    /// It ended without a verdict that can be used.
+    Fault {
+        /// What kind of fault.
+        class: FaultClass,
+        /// The last lines.
+        what: String,
+    },
+    /// There is nothing that could prove it, so it is not proved. Never a pass.
+    Unverified {
+        /// Why.
+        what: String,
+        /// Commands that the run itself added and that could prove it, if a person allows them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<String>,
+    },
+    /// The judge cannot go on, and another look would not help.
+    Blocked {
+        /// What kind of blocker.
+        class: BlockerClass,
+        /// What it is.
+        what: String,
+    },
+    /// A rate or usage limit.
+    Limited {
+        /// When it can go on.
+        until: Time,
+        /// Which limit, and whose.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        what: String,
+    },
+    /// Nobody can say what became of it.
+    Lost,
+    /// We stopped it.
+    Interrupted,
+}
+
+/// Why a run starts nothing new.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// A person wants a pause. What runs may end.
+    Paused {
+        /// Who.
+        by: Person,
+    },
+    /// A person pressed Ctrl-C. What runs is asked to end.
+    Interrupted {
+        /// Who.
+        by: Person,
+    },
+    /// A person wants it stopped. What runs is killed.
+    Stopped {
+        /// Who.
+        by: Person,
+    },
+    /// The run may not spend more. What runs may end.
+    OutOfBudget {
+        /// Which cap.
+        what: String,
+    },
+    /// Work that is only partly done has no rounds left.
+    Unfinished {
+        /// Which.
+        unit: UnitId,
+        /// What is left.
+        note: String,
+    },
+    /// The same failure again and again: a person has to look at the surroundings.
+    Escalated {
+        /// Which failure.
+        what: String,
+    },
+}
+
+impl Hold {
+    /// The word for a run that is held like this.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Paused { .. } => "paused",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Stopped { .. } => "stopped",
+            Self::OutOfBudget { .. } | Self::Unfinished { .. } => "parked",
+            Self::Escalated { .. } => "escalated",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// All is good.
+    Done,
+    /// Something failed. `resume` opens it again.
+    Failed,
+    /// Something is blocked. `resume` opens it again.
+    Blocked,
+    /// A person gave it up, for good.
+    Abandoned,
+}
+
+/// Whether trying a failed unit again could help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// It did not work out.
+    Failed,
+    /// No attempt can repair it.
+    Blocked,
+}

@@ -1,0 +1,161 @@
+//! What a call, or a person in its place, left behind: artifacts, code, evidence, what it cost.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reference::Blob;
+use crate::{
+    money::{Money, Spent, Used},
+    verdict::{Finding, Shown},
+};
+
+/// What runs outside for an attempt or a judgement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Call {
+    /// Counted over the whole run, from one. It names the folder; agents choose no paths.
+    pub ordinal: u32,
+    /// What was held back for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<Money>,
+}
+
+/// What a call left behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    /// What it used up.
+    pub spent: Spent,
+    /// Who used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
+    /// At most 500 characters, in its own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// What a checkpoint shows of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// The commit that Forge made of it, or that was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The code tree of that commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// What it wrote, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub artifacts: BTreeMap<String, Blob>,
+    /// The agent's own session, so that an interrupted attempt can go on in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took_ms: u64,
+    /// The run's result with it, where it landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// What Forge itself ran on the code, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// Paths that it changed. A long list is cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What a person should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What a worker found itself and left for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<Finding>,
+    /// What Forge saw when it made the commit, and what the gate `changes` objects to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<String>,
+}
+
+/// The result of a command that Forge itself ran, bound to the code tree that it ran on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The command line.
+    pub command: String,
+    /// The code tree.
+    pub tree: String,
+    /// Whether it succeeded.
+    pub colour: Colour,
+    /// How long it took, in milliseconds. Nothing, if it was known already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+}
+
+/// Whether a command succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Colour {
+    /// It did.
+    Green,
+    /// It did not.
+    Red,
+}
+
+/// What a person changed by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// An artifact of the unit.
+    Artifact {
+        /// Its name.
+        name: String,
+        /// Its new content.
+        content: Blob,
+    },
+    /// The code in the workspace of the unit.
+    Code {
+        /// The commit that Forge made of it.
+        commit: String,
+        /// Its code tree.
+        tree: String,
+    },
+}
+
+/// Whether what landed made the run's result another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Brings {
+    /// It did.
+    #[default]
+    Something,
+    /// There was nothing to land: the result had all of it already.
+    Nothing,
+}
+
+impl Brings {
+    /// What a run whose result was `before` gets from one that is `after`.
+    pub(crate) fn between(before: Option<&str>, after: &str) -> Self {
+        if before == Some(after) { Self::Nothing } else { Self::Something }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(super) fn is_something(&self) -> bool {
+        *self == Self::Something
+    }
+}
+
+impl Receipt {
+    /// Nothing was left behind, and this is what it used up.
+    pub fn of(spent: Spent) -> Self {
+        Self {
+            spent,
+            used: None,
+            summary: String::new(),
+            shown: None,
+            commit: None,
+            tree: None,
+            artifacts: BTreeMap::new(),
+            session: None,
+            took_ms: 0,
+            head: None,
+            evidence: Vec::new(),
+            changed: Vec::new(),
+            notes: Vec::new(),
+            found: Vec::new(),
+            flaws: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Names of what is outside: persons, and texts that are kept by their hash.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The content hash of something that is kept outside the journal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Blob(pub String);
+
+/// Who said something, and through which door.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Person {
+    /// A name, as the system knows it.
+    pub who: String,
+    /// `cli`, `tui`, `web`, …
+    pub door: String,
+}

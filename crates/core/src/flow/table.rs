@@ -1,0 +1,493 @@
+//! The table that a flow is: stages, gates, conditions, and which rows come before which.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use crate::{
+    id::{Scope, UnitId},
+    money::Money,
+};
+
+/// The version of the format that this parser reads.
+pub const FORMAT: u32 = 1;
+/// How often a stage may be sent back, unless it says otherwise.
+pub const ROUNDS_DEFAULT: u32 = 2;
+/// More rounds than this are no bound at all.
+pub const ROUNDS_MAX: u32 = 20;
+/// Attempts without a result before a person is asked, unless the stage says otherwise.
+pub const MISSES_DEFAULT: u32 = 2;
+/// More misses than this are no bound at all.
+pub const MISSES_MAX: u32 = 10;
+/// Items of one `each` open at the same time, unless the stage says otherwise.
+pub const AT_ONCE_DEFAULT: usize = 1;
+/// More than this is never open at the same time.
+pub const AT_ONCE_MAX: usize = 256;
+/// Items of one `each`, unless the stage says otherwise.
+pub const ITEMS_MAX_DEFAULT: usize = 100;
+/// Tables inside tables.
+pub const DEPTH_MAX: usize = 4;
+/// The artifact that is there before any stage.
+pub const REQUEST: &str = "request.md";
+/// What a reader of code finds under this name: the difference that its unit, or the run so far, makes.
+pub const CHANGE: &str = "change.diff";
+
+/// A named table of stages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// How a person calls it.
+    pub name: String,
+    /// One line that says what it is for.
+    pub description: String,
+    /// What a person can choose at the start.
+    pub params: BTreeMap<String, Param>,
+    /// With these parameters no checkpoint passes by itself, and `--auto` is refused.
+    pub manual: When,
+    /// The role that looks at a request before anything is created.
+    pub coherence: Option<String>,
+    /// In reading order.
+    pub stages: Vec<Stage>,
+}
+
+/// Something a person can choose at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// All it can be.
+    pub values: Vec<String>,
+    /// What it is if nobody says.
+    pub default: String,
+}
+
+/// One row: what to do, when, and what makes it good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Unique in its table.
+    pub name: String,
+    /// A label of the original system, shown and never looked at.
+    pub phase: Option<String>,
+    /// Rows of the same table that come first, by position. By default, the row above.
+    pub after: Vec<usize>,
+    /// Whether the row applies at all.
+    pub when: When,
+    /// What is done.
+    pub work: Work,
+    /// Artifacts that the worker may read.
+    pub reads: Vec<String>,
+    /// Artifacts that the worker must leave.
+    pub writes: Vec<String>,
+    /// The list that the worker must report.
+    pub list: Option<String>,
+    /// What makes it good, asked in this order.
+    pub gates: Vec<Gate>,
+    /// How many times it may be sent back by what is not a person.
+    pub rounds: u32,
+    /// What happens at a gate when the rounds are used up.
+    pub exhausted: Exhausted,
+    /// Attempts in a row without a result before a person is asked.
+    pub misses: u32,
+    /// How strong an agent it wants.
+    pub tier: Option<String>,
+    /// How hard the agent should think.
+    pub effort: Option<String>,
+    /// What all calls of one unit may cost together.
+    pub budget: Option<Money>,
+    /// Whether the work or the gates come first.
+    pub order: Order,
+}
+
+/// What a stage does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// One agent session in this role.
+    Agent {
+        /// Whom it plays.
+        role: String,
+    },
+    /// One program, whose exit status is the outcome.
+    Command {
+        /// A line for the shell.
+        run: String,
+    },
+    /// The inner table, once for each item of a list that an earlier stage reported.
+    Each {
+        /// The name of the list.
+        list: String,
+        /// Items open at the same time.
+        at_once: usize,
+        /// Items in all.
+        items_max: usize,
+        /// With fewer than these nothing worth the name would be done.
+        items_min: usize,
+        /// The inner table.
+        stages: Vec<Stage>,
+    },
+    /// The table of another flow, once.
+    Flow {
+        /// Its name, which is also the id of its one item.
+        name: String,
+        /// Its table.
+        stages: Vec<Stage>,
+    },
+    /// Something that must happen outside, once.
+    Deliver {
+        /// What.
+        what: Delivery,
+    },
+    /// Nothing: the stage is only its gates. A checkpoint.
+    Nothing,
+}
+
+/// What leaves the run, once. Forge does it itself; no agent has a hand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The verified result is offered: title, text, branch, commit and evidence.
+    PullRequest,
+    /// What the run came to is written down, as `summary.md`.
+    Summary,
+    /// Whoever asked is told.
+    Comment,
+    /// Artifacts, summary and state become a last commit below `.forge/runs/`.
+    Commit,
+}
+
+impl Delivery {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit];
+
+    /// The word in a flow.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::PullRequest => "pull-request",
+            Self::Summary => "summary",
+            Self::Comment => "comment",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// The delivery of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|delivery| delivery.word() == word)
+    }
+}
+
+/// Whether the work or the gates of a stage come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The gates look at what was worked.
+    WorkFirst,
+    /// The gates look first, and the work is only done where they find something.
+    GatesFirst,
+}
+
+/// One thing that has to be true before a stage counts as done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Unique in its stage.
+    pub name: String,
+    /// A label of the original system, shown and never looked at.
+    pub phase: Option<String>,
+    /// Who or what looks.
+    pub check: Check,
+    /// Artifacts that the judge may read.
+    pub reads: Vec<String>,
+    /// Artifacts that the judge must leave.
+    pub writes: Vec<String>,
+    /// The stage to send back to, here or in an outer table. By default, the gate's own.
+    pub redo: Option<String>,
+    /// Whether the gate applies at all.
+    pub when: When,
+    /// Whether it can say no.
+    pub weight: Weight,
+}
+
+/// Whether a gate can say no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// What it finds goes back to work.
+    Binding,
+    /// What it finds is noted.
+    Advisory,
+}
+
+/// Who or what looks at an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The artifact is there and has a form that can be read.
+    Artifact {
+        /// Its name.
+        name: String,
+    },
+    /// The program exits with success.
+    Command {
+        /// A line for the shell.
+        run: String,
+    },
+    /// An agent in this role reads the result.
+    Review {
+        /// Whom it plays.
+        role: String,
+    },
+    /// A person says yes.
+    Human {
+        /// What they are asked.
+        question: String,
+        /// Whether it may pass by itself in a run that says `--auto`.
+        auto: Auto,
+    },
+    /// The project's own checks pass on the exact commit.
+    Verify,
+    /// The change becomes part of the run's result. A conflict is a finding like any other.
+    Land,
+    /// A check that Forge brings along.
+    BuiltIn {
+        /// Which.
+        check: BuiltIn,
+    },
+}
+
+/// The checks that Forge brings along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// The change stays within what was declared, leaves Forge's settings alone, and the
+    /// repository's commit hooks take it.
+    Changes,
+    /// Files that guard the project (tests, CI, lint, lock files, settings) are as they were, or
+    /// a person agrees to how they changed.
+    Guarded,
+    /// New tests fail without the change and pass with it.
+    NewTests,
+}
+
+impl BuiltIn {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Changes, Self::Guarded, Self::NewTests];
+
+    /// The word in a flow.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Changes => "changes",
+            Self::Guarded => "guarded",
+            Self::NewTests => "new-tests",
+        }
+    }
+
+    /// The check of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|check| check.word() == word)
+    }
+}
+
+/// Whether a human gate may pass by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auto {
+    /// A person is always asked.
+    Never,
+    /// In a run that says `--auto`, if every review passed without critical findings.
+    Allowed,
+}
+
+/// Conditions that must all hold. Never over the disk, the clock or the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct When(pub Vec<Condition>);
+
+/// A condition over facts in the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// A parameter of the run has one of these values.
+    Param {
+        /// Which.
+        name: String,
+        /// The values.
+        is: Vec<String>,
+    },
+    /// A tag of the item, or of an item further out, has one of these values.
+    Item {
+        /// Which.
+        tag: String,
+        /// The values.
+        is: Vec<String>,
+    },
+}
+
+/// What happens when a stage was sent back too often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exhausted {
+    /// A person chooses.
+    #[default]
+    Ask,
+    /// This gate lets it pass, with the open findings as notes. The gates after it still look.
+    PassWithNotes,
+    /// The unit fails.
+    Fail,
+}
+
+/// Why a text is not a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowError {
+    /// The flow at fault, by name.
+    pub flow: String,
+    /// The line at fault, counted from one, where the form itself is wrong.
+    pub line: Option<usize>,
+    /// The stage at fault, where there is one.
+    pub stage: Option<String>,
+    /// What is wrong, as the end of a sentence.
+    pub problem: String,
+}
+
+impl Flow {
+    /// All roles that its agents and reviewers play.
+    pub fn roles(&self) -> Vec<&str> {
+        fn collect<'a>(stages: &'a [Stage], roles: &mut Vec<&'a str>) {
+            for stage in stages {
+                if let Work::Agent { role } = &stage.work {
+                    roles.push(role);
+                }
+                for gate in &stage.gates {
+                    if let Check::Review { role } = &gate.check {
+                        roles.push(role);
+                    }
+                }
+                collect(stage.inner(), roles);
+            }
+        }
+        let mut roles: Vec<&str> = self.coherence.as_deref().into_iter().collect();
+        collect(&self.stages, &mut roles);
+        roles.sort_unstable();
+        roles.dedup();
+        roles
+    }
+
+    /// The table that is in use in a scope.
+    pub fn table(&self, scope: &Scope) -> &[Stage] {
+        scope.steps().fold(&self.stages, |table, (group, _)| {
+            let row = table.iter().find(|stage| stage.name == group);
+            row.expect("a scope names stages of its flow").inner()
+        })
+    }
+
+    /// The stage that a unit is of, if this flow has it.
+    pub fn stage(&self, unit: &UnitId) -> Option<&Stage> {
+        self.table(&unit.scope).iter().find(|stage| stage.name == unit.stage)
+    }
+
+    /// A gate of a unit, by its name.
+    pub fn gate(&self, unit: &UnitId, name: &str) -> Option<&Gate> {
+        self.stage(unit)?.gates.iter().find(|gate| gate.name == name)
+    }
+
+    /// Whether no checkpoint may pass by itself in a run with these parameters.
+    pub fn is_manual(&self, params: &BTreeMap<String, String>) -> bool {
+        let holds = |condition: &Condition| match condition {
+            Condition::Param { name, is } => {
+                let default = self.params.get(name).map(|param| &param.default);
+                params.get(name).or(default).is_some_and(|value| is.contains(value))
+            }
+            Condition::Item { .. } => false,
+        };
+        !self.manual.0.is_empty() && self.manual.0.iter().all(holds)
+    }
+
+    /// Whether a parameter may have this value, and if not, why.
+    pub fn accepts(&self, name: &str, value: &str) -> Result<(), String> {
+        let Some(param) = self.params.get(name) else {
+            let known: Vec<&str> = self.params.keys().map(String::as_str).collect();
+            return Err(if known.is_empty() {
+                format!("the flow `{}` has no parameters", self.name)
+            } else {
+                format!(
+                    "the flow `{}` has no parameter `{name}`, only {}",
+                    self.name,
+                    known.join(", ")
+                )
+            });
+        };
+        if param.values.iter().any(|known| known == value) {
+            Ok(())
+        } else {
+            Err(format!("`{name}` can be {}, not `{value}`", param.values.join(", ")))
+        }
+    }
+}
+
+impl Stage {
+    /// The table inside, if there is one.
+    pub fn inner(&self) -> &[Stage] {
+        match &self.work {
+            Work::Each { stages, .. } | Work::Flow { stages, .. } => stages,
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => &[],
+        }
+    }
+
+    /// Whether a call outside does the work.
+    pub fn is_called(&self) -> bool {
+        match self.work {
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } => true,
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => false,
+        }
+    }
+
+    /// The position of a gate.
+    pub fn gate(&self, name: &str) -> Option<usize> {
+        self.gates.iter().position(|gate| gate.name == name)
+    }
+}
+
+impl Gate {
+    /// Whether it proves something that no person can see at a glance: waived only by name.
+    pub fn is_proof(&self) -> bool {
+        match self.check {
+            Check::Verify | Check::Land => true,
+            Check::Artifact { .. }
+            | Check::Command { .. }
+            | Check::Review { .. }
+            | Check::Human { .. }
+            | Check::BuiltIn { .. } => false,
+        }
+    }
+}
+
+/// The rows that come after `from`, directly or by way of others, with `from` itself.
+pub fn followers(table: &[Stage], from: usize) -> Vec<usize> {
+    let mut found = vec![from];
+    for (position, stage) in table.iter().enumerate().skip(from + 1) {
+        if stage.after.iter().any(|first| found.contains(first)) {
+            found.push(position);
+        }
+    }
+    found
+}
+
+/// Whether the work of a row becomes part of the run's result: it, or a row after it, lands.
+pub fn lands(table: &[Stage], row: usize) -> bool {
+    let mut rows = followers(table, row).into_iter();
+    rows.any(|row| table[row].gates.iter().any(|gate| gate.check == Check::Land))
+}
+
+/// The rows that are surely over before `row` starts.
+pub fn firsts(table: &[Stage], row: usize) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<usize> = table[row].after.clone();
+    while let Some(first) = open.pop() {
+        if found.insert(first) {
+            open.extend(&table[first].after);
+        }
+    }
+    found
+}
+
+impl fmt::Display for FlowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "flow `{}`", self.flow)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        match &self.stage {
+            Some(stage) => write!(f, ": stage `{stage}` {}", self.problem),
+            None => write!(f, ": {}", self.problem),
+        }
+    }
+}
+
+impl std::error::Error for FlowError {}

@@ -1,0 +1,61 @@
+//! What a run has spent, and what is held back for calls under way.
+
+use std::collections::BTreeMap;
+
+use crate::id::CallId;
+
+use crate::money::{Cost, Money, Spent, Tokens};
+
+/// What was spent and what is held back for calls under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The sum of all known costs.
+    pub known: Money,
+    /// The sum of all estimated costs.
+    pub estimated: Money,
+    /// What calls of unknown cost count as: what they had reserved, or what is known of them if that
+    /// is more.
+    pub unknown_at_most: Money,
+    /// How many calls ended without saying what they cost.
+    pub n_unknown: u32,
+    /// The sum of all reported tokens.
+    pub tokens: Tokens,
+    /// What is held back, by call.
+    reserved: BTreeMap<CallId, Money>,
+}
+
+impl Ledger {
+    /// What a cap has to count: known and estimated costs, what unknown ones may have been, what
+    /// is held back.
+    pub fn committed(&self) -> Money {
+        let mut sum = self.known;
+        sum += self.estimated;
+        sum += self.unknown_at_most;
+        self.reserved.values().for_each(|held| sum += *held);
+        sum
+    }
+
+    /// Holds an amount back for a call.
+    pub(crate) fn reserve(&mut self, call: CallId, amount: Money) {
+        self.reserved.insert(call, amount);
+    }
+
+    /// Takes in what a call cost, and lets go of what was held back for it.
+    pub(crate) fn settle(&mut self, call: &CallId, spent: Spent) {
+        let held = self.reserved.remove(call).unwrap_or_default();
+        self.add(spent, held);
+    }
+
+    /// Takes in what was used up. What nobody knows counts as what was held back for it.
+    pub(crate) fn add(&mut self, spent: Spent, held: Money) {
+        self.tokens += spent.tokens;
+        match spent.cost {
+            Cost::Known(cost) => self.known += cost,
+            Cost::Estimated(cost) => self.estimated += cost,
+            Cost::Unknown => {
+                self.unknown_at_most += held.max(spent.at_least);
+                self.n_unknown += 1;
+            }
+        }
+    }
+}

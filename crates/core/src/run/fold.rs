@@ -1,0 +1,608 @@
+//! The fold itself: what each fact changes. What can be asked of a run is in `run/lookup.rs`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    Time,
+    event::{
+        Answer, Call, Colour, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling,
+        SentBack, Start, Waiver,
+    },
+    failure::{Fault, FaultClass, fingerprint},
+    flow::{Check, Flow, Stage, Work, followers},
+    id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
+    item::Item,
+    ledger::Ledger,
+    money::Money,
+    verdict::{Finding, Proof, Severity, Verdict},
+};
+
+use super::history::{self, Story};
+
+use super::tree::{Confidence, Look, Opened, Opinion, State, Table, Unit, locate, position};
+
+/// A flow under way.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was frozen at the start.
+    pub(super) law: Option<Arc<Law>>,
+    /// Its life.
+    pub(super) phase: Phase,
+    /// The time of the last record.
+    pub(super) now: Time,
+    /// The time of the first.
+    pub(super) started_at: Time,
+    /// The flow's own table.
+    pub(super) root: Arc<Table>,
+    /// Lists that stages reported, by where they can be seen.
+    pub(super) lists: BTreeMap<(Scope, String), Arc<Vec<Item>>>,
+    /// Questions that nobody answered yet.
+    pub(super) questions: BTreeMap<QuestionId, Arc<Question>>,
+    /// Questions ever asked.
+    pub(super) n_questions: u32,
+    /// Calls that were started and have no ending, also those that no longer matter.
+    pub(super) calls: BTreeMap<CallId, Call>,
+    /// Calls ever started.
+    pub(super) n_calls: u32,
+    /// The sessions of agents that calls under way go on in.
+    pub(super) sessions: BTreeMap<CallId, String>,
+    /// Money.
+    pub(super) ledger: Ledger,
+    /// The cap of the whole run, which a person may have raised.
+    pub(super) budget: Option<Money>,
+    /// How often the same failure was seen since a person last looked.
+    pub(super) failures: Arc<BTreeMap<Failure, u32>>,
+    /// Marks of effects that must happen once, and whether they are done.
+    pub(super) marks: BTreeMap<String, Mark>,
+    /// The commit that is the run's result so far, once something has landed.
+    pub(super) head: Option<String>,
+    /// The branch that the result lands on.
+    pub(super) branch: Option<String>,
+    /// What Forge itself ran: code tree and command, and what came of it last.
+    pub(super) evidence: Arc<BTreeMap<(String, String), Colour>>,
+    /// Facts taken in: the order of arrival.
+    pub(super) n_facts: u64,
+    /// What a summary tells.
+    pub(super) story: Arc<Story>,
+}
+
+/// What was frozen at the start.
+#[derive(Debug)]
+pub struct Law {
+    /// The table.
+    pub flow: Flow,
+    /// Everything else.
+    pub start: Start,
+}
+
+/// The life of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing happened yet.
+    Fresh,
+    /// Work may start.
+    Going,
+    /// Nothing new starts.
+    Held(Hold),
+    /// Nothing is left to do.
+    Over(End),
+}
+
+/// Whether an effect that must happen once has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is about to.
+    Intended,
+    /// It has.
+    Done,
+}
+
+/// What makes two failures the same: place, class and fingerprint.
+type Failure = (String, FaultClass, String);
+
+impl Default for Run {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Run {
+    /// A run to which nothing has happened.
+    pub fn new() -> Self {
+        Self {
+            law: None,
+            phase: Phase::Fresh,
+            now: 0,
+            started_at: 0,
+            root: Arc::new(Table::fresh(&[])),
+            lists: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            n_questions: 0,
+            calls: BTreeMap::new(),
+            n_calls: 0,
+            sessions: BTreeMap::new(),
+            ledger: Ledger::default(),
+            budget: None,
+            failures: Arc::default(),
+            marks: BTreeMap::new(),
+            head: None,
+            branch: None,
+            evidence: Arc::default(),
+            n_facts: 0,
+            story: Arc::default(),
+        }
+    }
+
+    /// Takes a whole record in.
+    pub fn take(&mut self, record: &Record) {
+        self.now = self.now.max(record.at);
+        record.facts.iter().for_each(|fact| self.apply(fact));
+    }
+
+    /// Moves the time on without a fact, as far as the next record will say.
+    pub(crate) fn at(mut self, time: Time) -> Self {
+        self.now = self.now.max(time);
+        self
+    }
+
+    /// Takes one fact in.
+    pub fn apply(&mut self, event: &Event) {
+        self.n_facts += 1;
+        let ordinal =
+            history::ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
+        Story::hear(&mut self.story, self.now, event, ordinal.unwrap_or_default());
+        match event {
+            Event::RunStarted(start) => self.start(start),
+            Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),
+            Event::RunResumed { .. } => {
+                self.phase = Phase::Going;
+                self.failures = Arc::default();
+            }
+            Event::BudgetRaised { budget, .. } => self.budget = Some(*budget),
+            Event::RunEnded { end } => self.phase = Phase::Over(*end),
+            Event::ItemsListed { scope, list, items } => {
+                self.lists.insert((scope.clone(), list.clone()), Arc::new(items.clone()));
+            }
+            Event::UnitSkipped { unit } => self.unit_mut(unit).1.state = State::Skipped,
+            Event::GateSkipped { unit, gate } => {
+                let (stage, unit) = self.unit_mut(unit);
+                unit.skipped.insert(gate.clone());
+                unit.step_over_skipped(stage);
+            }
+            Event::AttemptStarted { attempt, call } => self.attempt_started(attempt, call.as_ref()),
+            Event::AttemptEnded { attempt, outcome, receipt } => {
+                self.attempt_ended(attempt, outcome, receipt.as_ref());
+            }
+            Event::JudgementStarted { judgement, call } => {
+                let (_, unit) = self.unit_mut(&judgement.attempt.unit);
+                if let State::Judging { look, .. } = &mut unit.state {
+                    *look = Look::UnderWay(judgement.number);
+                    unit.looks = judgement.number;
+                }
+                let session = unit.session.take();
+                self.call_started(CallId::Judgement(judgement.clone()), call, session);
+            }
+            Event::Judged { judgement, ruling, receipt } => self.judged(judgement, ruling, receipt),
+            Event::CallSettled { call, spent, .. } => self.settle(call, &Receipt::of(*spent)),
+            Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
+            Event::GateWaived { unit, gate, why } => {
+                let (_, waived) = self.unit_mut(unit);
+                waived.confidence = Confidence::Doubted;
+                if matches!(why, Waiver::Person { .. }) {
+                    waived.waived.insert(gate.clone());
+                }
+                self.pass_gate(unit, gate);
+            }
+            Event::QuestionAsked(question) => {
+                self.n_questions = question.id.0;
+                self.unit_mut(&question.unit).1.state = State::Asking { question: question.id };
+                self.questions.insert(question.id, Arc::new(question.as_ref().clone()));
+            }
+            Event::Answered { question, answer, words, .. } => {
+                self.answered(*question, answer, words);
+            }
+            Event::UnitReopened { unit, by, findings, words } => {
+                self.reopen(unit, by, findings, words);
+            }
+            Event::UnitAccepted { unit } => self.close(unit, State::Accepted),
+            Event::UnitFailed { unit, kind, .. } => self.close(unit, State::Failed { kind: *kind }),
+            Event::Landed { unit, commit, head, .. } => {
+                self.unit_mut(unit).1.landed = Some(commit.clone());
+                self.head = Some(head.as_ref().unwrap_or(commit).clone());
+            }
+            Event::Noticed { .. } => {}
+            Event::RunRewound { branch, .. } => {
+                self.branch.clone_from(branch);
+                // Sessions are those of the run that the facts come from.
+                self.sessions.clear();
+                Arc::make_mut(&mut self.root).forget_sessions();
+            }
+            Event::Edited { attempt, edit, why, .. } => self.edited(attempt, edit, why),
+            Event::EffectIntended { mark, .. } => {
+                self.marks.entry(mark.clone()).or_insert(Mark::Intended);
+            }
+            Event::EffectDone { mark, .. } => {
+                self.marks.insert(mark.clone(), Mark::Done);
+            }
+        }
+    }
+
+    pub(super) fn start(&mut self, start: &Start) {
+        let flow = Flow::read_frozen(&start.flow, &start.texts)
+            .expect("the flow in a journal was checked when its run started");
+        self.phase = Phase::Going;
+        self.started_at = self.now;
+        self.root = Arc::new(Table::fresh(&flow.stages));
+        self.budget = start.limits.budget;
+        self.branch.clone_from(&start.branch);
+        if let Some(coherence) = &start.coherence {
+            self.ledger.add(coherence.spent, Money(0));
+        }
+        self.law = Some(Arc::new(Law { flow, start: start.clone() }));
+    }
+
+    pub(super) fn attempt_started(&mut self, attempt: &AttemptId, call: Option<&Call>) {
+        let now = self.now;
+        let members = match &self.stage(&attempt.unit).work {
+            Work::Each { list, .. } => {
+                Some(self.items(&attempt.unit, list).unwrap_or_default().to_vec())
+            }
+            Work::Flow { name, .. } => Some(vec![Item { id: name.clone(), ..Item::default() }]),
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
+                None
+            }
+        };
+        let (stage, unit) = self.unit_mut(&attempt.unit);
+        unit.state = State::Working;
+        unit.attempt = attempt.number;
+        unit.since = now;
+        unit.confidence = unit.hand.confidence();
+        unit.found.clear();
+        unit.opinions.clear();
+        unit.waived.clear();
+        unit.looks = 0;
+        unit.faults = 0;
+        let session = unit.session.take();
+        if let Some(items) = members {
+            unit.inner.bind(stage.inner(), &items);
+        }
+        if let Some(call) = call {
+            self.call_started(CallId::Attempt(attempt.clone()), call, session);
+        }
+    }
+
+    pub(super) fn attempt_ended(
+        &mut self,
+        attempt: &AttemptId,
+        outcome: &Outcome,
+        receipt: Option<&Receipt>,
+    ) {
+        let call = CallId::Attempt(attempt.clone());
+        let session = self.session_left(&call, receipt);
+        if let Some(receipt) = receipt {
+            self.settle(&call, receipt);
+        }
+        if let Outcome::Fault { class, what } = outcome {
+            self.count_failure(&attempt.unit, *class, what);
+        }
+        let (now, arrived) = (self.now, self.n_facts);
+        if let Some(receipt) = receipt {
+            self.keep_code(&attempt.unit, receipt);
+        }
+        let (stage, unit) = self.unit_mut(&attempt.unit);
+        unit.since = now;
+        if let Some(receipt) = receipt {
+            unit.take_in(&receipt.artifacts);
+            unit.keep_files(outcome, receipt);
+            unit.n_findings += u32::try_from(receipt.found.len()).unwrap_or(u32::MAX);
+            unit.found.extend(receipt.found.iter().cloned());
+        }
+        match outcome {
+            Outcome::Done => {
+                unit.receipt = receipt.cloned().map(Arc::new);
+                unit.misses = 0;
+                unit.setbacks = 0;
+                unit.fault = None;
+                unit.come_to_gate(stage, 0, arrived);
+            }
+            Outcome::Fault { class, what } => {
+                unit.state = State::Waiting;
+                // Whoever was stopped at a cap might have had a result.
+                unit.misses += u32::from(*class != FaultClass::OutOfBudget);
+                unit.setbacks = 0;
+                unit.fault = Some(Fault { class: *class, what: what.clone() });
+            }
+            Outcome::Partial { .. } | Outcome::Blocked { .. } => {
+                unit.state = State::Waiting;
+                unit.misses = 0;
+                unit.setbacks = 0;
+                unit.fault = None;
+            }
+            Outcome::Limited { until, what } => {
+                unit.state = State::Waiting;
+                unit.setbacks += 1;
+                unit.not_before = *until;
+                unit.waits_for.clone_from(what);
+                unit.session = session;
+            }
+            Outcome::Deferred { until, what } => {
+                unit.state = State::Waiting;
+                unit.not_before = *until;
+                unit.waits_for.clone_from(what);
+                unit.waited = unit.attempt;
+                unit.session = session;
+            }
+            Outcome::Lost | Outcome::Interrupted => {
+                unit.state = State::Waiting;
+                unit.setbacks += 1;
+                unit.session = session;
+            }
+        }
+    }
+
+    pub(super) fn judged(&mut self, judgement: &JudgementId, ruling: &Ruling, receipt: &Receipt) {
+        let call = CallId::Judgement(judgement.clone());
+        let session = self.session_left(&call, Some(receipt));
+        self.settle(&call, receipt);
+        let id = &judgement.attempt.unit;
+        self.keep_code(id, receipt);
+        self.ruled(id, &judgement.gate, ruling, session);
+        self.unit_mut(id).1.artifacts.extend(receipt.artifacts.clone());
+    }
+
+    pub(super) fn ruled(
+        &mut self,
+        id: &UnitId,
+        gate: &str,
+        ruling: &Ruling,
+        session: Option<String>,
+    ) {
+        if let Ruling::Fault { class, what } = ruling {
+            self.count_failure(id, *class, what);
+        }
+        let check = self.stage(id).gate(gate).map(|position| &self.stage(id).gates[position].check);
+        let is_review = check.is_some_and(|check| matches!(check, Check::Review { .. }));
+        if let Ruling::Verdict(Verdict::Revise { findings }) = ruling
+            && let Some(what) = check.and_then(|check| command_failure(check, findings))
+        {
+            self.count_failure(id, FaultClass::CommandFailed, &what);
+        }
+        let now = self.now;
+        let (_, unit) = self.unit_mut(id);
+        unit.since = now;
+        let State::Judging { look, .. } = &mut unit.state else { return };
+        *look = Look::Pending;
+        match ruling {
+            Ruling::Verdict(verdict) => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+                let worst = verdict.findings().iter().map(|finding| finding.severity).max();
+                if worst == Some(Severity::Critical) {
+                    unit.confidence = Confidence::Doubted;
+                }
+                unit.n_findings += u32::try_from(verdict.findings().len()).unwrap_or(u32::MAX);
+                unit.notes.extend(verdict.findings().iter().cloned());
+                unit.found.extend(verdict.findings().iter().cloned());
+                if is_review {
+                    unit.opinions.retain(|opinion| opinion.gate != gate);
+                    unit.opinions.push(Opinion::of(gate, verdict));
+                }
+                match verdict {
+                    Verdict::Pass { .. } => self.pass_gate(id, gate),
+                    // What follows from the others is a fact of its own.
+                    Verdict::Revise { findings } => {
+                        let serious = findings.iter().filter(|f| f.is_serious()).count();
+                        unit.serious.insert(gate.to_owned(), serious);
+                        unit.confidence = Confidence::Doubted;
+                    }
+                    Verdict::Block { .. } => unit.confidence = Confidence::Doubted,
+                }
+            }
+            Ruling::Fault { class, .. } => {
+                unit.faults += u32::from(*class != FaultClass::OutOfBudget);
+                unit.setbacks = 0;
+            }
+            Ruling::Unverified { .. } => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+                unit.confidence = Confidence::Doubted;
+            }
+            Ruling::Blocked { .. } => {
+                unit.setbacks = 0;
+                unit.faults = 0;
+            }
+            Ruling::Limited { until, what } => {
+                unit.setbacks += 1;
+                unit.not_before = *until;
+                unit.waits_for.clone_from(what);
+                unit.session = session;
+            }
+            Ruling::Lost | Ruling::Interrupted => {
+                unit.setbacks += 1;
+                unit.session = session;
+            }
+        }
+    }
+
+    /// Trying again is all there is to a retry. What follows from others is a fact of its own.
+    pub(super) fn answered(&mut self, question: QuestionId, answer: &Answer, words: &str) {
+        let Some(question) = self.questions.remove(&question) else { return };
+        // Whoever answers has looked: what failed there before is counted anew.
+        let place = question.unit.place();
+        Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
+        // What was allowed is tried as well.
+        if *answer != Answer::Retry && question.allows(answer).is_empty() {
+            return;
+        }
+        let arrived = self.n_facts;
+        let (stage, unit) = self.unit_mut(&question.unit);
+        unit.misses = 0;
+        unit.setbacks = 0;
+        unit.granted = unit.spent;
+        // With words to deal with, it is other work than before.
+        let session = unit.session.take().filter(|_| words.is_empty());
+        if !words.is_empty() {
+            unit.words.push(words.to_owned());
+        }
+        match question.gate.as_deref().and_then(|gate| stage.gate(gate)) {
+            Some(gate) => {
+                let looks = unit.looks;
+                unit.come_to_gate(stage, gate, arrived);
+                unit.looks = looks;
+            }
+            None => unit.state = State::Waiting,
+        }
+        unit.session = session;
+    }
+
+    pub(super) fn pass_gate(&mut self, id: &UnitId, gate: &str) {
+        let arrived = self.n_facts;
+        let (stage, unit) = self.unit_mut(id);
+        let position = stage.gate(gate).expect("a fact names a gate of its stage");
+        unit.come_to_gate(stage, position + 1, arrived);
+    }
+
+    pub(super) fn close(&mut self, id: &UnitId, state: State) {
+        let now = self.now;
+        let (_, unit) = self.unit_mut(id);
+        unit.state = state;
+        unit.since = now;
+    }
+
+    /// Resets a unit and all that came after it, and keeps the items that are already good.
+    pub(super) fn reopen(
+        &mut self,
+        reopened: &UnitId,
+        by: &SentBack,
+        findings: &[Finding],
+        words: &str,
+    ) {
+        let law = Arc::clone(self.law_arc());
+        let stages = law.flow.table(&reopened.scope);
+        let position = position(stages, &reopened.stage);
+        let now = self.now;
+        let table = self.table_mut(&reopened.scope);
+        // Only in a run that was opened again nothing has come after the fault.
+        let fault = table.units[position].fault.take().filter(|_| *by == SentBack::Resumed);
+        for follower in followers(stages, position) {
+            table.units[follower].reset(&stages[follower]);
+        }
+        // A person begins a new count, also at the gates after the one they sent back to.
+        if matches!(by, SentBack::Person { .. } | SentBack::Resumed) {
+            for follower in followers(stages, position) {
+                table.units[follower].serious.clear();
+            }
+        }
+        let unit = &mut table.units[position];
+        unit.sent_back(by);
+        unit.fault = fault;
+        unit.since = now;
+        unit.findings = findings.to_vec();
+        if !words.is_empty() {
+            unit.words.push(words.to_owned());
+        }
+        self.wake_outer(&reopened.scope);
+        if *by == SentBack::Resumed {
+            self.queue_again(&reopened.scope);
+        }
+        self.forget_questions();
+    }
+
+    /// Questions about units that no longer wait for an answer are gone.
+    pub(super) fn forget_questions(&mut self) {
+        let (open, law) = (&self.root, self.law.as_ref().expect("a run that started has a law"));
+        let still_asked = |question: &Question| {
+            let (_, unit) = locate(&law.flow, open, &question.unit);
+            unit.state == State::Asking { question: question.id }
+        };
+        self.questions.retain(|_, question| still_asked(question));
+    }
+
+    /// An `each` that failed because of its items works again when one of them does.
+    pub(super) fn wake_outer(&mut self, scope: &Scope) {
+        let mut inner = scope.clone();
+        while let Some((outer, group)) = inner.origin() {
+            let (_, unit) = self.unit_mut(&outer.unit(&group));
+            if matches!(unit.state, State::Failed { .. }) {
+                unit.state = State::Working;
+            }
+            inner = outer;
+        }
+    }
+
+    /// Items that failed beside each other open again one by one: they may write the same paths.
+    pub(super) fn queue_again(&mut self, scope: &Scope) {
+        let mut scope = Some(scope.clone());
+        while let Some(here) = scope.filter(|here| !here.is_root()) {
+            let parent = here.parent();
+            self.wait_for_its_turn(&here);
+            scope = parent;
+        }
+    }
+
+    /// An item opens again when the items that are open leave room for it.
+    pub(super) fn wait_for_its_turn(&mut self, scope: &Scope) {
+        let (outer, group) = scope.origin().expect("a scope that is not the root is an item's");
+        let (_, each) = self.unit_beside(&outer.unit(&group));
+        let table = each.inner.table_mut(scope.item().unwrap_or_default());
+        table.expect("a fact names an item of its list").opened = Opened::NotYet;
+    }
+
+    pub(super) fn count_failure(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
+        let key = (unit.place(), class, fingerprint(what));
+        *Arc::make_mut(&mut self.failures).entry(key).or_default() += 1;
+    }
+
+    /// How often this failure was seen since a person last looked.
+    pub(crate) fn n_failures(&self, unit: &UnitId, class: FaultClass, what: &str) -> u32 {
+        let key = (unit.place(), class, fingerprint(what));
+        self.failures.get(&key).copied().unwrap_or_default()
+    }
+
+    pub(super) fn table_mut(&mut self, scope: &Scope) -> &mut Table {
+        let law = Arc::clone(self.law_arc());
+        let mut stages: &[Stage] = &law.flow.stages;
+        let mut table = Arc::make_mut(&mut self.root);
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &mut table.units[position].inner;
+            table = inner.table_mut(item).expect("a fact names an item of its list");
+            table.opened = Opened::Yes;
+            stages = stages[position].inner();
+        }
+        table
+    }
+
+    /// A unit to which something happens, with its row. Its item is open from now on.
+    pub(super) fn unit_mut(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        if !id.scope.is_root() {
+            self.table_mut(&id.scope);
+        }
+        self.unit_beside(id)
+    }
+
+    /// A unit, to be changed, with its row. This does not open its item: the price of a call
+    /// that was overtaken says nothing about where the item stands now.
+    pub(super) fn unit_beside(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        let law = self.law.as_ref().expect("a run that started has a law");
+        let mut stages: &[Stage] = &law.flow.stages;
+        let mut table = Arc::make_mut(&mut self.root);
+        for (group, item) in id.scope.steps() {
+            let position = position(stages, group);
+            let inner = &mut table.units[position].inner;
+            table = inner.table_mut(item).expect("a fact names an item of its list");
+            stages = stages[position].inner();
+        }
+        let position = position(stages, &id.stage);
+        (&stages[position], &mut table.units[position])
+    }
+}
+
+/// What a command printed, if it is a command that sent the work back.
+pub(crate) fn command_failure(check: &Check, findings: &[Finding]) -> Option<String> {
+    match (check, findings) {
+        (Check::Review { .. }, _) => None,
+        (_, [Finding { proof: Some(Proof::Command { output, .. }), .. }]) => Some(output.clone()),
+        (_, [] | [_] | [_, _, ..]) => None,
+    }
+}

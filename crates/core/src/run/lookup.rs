@@ -1,0 +1,194 @@
+//! What can be asked of a run: its units, items, questions, limits. Nothing here changes it.
+
+use std::sync::Arc;
+
+use crate::{
+    Time,
+    event::Question,
+    flow::{Condition, Stage, When},
+    id::{AttemptId, QuestionId, Scope, UnitId},
+    item::Item,
+    money::Money,
+};
+
+use super::{
+    fold::{Law, Mark, Phase, Run},
+    history::Story,
+    tree::{Opened, Table, Unit, find, locate, position},
+};
+
+impl Run {
+    /// The life of the run.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The time of the last record.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The time of the first record.
+    pub fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// What happened, as far as a summary tells of it.
+    pub fn story(&self) -> &Story {
+        &self.story
+    }
+
+    /// Facts taken in.
+    pub fn n_facts(&self) -> u64 {
+        self.n_facts
+    }
+
+    /// What was frozen at the start.
+    ///
+    /// # Panics
+    /// Before the run started.
+    pub fn law(&self) -> &Law {
+        self.law_arc()
+    }
+
+    /// Whether the run has started.
+    pub fn is_started(&self) -> bool {
+        self.law.is_some()
+    }
+
+    pub(super) fn law_arc(&self) -> &Arc<Law> {
+        self.law.as_ref().expect("a run that started has a law")
+    }
+
+    /// The row that a unit follows.
+    pub fn stage(&self, unit: &UnitId) -> &Stage {
+        let stages = self.law().flow.table(&unit.scope);
+        &stages[position(stages, &unit.stage)]
+    }
+
+    /// Where a unit stands.
+    pub fn unit(&self, id: &UnitId) -> &Unit {
+        locate(&self.law().flow, &self.root, id).1
+    }
+
+    /// Whether a name is that of a unit of this run.
+    pub fn has(&self, id: &UnitId) -> bool {
+        self.law.is_some() && find(&self.law().flow, &self.root, id).is_some()
+    }
+
+    /// The table in use in this scope, with its rows.
+    pub fn table(&self, scope: &Scope) -> (&[Stage], &Table) {
+        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut table: &Table = &self.root;
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &table.units[position].inner;
+            table = inner.table(item).expect("a scope names an item of its list");
+            stages = stages[position].inner();
+        }
+        (stages, table)
+    }
+
+    /// The attempt that the outside world may report on.
+    pub fn current(&self, id: &UnitId) -> AttemptId {
+        id.attempt(self.unit(id).attempt)
+    }
+
+    /// Questions that nobody answered yet, in the order in which they were asked.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.questions.values().map(AsRef::as_ref)
+    }
+
+    /// One of them.
+    pub fn question(&self, id: QuestionId) -> Option<&Question> {
+        self.questions.get(&id).map(AsRef::as_ref)
+    }
+
+    /// Questions ever asked.
+    pub fn n_questions(&self) -> u32 {
+        self.n_questions
+    }
+
+    /// What the whole run may cost.
+    pub fn budget(&self) -> Option<Money> {
+        self.budget
+    }
+
+    /// Whether an effect that must happen once has happened.
+    pub fn mark(&self, mark: &str) -> Option<Mark> {
+        self.marks.get(mark).copied()
+    }
+
+    /// The items of a list, as seen from a unit: the nearest one on the way out.
+    pub fn items(&self, unit: &UnitId, list: &str) -> Option<&[Item]> {
+        let mut scope = Some(unit.scope.clone());
+        while let Some(here) = scope {
+            if let Some(items) = self.lists.get(&(here.clone(), list.to_owned())) {
+                return Some(items);
+            }
+            scope = here.parent();
+        }
+        None
+    }
+
+    /// Whether all conditions hold in this scope.
+    pub fn holds(&self, scope: &Scope, when: &When) -> bool {
+        when.0.iter().all(|condition| match condition {
+            Condition::Param { name, is } => {
+                self.law().start.params.get(name).is_some_and(|value| is.contains(value))
+            }
+            Condition::Item { tag, is } => {
+                self.tag(scope, tag).is_some_and(|value| is.iter().any(|known| known == value))
+            }
+        })
+    }
+
+    /// A tag of the item, or of the nearest item further out that has it.
+    pub(super) fn tag(&self, scope: &Scope, tag: &str) -> Option<&str> {
+        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut table: &Table = &self.root;
+        let mut found = None;
+        for (group, item) in scope.steps() {
+            let position = position(stages, group);
+            let inner = &table.units[position].inner;
+            found = inner.item(item)?.tags.get(tag).map(String::as_str).or(found);
+            table = inner.table(item)?;
+            stages = stages[position].inner();
+        }
+        found
+    }
+
+    /// The item that a scope belongs to.
+    pub fn item(&self, scope: &Scope) -> Option<&Item> {
+        let (outer, group) = scope.origin()?;
+        let (stages, table) = self.table(&outer);
+        table.units[position(stages, &group)].inner.item(scope.item()?)
+    }
+
+    /// All units that ever did something, from the top, those of items inside their `each`.
+    pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
+        let mut found = Vec::new();
+        if self.law.is_some() {
+            collect(&Scope::root(), &self.law().flow.stages, &self.root, &mut found);
+        }
+        found
+    }
+}
+
+/// The units of a table, and those of its items that were opened.
+pub(super) fn collect<'a>(
+    scope: &Scope,
+    stages: &'a [Stage],
+    table: &'a Table,
+    found: &mut Vec<(UnitId, &'a Stage, &'a Unit)>,
+) {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        let id = scope.unit(&stage.name);
+        found.push((id.clone(), stage, unit));
+        for (item, inner) in unit.inner.members() {
+            if inner.opened == Opened::Yes {
+                collect(&id.item(&item.id), stage.inner(), inner, found);
+            }
+        }
+    }
+}

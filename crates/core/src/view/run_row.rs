@@ -1,0 +1,182 @@
+//! One line about a run, as lists of runs show it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Effect, Time,
+    event::{End, Hold},
+    money::Money,
+    path_claims::{Claim, claims},
+    run::{Look, Phase, Run, State, Unit},
+    wanted,
+};
+
+use super::{format::Amount, sentence::held_because, standing::Standing};
+
+impl Standing {
+    /// Where a run stands.
+    pub fn of(run: &Run) -> Self {
+        match run.phase() {
+            Phase::Fresh => Self::Going,
+            Phase::Going => Self::going(run),
+            Phase::Held(Hold::Paused { .. }) => Self::Paused,
+            Phase::Held(Hold::Interrupted { .. }) => Self::Interrupted,
+            Phase::Held(Hold::Stopped { .. }) => Self::Stopped,
+            Phase::Held(Hold::OutOfBudget { .. } | Hold::Unfinished { .. }) => Self::Parked,
+            Phase::Held(Hold::Escalated { .. }) => Self::Escalated,
+            Phase::Over(End::Done) => Self::Done,
+            Phase::Over(End::Failed) => Self::Failed,
+            Phase::Over(End::Blocked) => Self::Blocked,
+            Phase::Over(End::Abandoned) => Self::Abandoned,
+        }
+    }
+
+    fn going(run: &Run) -> Self {
+        let (mut asks, mut wakes) = (0, 0);
+        for effect in wanted(run) {
+            match effect {
+                Effect::Work { .. } | Effect::Judge { .. } => return Self::Going,
+                Effect::Ask { .. } => asks += 1,
+                Effect::Wake { .. } => wakes += 1,
+            }
+        }
+        match (wakes, asks) {
+            (0, 0) => Self::Going,
+            (0, _) => Self::Waiting,
+            (_, _) => Self::Limited,
+        }
+    }
+}
+
+/// The most characters of a request that a list shows.
+const TITLE_CHARS_MAX: usize = 80;
+
+/// One line of `forge status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRow {
+    /// Its id.
+    pub run: String,
+    /// Its flow.
+    pub flow: String,
+    /// The beginning of the request.
+    pub title: String,
+    /// Where the request comes from: the address of an issue, or the folder of an older run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Why it stands there, where that needs words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// When it goes on, if it stands still because of a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// Open questions.
+    pub questions: u32,
+    /// Calls under way.
+    pub working: u32,
+    /// What is known to be spent, in micro-dollars.
+    pub spent: Money,
+    /// What is estimated to be spent besides, in micro-dollars.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub estimated: Money,
+    /// Calls whose price nobody knows.
+    pub unknown_costs: u32,
+    /// When it started.
+    pub started_at: Time,
+    /// The time of the last record.
+    pub changed_at: Time,
+    /// Paths that its open work may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+}
+
+impl RunRow {
+    /// The line of a run.
+    pub fn of(id: &str, run: &Run) -> Self {
+        let (flow, title, started_at) = if run.is_started() {
+            let start = &run.law().start;
+            (start.flow.clone(), title(&start.request), run.started_at())
+        } else {
+            (String::new(), String::new(), run.now())
+        };
+        let standing = Standing::of(run);
+        let limit = if standing == Standing::Limited { soonest(run) } else { None };
+        Self {
+            run: id.to_owned(),
+            flow,
+            title,
+            source: run.is_started().then(|| run.law().start.source.clone()).flatten(),
+            standing,
+            until: limit.as_ref().map(|(until, _)| *until),
+            why: limit.map_or_else(|| why(run), |(_, what)| what),
+            questions: u32::try_from(run.questions().count()).unwrap_or(u32::MAX),
+            working: u32::try_from(run.calls().len()).unwrap_or(u32::MAX),
+            spent: run.ledger().known,
+            estimated: run.ledger().estimated,
+            unknown_costs: run.ledger().n_unknown,
+            started_at,
+            changed_at: run.now(),
+            claims: claims(run),
+        }
+    }
+
+    /// What was spent.
+    pub fn amount(&self) -> Amount {
+        let (known, estimated) = (self.spent, self.estimated);
+        Amount { known, estimated, unknown_calls: self.unknown_costs }
+    }
+}
+
+/// When the first limit is over, and which one it is.
+fn soonest(run: &Run) -> Option<(Time, String)> {
+    let wake = |effect| match effect {
+        Effect::Wake { at } => Some(at),
+        Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+    };
+    let until = wanted(run).into_iter().find_map(wake)?;
+    let units = run.units();
+    let waits = |unit: &Unit| is_limited(run, unit) && unit.not_before == until;
+    let unit = units.iter().map(|(_, _, unit)| unit).find(|unit| waits(unit));
+    Some((until, unit.map(|unit| unit.waits_for.clone()).unwrap_or_default()))
+}
+
+/// The first line of a request, cut.
+fn title(request: &str) -> String {
+    let line = request.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    if line.chars().count() <= TITLE_CHARS_MAX {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(TITLE_CHARS_MAX - 1).collect();
+    format!("{}…", cut.trim_end())
+}
+
+fn why(run: &Run) -> String {
+    match run.phase() {
+        Phase::Held(hold) => held_because(hold),
+        Phase::Over(End::Failed | End::Blocked) => {
+            let units = run.units();
+            let failed = units.iter().filter(|(_, _, unit)| {
+                matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty()
+            });
+            let names: Vec<String> = failed.map(|(id, _, _)| id.to_string()).collect();
+            if names.is_empty() { String::new() } else { format!("failed: {}", names.join(", ")) }
+        }
+        Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
+    }
+}
+
+/// Whether a unit could go on, but for a limit.
+pub(super) fn is_limited(run: &Run, unit: &Unit) -> bool {
+    let waits = match unit.state {
+        State::Waiting | State::Judging { look: Look::Pending, .. } => true,
+        State::Working
+        | State::Judging { look: Look::UnderWay(_), .. }
+        | State::Asking { .. }
+        | State::Accepted
+        | State::Skipped
+        | State::Failed { .. } => false,
+    };
+    waits && unit.not_before > run.now()
+}

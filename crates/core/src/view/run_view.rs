@@ -1,0 +1,544 @@
+//! All of one run: its units, and the questions that a person has to answer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Time,
+    event::{Choice, FailureKind, Question, Record, Why},
+    flow::{Check, Gate, Work},
+    id::{CallId, UnitId},
+    money::Money,
+    run::{Opinion, Phase, Run, State, Unit},
+    verdict::{Finding, Shown, VerdictWord},
+};
+
+use super::{
+    diff::Change,
+    format::Amount,
+    run_row::{RunRow, is_limited},
+    sentence::question_text,
+    standing::Standing,
+};
+
+/// The most items of a list that a question shows.
+const LISTED_MAX: usize = 12;
+
+/// All of one run: `forge status RUN`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunView {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: RunRow,
+    /// The request, whole.
+    pub request: String,
+    /// What may be spent, in micro-dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Money>,
+    /// What calls of unknown price may have cost at most, where something was held back for them.
+    pub unknown_at_most: Money,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// The commit that it started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The commit that is its result so far, once something has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that its result lands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// What a person has to choose.
+    pub asked: Vec<QuestionView>,
+    /// The stages, from the top, those of items inside their `each`.
+    pub units: Vec<UnitView>,
+}
+
+/// One stage in one scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnitView {
+    /// Its name.
+    pub unit: String,
+    /// The label of the original system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// How deep it lies: 0 for the flow's own table.
+    pub depth: u32,
+    /// One line about its item.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Where it stands.
+    pub state: UnitState,
+    /// The gate that is looking or asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The number of its latest attempt; 0 before the first.
+    pub attempt: u32,
+    /// How often it was sent back by what is not a person.
+    pub round: u32,
+    /// When it came to stand there.
+    pub since: Time,
+    /// When it goes on, if a limit is not over yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// What it waits for until then.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What it cost, or may have cost, in micro-dollars.
+    pub spent: Money,
+    /// The part of it that is estimated.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub estimated: Money,
+    /// The part of it that calls of unknown price may have cost at most.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub unknown_at_most: Money,
+    /// Calls whose price nobody knows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown_costs: u32,
+    /// Tokens, all together.
+    pub tokens: u64,
+    /// What the latest good attempt says of itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Findings that are open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// The commit that landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<String>,
+    /// Its items: closed and all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<(u32, u32)>,
+}
+
+/// Where a unit stands, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitState {
+    /// Not started.
+    Waiting,
+    /// A limit is not over yet.
+    Limited,
+    /// Somebody works on it.
+    Working,
+    /// A gate looks at it.
+    Judging,
+    /// A person is asked about it.
+    Asking,
+    /// Good.
+    Accepted,
+    /// Does not apply.
+    Skipped,
+    /// Failed.
+    Failed,
+    /// Blocked.
+    Blocked,
+}
+
+/// Something a person has to choose, with all that helps to choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionView {
+    /// Its name.
+    pub question: String,
+    /// What it is about.
+    pub unit: String,
+    /// The gate that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The question itself.
+    pub text: String,
+    /// What can be answered, and what each answer does.
+    pub options: Vec<OptionView>,
+    /// What the latest good attempt says of itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// What it wants to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// What was found at the latest attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What the reviews of the latest attempt say, in the order of their looks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<VerdictView>,
+    /// The items that the unit listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<ListView>,
+    /// The artifacts that the unit wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    /// Paths that its latest good attempt changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What `forge show RUN --diff UNIT` shows.
+    #[serde(default, skip_serializing_if = "Change::is_nothing")]
+    pub change: Change,
+    /// What it shows of texts that replaced others: the lines that differ. Made by who can read them; `status`
+    /// has it, and a long one is cut.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+}
+
+/// What a review says of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictView {
+    /// The gate.
+    pub gate: String,
+    /// What it says.
+    pub verdict: VerdictWord,
+    /// Critical findings.
+    pub critical: u32,
+    /// Major ones.
+    pub major: u32,
+    /// Minor ones.
+    pub minor: u32,
+}
+
+/// Items that a unit listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListView {
+    /// The name of the list.
+    pub list: String,
+    /// How many there are.
+    pub count: u32,
+    /// The first of them.
+    pub items: Vec<ListedView>,
+}
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedView {
+    /// Its id.
+    pub id: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+}
+
+/// One way to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionView {
+    /// The word to say.
+    pub answer: String,
+    /// What it does.
+    pub does: String,
+    /// Whether words go with it.
+    #[serde(default, skip_serializing_if = "Words::are_none")]
+    pub words: Words,
+}
+
+/// Whether words of a person go with an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Words {
+    /// Nobody works with them.
+    #[default]
+    None,
+    /// They reach whoever tries again.
+    Possible,
+    /// Without them it is no answer.
+    Needed,
+}
+
+impl Words {
+    /// Whether nobody works with them.
+    pub fn are_none(&self) -> bool {
+        *self == Self::None
+    }
+
+    fn of(run: &Run, question: &Question, choice: Choice) -> Self {
+        match choice {
+            Choice::Revise | Choice::Waive => Self::Needed,
+            Choice::Approve | Choice::GiveUp => Self::None,
+            // Only agents are told anything.
+            Choice::Retry => {
+                let stage = run.stage(&question.unit);
+                let gate = question.gate.as_deref().and_then(|gate| stage.gate(gate));
+                let is_agent = match gate {
+                    Some(gate) => matches!(stage.gates[gate].check, Check::Review { .. }),
+                    None => matches!(stage.work, Work::Agent { .. }),
+                };
+                if is_agent { Self::Possible } else { Self::None }
+            }
+        }
+    }
+}
+
+/// One record of `forge log --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogLine {
+    /// Its number.
+    pub seq: u64,
+    /// The record.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+/// One line of `forge run --json` and `forge resume --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RunLine {
+    /// A record, as soon as it is durable.
+    Record(Record),
+    /// How the run was left: the last line.
+    Left {
+        /// The run.
+        run: String,
+        /// Where it stands.
+        standing: Standing,
+        /// What a person has to choose.
+        asked: Vec<QuestionView>,
+    },
+}
+
+impl UnitView {
+    /// What its calls cost.
+    pub fn amount(&self) -> Amount {
+        let known = self.spent.minus(self.estimated).minus(self.unknown_at_most);
+        Amount { known, estimated: self.estimated, unknown_calls: self.unknown_costs }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl RunView {
+    /// All of one run.
+    pub fn of(id: &str, run: &Run) -> Self {
+        let units = run.units();
+        let units = units.iter().map(|(id, stage, unit)| {
+            let gate = match unit.state {
+                State::Judging { gate, .. } => stage.gates.get(gate).map(|gate| gate.name.clone()),
+                State::Asking { question } => {
+                    run.question(question).and_then(|question| question.gate.clone())
+                }
+                State::Waiting
+                | State::Working
+                | State::Accepted
+                | State::Skipped
+                | State::Failed { .. } => None,
+            };
+            UnitView {
+                unit: id.to_string(),
+                phase: stage.phase.clone(),
+                depth: u32::try_from(id.scope.steps().count()).unwrap_or(u32::MAX),
+                title: run.item(&id.scope).map(|item| item.title.clone()).unwrap_or_default(),
+                state: unit_state(run, unit),
+                gate,
+                attempt: unit.attempt,
+                round: unit.round,
+                since: unit.since,
+                until: is_limited(run, unit).then_some(unit.not_before),
+                why: if is_limited(run, unit) { unit.waits_for.clone() } else { String::new() },
+                spent: unit.spent,
+                estimated: unit.estimated,
+                unknown_at_most: unit.unknown_at_most,
+                unknown_costs: unit.n_unknown,
+                tokens: unit.tokens.total(),
+                summary: summary(unit),
+                findings: unit.findings.clone(),
+                landed: unit.landed.clone(),
+                items: matches!(stage.work, Work::Each { .. }).then(|| {
+                    let closed = unit
+                        .inner
+                        .members()
+                        .filter(|(_, table)| table.standing() == crate::run::Standing::Closed);
+                    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+                    (count(closed.count()), count(unit.inner.len()))
+                }),
+            }
+        });
+        let units = units.collect();
+        let start = run.is_started().then(|| &run.law().start);
+        Self {
+            row: RunRow::of(id, run),
+            request: start.map(|start| start.request.clone()).unwrap_or_default(),
+            budget: run.budget(),
+            unknown_at_most: run.ledger().unknown_at_most,
+            tokens: run.ledger().tokens.total(),
+            base: start.and_then(|start| start.base.clone()),
+            head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
+            branch: run.branch().map(str::to_owned),
+            asked: match run.phase() {
+                Phase::Over(_) => Vec::new(),
+                Phase::Fresh | Phase::Going | Phase::Held(_) => {
+                    run.questions().map(|question| QuestionView::of(run, question)).collect()
+                }
+            },
+            units,
+        }
+    }
+}
+
+fn summary(unit: &Unit) -> String {
+    unit.receipt.as_ref().map(|receipt| receipt.summary.clone()).unwrap_or_default()
+}
+
+fn unit_state(run: &Run, unit: &Unit) -> UnitState {
+    if is_limited(run, unit) {
+        return UnitState::Limited;
+    }
+    match unit.state {
+        State::Waiting => UnitState::Waiting,
+        State::Working => UnitState::Working,
+        State::Judging { .. } => UnitState::Judging,
+        State::Asking { .. } => UnitState::Asking,
+        State::Accepted => UnitState::Accepted,
+        State::Skipped => UnitState::Skipped,
+        State::Failed { kind: FailureKind::Failed } => UnitState::Failed,
+        State::Failed { kind: FailureKind::Blocked } => UnitState::Blocked,
+    }
+}
+
+impl QuestionView {
+    /// A question, with all that helps to choose.
+    pub fn of(run: &Run, question: &Question) -> Self {
+        let unit = run.unit(&question.unit);
+        let option = |choice: &Choice| OptionView {
+            answer: match (choice, &question.gate) {
+                (Choice::Waive, Some(gate)) => format!("waive {gate}"),
+                (choice, _) => choice.word().to_owned(),
+            },
+            does: what_it_does(run, question, *choice),
+            words: Words::of(run, question, *choice),
+        };
+        Self {
+            question: question.id.to_string(),
+            unit: question.unit.to_string(),
+            gate: question.gate.clone(),
+            text: question_text(question),
+            options: question.options.iter().map(option).collect(),
+            summary: summary(unit),
+            shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
+            findings: unit.found.clone(),
+            verdicts: verdicts(run, &question.unit),
+            listed: listed(run, &question.unit),
+            artifacts: unit.artifacts.keys().cloned().collect(),
+            changed: unit.changed.clone(),
+            change: Change::of(run, &question.unit),
+            diff: String::new(),
+        }
+    }
+}
+
+fn verdicts(run: &Run, unit: &UnitId) -> Vec<VerdictView> {
+    let subject = run.subject(unit);
+    let view = |opinion: &Opinion| VerdictView {
+        gate: opinion.gate.clone(),
+        verdict: opinion.says.of(subject),
+        critical: opinion.critical,
+        major: opinion.major,
+        minor: opinion.minor,
+    };
+    run.unit(unit).opinions.iter().map(view).collect()
+}
+
+fn listed(run: &Run, unit: &UnitId) -> Option<ListView> {
+    let list = run.stage(unit).list.clone()?;
+    let items = run.items(unit, &list)?;
+    let first = items.iter().take(LISTED_MAX);
+    let first = first.map(|item| ListedView { id: item.id.clone(), title: item.title.clone() });
+    let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+    Some(ListView { items: first.collect(), list, count })
+}
+
+fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
+    let stage = run.stage(&question.unit);
+    let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
+    let skipped = &run.unit(&question.unit).skipped;
+    let applies =
+        |gate: &&Gate| !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when);
+    let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
+    let then = match next {
+        Some(gate) => format!("`{}` looks next", gate.name),
+        None => format!("`{}` is done", question.unit),
+    };
+    let gate = question.gate.as_deref().unwrap_or_default();
+    match choice {
+        Choice::Approve => match question.why {
+            Why::Checkpoint { .. } | Why::Guarded => format!("it passes, and {then}"),
+            Why::Unverified { .. } => {
+                format!("Forge may run these commands in this run, and `{gate}` looks again")
+            }
+            Why::RoundsUsedUp
+            | Why::NotShrinking
+            | Why::NoResult { .. }
+            | Why::CapReached { .. }
+            | Why::Setbacks { .. }
+            | Why::NoVerdict { .. }
+            | Why::Blocked { .. }
+            | Why::DoesNotLand
+            | Why::LandedAlready
+            | Why::NothingToRedo => {
+                format!("`{gate}` is waived with its findings noted, and {then}")
+            }
+        },
+        Choice::Waive => {
+            let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
+            let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
+            if is_land {
+                format!("its change is left out of the result, in your name, and {then}")
+            } else if let (true, Why::Unverified { found, .. }) = (is_verify, &question.why) {
+                let how_long = if found.is_empty() { "" } else { ", while its checks are these" };
+                format!("`{gate}` is waived in your name for all of this run{how_long}, and {then}")
+            } else {
+                format!("`{gate}` is waived in your name, and {then}")
+            }
+        }
+        Choice::Revise => {
+            let redo = position.and_then(|position| stage.gates[position].redo.clone());
+            let target = redo.unwrap_or_else(|| question.unit.stage.clone());
+            format!("`{target}` is done again, with your words in its brief")
+        }
+        Choice::Retry => {
+            let with = match question.why {
+                Why::CapReached { cap: Some(_) } => ", with the same cap",
+                Why::CapReached { cap: None }
+                | Why::Checkpoint { .. }
+                | Why::Guarded
+                | Why::RoundsUsedUp
+                | Why::NotShrinking
+                | Why::NoResult { .. }
+                | Why::Setbacks { .. }
+                | Why::NoVerdict { .. }
+                | Why::Blocked { .. }
+                | Why::DoesNotLand
+                | Why::LandedAlready
+                | Why::Unverified { .. }
+                | Why::NothingToRedo => "",
+            };
+            match question.gate {
+                Some(_) => format!("`{gate}` looks again{with}"),
+                None => format!("`{}` is tried again{with}", question.unit),
+            }
+        }
+        Choice::GiveUp => format!("`{}` fails; what does not wait for it goes on", question.unit),
+    }
+}
+
+/// What a call is doing, in a few words: for lists of what is under way.
+pub fn call_in_words(run: &Run, call: &CallId) -> String {
+    let stage = run.stage(call.unit());
+    match call {
+        CallId::Attempt(_) => match &stage.work {
+            Work::Agent { role } => format!("agent as {role}"),
+            Work::Command { run } => format!("command {run}"),
+            Work::Deliver { what } => format!("delivers {}", what.word()),
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "items".to_owned(),
+        },
+        CallId::Judgement(judgement) => {
+            let gate = stage.gate(&judgement.gate).map(|position| &stage.gates[position].check);
+            match gate {
+                Some(Check::Review { role }) => format!("review as {role}"),
+                Some(Check::Command { run }) => format!("command {run}"),
+                Some(Check::Artifact { name }) => format!("looks for {name}"),
+                Some(Check::BuiltIn { check }) => format!("checks {}", check.word()),
+                Some(Check::Verify) => "verifies".to_owned(),
+                Some(Check::Land) => "lands".to_owned(),
+                Some(Check::Human { .. }) | None => "asks".to_owned(),
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a run stands, in one word, and what can become of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a run stands, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Something is under way, or will be as soon as a driver looks.
+    Going,
+    /// Nothing goes on until a person answers.
+    Waiting,
+    /// Nothing goes on until a limit is over.
+    Limited,
+    /// A person paused it.
+    Paused,
+    /// A person pressed Ctrl-C.
+    Interrupted,
+    /// A person stopped it.
+    Stopped,
+    /// It may not spend more, or has no rounds left for work that is partly done.
+    Parked,
+    /// The same failure again and again.
+    Escalated,
+    /// All is good.
+    Done,
+    /// Something failed.
+    Failed,
+    /// Something is blocked.
+    Blocked,
+    /// Given up.
+    Abandoned,
+}
+
+/// What can become of a run, by where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Whoever drives it has something to do, or waits for a moment to come.
+    Driven,
+    /// It waits for a person's answer.
+    Asking,
+    /// It stands still until somebody resumes it.
+    Held,
+    /// It did not work out, and can be opened again.
+    Failed,
+    /// Nothing can become of it any more.
+    Over,
+}
+
+impl Standing {
+    /// What can become of it.
+    pub const fn course(self) -> Course {
+        match self {
+            Self::Going | Self::Limited => Course::Driven,
+            Self::Waiting => Course::Asking,
+            Self::Paused | Self::Interrupted | Self::Stopped | Self::Parked | Self::Escalated => {
+                Course::Held
+            }
+            Self::Failed | Self::Blocked => Course::Failed,
+            Self::Done | Self::Abandoned => Course::Over,
+        }
+    }
+
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Going => "going",
+            Self::Waiting => "waiting",
+            Self::Limited => "limited",
+            Self::Paused => "paused",
+            Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
+            Self::Parked => "parked",
+            Self::Escalated => "escalated",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The exit code of a door that leaves a run like this.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed | Self::Abandoned => 1,
+            Self::Waiting => 3,
+            Self::Escalated | Self::Blocked => 4,
+            Self::Paused | Self::Parked | Self::Limited | Self::Going => 5,
+            Self::Interrupted | Self::Stopped => 130,
+        }
+    }
+}
