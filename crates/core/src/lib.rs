@@ -21,6 +21,7 @@
 pub mod event;
 pub mod failure;
 pub mod flow;
+pub mod hex;
 pub mod id;
 pub mod item;
 pub mod ledger;

@@ -11,8 +11,9 @@ use forge_core::{
     item::Item,
     verdict::Finding,
 };
+use forge_project::{bounded_text::start_of, catalog::Role};
 
-use crate::{catalog::Role, place::Hand, text::whole_chars};
+use crate::place::Hand;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
@@ -307,7 +308,7 @@ fn left_in_words(left: &[LeftBefore]) -> String {
     let mut room = LEFT_BYTES_MAX;
     let mut parts = Vec::new();
     for LeftBefore { name, text } in left {
-        let end = whole_chars(text, room);
+        let end = start_of(text, room).len();
         room -= end;
         let mut part = format!("`{name}`:\n\n{}", quoted(text[..end].trim_end()));
         if end < text.len() {

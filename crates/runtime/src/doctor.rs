@@ -10,6 +10,11 @@ use forge_core::{
     inbox,
     view::{Course, RunRow},
 };
+use forge_project::bounded_read::read_text;
+use forge_project::{
+    catalog::Catalog,
+    settings::{FILE, Settings},
+};
 use forge_store::{
     blobs::{BlobId, Blobs},
     journal::{Completeness, Store, StoreError, salvage},
@@ -19,11 +24,8 @@ use serde::Serialize;
 
 use crate::{
     Trouble,
-    catalog::Catalog,
     doors::{Doors, RUNS_MAX},
     home::Home,
-    settings::{FILE, Settings},
-    text::read_text,
 };
 
 pub use self::fix::{Consent, Fixable};
@@ -90,7 +92,8 @@ fn note(what: impl Into<String>, next: impl Into<String>) -> Finding {
     Finding { what: what.into(), health: Health::Note, next: Some(next.into()) }
 }
 
-fn bad(trouble: Trouble) -> Finding {
+fn bad(trouble: impl Into<Trouble>) -> Finding {
+    let trouble: Trouble = trouble.into();
     Finding { what: trouble.what, health: Health::Bad, next: trouble.next }
 }
 
@@ -113,7 +116,7 @@ impl Doors {
         findings.extend(flows(&self.catalog()));
         match Store::open_to_read(&self.home.dir) {
             Err(StoreError::Missing { .. }) => findings.push(good("no runs yet")),
-            Err(error) => findings.push(bad(error.into())),
+            Err(error) => findings.push(bad(error)),
             Ok(store) => {
                 findings.push(match store.check() {
                     Ok(checked) => {
@@ -121,7 +124,7 @@ impl Doors {
                             (count(checked.runs, "run"), count(checked.records, "record"));
                         good(format!("the journal is whole: {runs}, {records}"))
                     }
-                    Err(error) => bad(error.into()),
+                    Err(error) => bad(error),
                 });
                 findings.extend(store.caution().map(|caution| note(caution, "keep a backup")));
                 findings.extend(self.runs());

@@ -20,6 +20,11 @@ use forge_core::{
     run::Phase,
     view::{RunRow, RunView},
 };
+use forge_project::{
+    catalog::Catalog,
+    refuse_agents,
+    settings::{Frozen, Settings},
+};
 use forge_store::{
     blobs::Blobs,
     journal::{CommandId, Record, RunLock, Store, StoreError},
@@ -28,13 +33,11 @@ use forge_store::{
 
 use crate::{
     Trouble,
-    catalog::Catalog,
     drive::{CommandOutcome, Driver, LetGo, Signals, Tell, frozen, refused},
     home::{Home, now},
     projection::Projector,
     refs,
     secrets::without_secrets,
-    settings::{Frozen, Settings},
     summary::SUMMARY,
 };
 
@@ -110,7 +113,7 @@ impl Doors {
     /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
     /// a run is `settings_at` its base.
     pub fn settings(&self) -> Result<Settings, Trouble> {
-        Settings::read(self.home.repository.top.as_deref())
+        Ok(Settings::read(self.home.repository.top.as_deref())?)
     }
 
     /// What was frozen when a run started.
@@ -422,15 +425,4 @@ fn user_name(uid: u32) -> Option<String> {
     let mut fields = users.lines().map(|line| line.split(':').collect::<Vec<&str>>());
     let user = fields.find(|fields| fields.get(2) == Some(&uid.to_string().as_str()))?;
     user.first().map(|name| (*name).to_owned())
-}
-
-/// No agent answers its own gate.
-pub fn refuse_agents() -> Result<(), Trouble> {
-    match forge_keeper::inside_attempt() {
-        None => Ok(()),
-        Some(attempt) => Err(Trouble::usage(
-            format!("this is inside an attempt ({attempt}), and agents do not change runs"),
-            "leave what you have to say in result.json",
-        )),
-    }
 }

@@ -27,6 +27,7 @@ use forge_core::{
     view::{Course, Standing},
     wanted,
 };
+use forge_project::settings::{Agent, Frozen};
 use forge_store::{
     blobs::Blobs,
     journal::{CommandId, Record, RunLock, Store, Writer},
@@ -45,7 +46,6 @@ use crate::{
     projection::Projector,
     refs,
     secrets::{known, table},
-    settings::{Agent, Frozen},
 };
 
 /// How often the driver looks for commands from other doors.
@@ -522,7 +522,7 @@ pub(crate) fn refused(id: &str, refusal: &Refusal) -> Trouble {
 pub(crate) fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     let missing = |what: String| Trouble::surroundings(what, "forge doctor");
     let Some(blob) = &run.law().start.settings else {
-        return Ok(crate::settings::Settings::default().freeze(Agent::Nobody));
+        return Ok(forge_project::settings::Settings::default().freeze(Agent::Nobody));
     };
     let id = blob.0.parse().map_err(|_| missing(format!("`{}` is no blob", blob.0)))?;
     let bytes = blobs.get(&id).map_err(|error| missing(error.to_string()))?;

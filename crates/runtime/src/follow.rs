@@ -21,18 +21,17 @@ use forge_core::{
     money::Spent,
     view::{RunView, call_in_words, sentence},
 };
+use forge_project::settings::Frozen;
+use forge_store::{journal::Store, records::facts};
 
 use self::{
     latest::{Ear, Places, RECENT_MAX},
     times::{Times, Usual},
 };
-use forge_store::{journal::Store, records::facts};
-
 use crate::{
     Trouble,
     doors::Doors,
     home::now,
-    settings::Frozen,
     watch::{Seen, role},
 };
 

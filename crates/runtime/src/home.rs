@@ -5,17 +5,17 @@
 //! numbered, artifacts are named by the flow and scopes by item ids that were checked.
 
 use std::{
-    ffi::OsString,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use forge_core::Time;
-use forge_store::hex::hex;
+use forge_core::{Time, hex::hex};
+use forge_project::personal_dirs::state_dir;
+use forge_project::settings::Frozen;
 use forge_workspace::Repository;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Trouble, settings::Frozen};
+use crate::Trouble;
 
 /// The most characters of a request that become part of a run's id.
 const SLUG_CHARS_MAX: usize = 40;
@@ -83,30 +83,6 @@ impl Home {
     }
 }
 
-/// What one person sets for all repositories: `$XDG_CONFIG_HOME/forge`, or `~/.config/forge`.
-pub fn config_dir() -> Result<PathBuf, Trouble> {
-    personal_dir("XDG_CONFIG_HOME", ".config", |name| std::env::var_os(name))
-}
-
-/// What Forge remembers for one person: `$XDG_STATE_HOME/forge`, or `~/.local/state/forge`.
-pub fn state_dir() -> Result<PathBuf, Trouble> {
-    personal_dir("XDG_STATE_HOME", ".local/state", |name| std::env::var_os(name))
-}
-
-/// A path that is not absolute counts as none, as the XDG rules say.
-fn personal_dir(
-    variable: &str,
-    below_home: &str,
-    value: impl Fn(&str) -> Option<OsString>,
-) -> Result<PathBuf, Trouble> {
-    let absolute = |name: &str| value(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let dir = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)));
-    dir.map(|dir| dir.join("forge")).ok_or_else(|| {
-        let what = format!("neither {variable} nor HOME is set to an absolute path");
-        Trouble::surroundings(what, "set HOME to your home folder")
-    })
-}
-
 /// Now, in milliseconds since 1970, UTC. The only clock of the driver.
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -153,27 +129,6 @@ fn slug(request: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn folders_of_a_person_are_absolute_and_named_by_xdg_or_home() {
-        let dir = |xdg: Option<&str>, home: Option<&str>| {
-            personal_dir("XDG_STATE_HOME", ".local/state", |name| match name {
-                "XDG_STATE_HOME" => xdg.map(OsString::from),
-                "HOME" => home.map(OsString::from),
-                other => panic!("nobody needs {other}"),
-            })
-        };
-        let path = |path: &str| Some(PathBuf::from(path));
-        assert_eq!(dir(Some("/s"), Some("/h")).ok(), path("/s/forge"));
-        assert_eq!(dir(None, Some("/h")).ok(), path("/h/.local/state/forge"));
-        for relative in ["", "s", "./s"] {
-            assert_eq!(dir(Some(relative), Some("/h")).ok(), path("/h/.local/state/forge"));
-            let trouble = dir(Some(relative), Some(relative)).unwrap_err();
-            assert_eq!(trouble.what, "neither XDG_STATE_HOME nor HOME is set to an absolute path");
-            assert!(trouble.next.is_some());
-        }
-        assert!(dir(None, None).is_err());
-    }
 
     #[test]
     fn an_id_holds_the_first_words_of_the_request() {

@@ -14,20 +14,25 @@ use std::{
 
 use forge_core::{event::Colour, view::short_commit};
 use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
+use forge_project::{
+    commit_files::Committed,
+    detect::{self, Project},
+    personal_dirs::state_dir,
+    refuse_agents,
+    settings::{FILE, Settings},
+    test_output::excerpt::cut,
+};
 use forge_workspace::{
     Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
 };
 
 use crate::{
     Kind, Trouble,
-    committed::Committed,
-    doors::{Doors, person, refuse_agents},
+    doors::{Doors, person},
     drive::Signals,
-    home::{now, state_dir},
+    home::now,
     intake::{CommandEnd, command_end},
     prepare::{command_environment, shell, spec},
-    project::{self, Project, cut::cut},
-    settings::{FILE, Settings},
     work::short_list,
 };
 
@@ -93,7 +98,7 @@ impl Doors {
             let what = "this repository has no commit yet, so there is nothing to try";
             return Err(Trouble::usage(what, "git add . && git commit -m \"first\""));
         };
-        let project = project::detect(&Committed::of(repository, &head)?);
+        let project = detect::detect(&Committed::of(repository, &head)?);
         Ok((head, project))
     }
 
@@ -230,7 +235,7 @@ fn try_one(
     tree: &Path,
     wish: &mut Wish,
 ) -> Result<Tried, Trouble> {
-    let frozen = Settings::default().freeze(crate::settings::Agent::Nobody);
+    let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
     let limits = Limits {
         wall_ms: frozen.verify.timeout_ms,
         silence_ms: 0,

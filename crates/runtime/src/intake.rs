@@ -21,7 +21,6 @@ use forge_core::{
     verdict::{self, Finding, Proof, Severity, Verdict},
 };
 use forge_keeper::{AttemptFolder, Ending, How, collect, open_regular};
-
 use serde_json::Value;
 
 use crate::{Trouble, prepare::Shop, steps::Plan, turns::Left};

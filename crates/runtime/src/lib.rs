@@ -18,24 +18,23 @@
 //! Invariant: what agents and the world do is an outcome; an `Err` here is trouble of ours or
 //! something that the user can mend.
 
+mod approvals;
 pub mod attended;
 mod brief;
 mod calls;
-pub mod catalog;
 mod claims;
-mod committed;
 pub mod deliver;
 pub mod demo;
 pub mod doctor;
 pub mod doors;
 pub mod drive;
+mod error;
 pub mod follow;
 mod gates;
 pub mod home;
 pub mod init;
 mod intake;
 pub mod mend;
-mod near;
 pub mod notify;
 pub mod older;
 pub mod onto;
@@ -43,27 +42,22 @@ mod ours;
 mod place;
 mod prepare;
 pub mod probe;
-mod programs;
-pub mod project;
 pub mod projection;
 mod refs;
 mod refused;
 pub mod roster;
 mod secrets;
-pub mod settings;
 pub mod show;
 pub mod spending;
 pub mod start;
 mod steps;
 mod summary;
-mod text;
-mod trouble;
-pub mod trust;
 mod turns;
 pub mod watch;
 mod work;
 
-pub use trouble::{Kind, Trouble};
+pub use error::Trouble;
+pub use forge_project::{catalog, error::Kind, refuse_agents, settings, trust};
 
 /// The programs that Forge starts of itself, dispatched before anything else is set up.
 ///

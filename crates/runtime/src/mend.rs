@@ -11,6 +11,7 @@ use forge_core::{
     rewind::rewind,
     run::Phase,
 };
+use forge_project::refuse_agents;
 use forge_store::{
     journal::{RunLock, Store},
     records::{body, fold_facts, row},
@@ -19,7 +20,7 @@ use forge_workspace::{Commit, Made, Order, Repository, perform_guarded};
 
 use crate::{
     Trouble,
-    doors::{Doors, Left, Sent, person, refuse_agents},
+    doors::{Doors, Left, Sent, person},
     drive::{Driver, Signals, Tell, refused},
     home::{new_run_id, now},
     place::{bench_of, commit_of, scope_of},

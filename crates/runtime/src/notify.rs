@@ -29,16 +29,12 @@ use forge_core::{
     view::{Standing, sentence},
 };
 use forge_keeper::Redactor;
+use forge_project::settings::{Key, Settings, Switch};
 use forge_store::{atomic_file::replace, journal::Record, records::facts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Trouble,
-    doors::Doors,
-    home::Home,
-    settings::{Key, Settings, Switch},
-};
+use crate::{Trouble, doors::Doors, home::Home};
 
 pub(crate) use self::teller::{NOTIFY, tell};
 
@@ -362,7 +358,7 @@ fn harmless(text: &str) -> String {
 fn is_allowed(doors: &Doors, settings: &Settings, key: Key) -> bool {
     match settings.notifier_of_repository(key) {
         None => true,
-        Some(line) => doors.trust().and_then(|trust| trust.is_approved(&[line])).unwrap_or(false),
+        Some(line) => doors.trust().is_ok_and(|trust| trust.is_approved(&[line]).unwrap_or(false)),
     }
 }
 

@@ -16,6 +16,7 @@ use forge_core::{
     event::{Approvals, Detail},
     view::{Course, RunRow},
 };
+use forge_project::bounded_read::read_text;
 use forge_store::journal::{Store, StoreError};
 use serde::Deserialize;
 
@@ -23,7 +24,6 @@ use crate::{
     Trouble,
     doors::Doors,
     start::{BranchChoice, Offered, Request, Unsaid},
-    text::read_text,
 };
 
 /// The file that says where a run stands.

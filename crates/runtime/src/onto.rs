@@ -3,12 +3,10 @@
 //! Not here: the asking. Nothing is done before a person said yes.
 
 use forge_core::view::Standing;
+use forge_project::refuse_agents;
 use forge_workspace::Follow;
 
-use crate::{
-    Trouble,
-    doors::{Doors, refuse_agents},
-};
+use crate::{Trouble, doors::Doors};
 
 /// A result, and the branch that it is also for.
 #[derive(Clone, Debug, PartialEq, Eq)]

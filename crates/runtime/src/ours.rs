@@ -25,10 +25,10 @@ use forge_agents::Heard;
 use forge_core::{
     Run,
     event::{Call, Event},
+    hex::hex,
     id::UnitId,
 };
 use forge_keeper::Ending;
-use forge_store::hex::hex;
 use forge_workspace::{Made, Order};
 
 use crate::{

@@ -16,9 +16,10 @@ use forge_core::{
     id::{CallId, Scope, UnitId},
     run::Files as Left,
 };
+use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{Access, Bench, Files, Open};
 
-use crate::{Trouble, catalog::Code, home::Home, prepare::Shop, settings::Frozen};
+use crate::{Trouble, home::Home, prepare::Shop};
 
 /// A checkout that calls work in.
 #[derive(Clone, Debug)]

@@ -21,6 +21,10 @@ use forge_core::{
     run::{CallKind, Due},
 };
 use forge_keeper::{AttemptFolder, Limits, Redactor, Spec, Stderr, Stdout};
+use forge_project::{
+    catalog::Role,
+    settings::{Frozen, FrozenAgent, SecretsTable},
+};
 use forge_store::{
     atomic_file::replace,
     blobs::{BlobId, Blobs},
@@ -31,14 +35,12 @@ use forge_workspace::Repository;
 use crate::{
     Trouble,
     brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
-    catalog::Role,
     gates::{checks::checks_at, so_far, span},
     home::Home,
     intake::must,
     ours::Ours,
     place::Hand,
     secrets,
-    settings::{Frozen, FrozenAgent, SecretsTable},
     steps::{Step, What, bench_argv, write_order},
     turns::Turn,
 };
@@ -411,7 +413,7 @@ impl Shop<'_> {
     /// A role, as it was frozen.
     pub(crate) fn role(&self, run: &Run, role: &str) -> Result<Role, Trouble> {
         let blob = run.law().start.roles.get(role).expect("all roles of a flow are frozen");
-        Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))
+        Ok(Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?)
     }
 
     pub(crate) fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {

@@ -29,6 +29,7 @@ use forge_core::{
 use forge_keeper::{
     AttemptFolder, Ending, Limits, Spec, Standing, Stop, give_up, look, open_regular, start_keeper,
 };
+use forge_project::{refuse_agents, settings::AgentTable};
 use forge_store::atomic_file::replace;
 use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
@@ -37,12 +38,11 @@ use serde::Serialize;
 use crate::{
     Trouble,
     calls::{wait_for, watch},
-    doors::{person, refuse_agents},
+    doors::person,
     drive::Signals,
     intake::last_words,
     prepare::{BRIEF, passed_on, spec},
     roster::{AgentKind, Program, Roster, command, is_older, too_old, version},
-    settings::AgentTable,
     start::{Allowed, AskCommands},
     turns::{errors, spent},
 };
@@ -195,7 +195,10 @@ impl Roster {
         let line = [line];
         match (ask(&line), &self.trust) {
             (Allowed::Once, _) | (Allowed::FromNowOn, None) => Ok(()),
-            (Allowed::FromNowOn, Some(trust)) => trust.approve(&line, &person()).map(|_| ()),
+            (Allowed::FromNowOn, Some(trust)) => {
+                trust.approve(&line, &person())?;
+                Ok(())
+            }
             (Allowed::No, _) => Err(Trouble::person(
                 format!("you have not allowed the agent `{name}` that this repository sets up"),
                 format!("forge agents check {name} --allow"),

@@ -16,12 +16,12 @@ use forge_core::{
     money::{Cost, Money, Tokens},
     view::{Spending, refused},
 };
+use forge_project::bounded_read::read_text;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Trouble,
     home::{Home, now},
-    text::read_text,
 };
 
 /// The file, below the folder of the repository.

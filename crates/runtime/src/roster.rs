@@ -15,6 +15,13 @@ use std::{
 };
 
 use forge_agents::Kind;
+use forge_project::{
+    executables::in_path,
+    personal_dirs::state_dir,
+    settings::{AgentTable, RESERVED, Settings},
+    suggest::nearest,
+    trust::Trust,
+};
 use forge_workspace::Repository;
 use rustix::{
     event::{PollFd, PollFlags},
@@ -27,11 +34,6 @@ use serde::Serialize;
 use crate::{
     Trouble,
     calls::{wait_for, watch},
-    home::state_dir,
-    near::nearest,
-    programs::in_path,
-    settings::{AgentTable, RESERVED, Settings},
-    trust::Trust,
 };
 
 /// How long a program may take to say its version.
@@ -227,7 +229,7 @@ impl Roster {
 
     /// Roles that the settings give to an agent by name.
     fn roles(&self, name: &str) -> Vec<String> {
-        let theirs = |(_, role): &(&String, &crate::settings::RoleTable)| {
+        let theirs = |(_, role): &(&String, &forge_project::settings::RoleTable)| {
             role.agent.as_deref() == Some(name)
         };
         self.settings.roles.iter().filter(theirs).map(|(role, _)| role.clone()).collect()

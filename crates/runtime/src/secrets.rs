@@ -18,9 +18,8 @@ use forge_keeper::{
     redact::{Finder, Found},
     secrets_in_file,
 };
+use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
 use forge_workspace::{Added, Part, shown};
-
-use crate::settings::{Frozen, SecretsTable, Settings, Sources};
 
 /// More of a file of secrets is not read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;

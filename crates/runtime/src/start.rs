@@ -26,43 +26,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use choices::Chosen;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
     view::short_commit,
 };
-use forge_store::journal::Store;
-
-use crate::{
-    Trouble,
+use forge_project::{
+    bounded_read::read_text,
     catalog::{Catalog, Found, text_at},
-    committed::Committed,
-    doors::{Doors, Left, person, refuse_agents},
-    drive::{Driver, Signals, Tell},
-    home::{new_run_id, state_dir},
-    near::distance,
-    programs::{in_path, is_executable},
-    project,
-    secrets::redacted_text,
+    commit_files::Committed,
+    detect,
+    executables::{in_path, is_executable},
+    personal_dirs::state_dir,
+    refuse_agents,
     settings::{
         AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, LOCAL_FILE, SCRIPTED, Sessions,
         Settings, SourceFile, Sources, Verify, VerifyFrom,
     },
-    text::read_text,
+};
+use forge_store::journal::Store;
+use given::given_params;
+use issue::Issue;
+use outline::EFFORT;
+use strsim::levenshtein;
+use words::refuse_words;
+
+use crate::{
+    Trouble,
+    doors::{Doors, Left, person},
+    drive::{Driver, Signals, Tell},
+    home::new_run_id,
+    secrets::redacted_text,
 };
 
 pub use asks::{
     Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
 };
-use choices::Chosen;
 pub use dry::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
-use given::given_params;
-use issue::Issue;
-use outline::EFFORT;
 pub use outline::Runs;
 pub use request::{Discuss, Offered, Request, Unsaid, quoted};
 pub use words::examples;
-use words::refuse_words;
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -319,7 +323,7 @@ impl Doors {
             let text = text_at(repository, base, FILE, FILE_BYTES_MAX)?;
             sources.repo = text.map(|text| SourceFile { name: FILE.to_owned(), text });
         }
-        Settings::of(&sources)
+        Ok(Settings::of(&sources)?)
     }
 
     /// The flow as it is committed, or why it cannot be used.
@@ -329,7 +333,7 @@ impl Doors {
             if is_here && catalog.text(name).is_err() {
                 uncommitted(&[format!("the flow `{name}`")])
             } else {
-                trouble
+                trouble.into()
             }
         })
     }
@@ -448,7 +452,7 @@ impl Doors {
     /// Where nobody said what the checks are, they are looked for in the project itself.
     fn fill_in(
         &self,
-        frozen: &mut crate::settings::Frozen,
+        frozen: &mut forge_project::settings::Frozen,
         settings: &Settings,
         base: &str,
     ) -> Result<(), Trouble> {
@@ -456,8 +460,8 @@ impl Doors {
             return Ok(());
         }
         let files = Committed::of(&self.home.repository, base)?;
-        let found = project::detect(&files);
-        let commands = |found: &[project::Found]| -> Vec<String> {
+        let found = detect::detect(&files);
+        let commands = |found: &[detect::Found]| -> Vec<String> {
             found.iter().map(|found| found.command.clone()).collect()
         };
         frozen.verify.commands = commands(&found.verify);
@@ -513,7 +517,7 @@ impl Doors {
             let others = with_agents(request, settings, agent);
             settings
                 .play(agent)
-                .map_err(|trouble| trouble.or_else_by_flag(Some(agent), &others))?;
+                .map_err(|error| Trouble::from(error).or_else_by_flag(Some(agent), &others))?;
         }
         if settings.agent.is_none() && settings.scripted.scenario.is_some() {
             settings.agent = Some(SCRIPTED.to_owned());
@@ -603,7 +607,7 @@ fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<Stri
     };
     let mut names: Vec<&str> =
         settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
-    names.sort_by_key(|name| distance(wanted, name));
+    names.sort_by_key(|name| levenshtein(wanted, name));
     let mut commands: Vec<String> =
         names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
     // Without the flag it is whoever is set.

@@ -17,11 +17,13 @@ use forge_core::{
     Report, Run,
     event::{Outcome, Receipt},
     failure::FaultClass,
+    hex::hex,
     id::CallId,
     money::Spent,
 };
 use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
-use forge_store::{atomic_file::replace, hex::hex};
+use forge_project::{bounded_read::read_text, settings::SecretsTable};
+use forge_store::atomic_file::replace;
 use forge_workspace::{Failure, Made, Opened, Order};
 use sha2::{Digest as _, Sha256};
 
@@ -31,8 +33,6 @@ use crate::{
     ours::planted,
     prepare::Shop,
     secrets::guard,
-    settings::SecretsTable,
-    text::read_text,
     turns::Turn,
 };
 
@@ -62,6 +62,12 @@ pub(crate) enum Halt {
     Says(Box<Report>),
     /// Something that a user can mend.
     Trouble(Trouble),
+}
+
+impl From<forge_project::Error> for Halt {
+    fn from(error: forge_project::Error) -> Self {
+        Trouble::from(error).into()
+    }
 }
 
 impl From<Trouble> for Halt {

@@ -26,12 +26,12 @@ use forge_core::{
     verdict::BlockerClass,
 };
 use forge_keeper::{AttemptFolder, Ending, How, Standing, look, open_regular};
+use forge_project::settings::FrozenAgent;
 
 use crate::{
     home::now,
     intake::{self, last_words},
     prepare::Shop,
-    settings::FrozenAgent,
     steps::{Halt, Plan, What},
 };
 

@@ -27,16 +27,18 @@ use forge_core::{
     view::sentence,
 };
 use forge_keeper::Standing;
+use forge_project::settings::Frozen;
 use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::told::{InboxFile, Told, ToldTurn, Which};
 use self::{
     find::{Target, at_work, find},
     stream::{Age, Source, Stream},
 };
-use crate::{Trouble, calls::wait_for, doors::Doors, drive::Signals, settings::Frozen};
+use crate::{Trouble, calls::wait_for, doors::Doors, drive::Signals};
+
+pub use self::told::{InboxFile, Told, ToldTurn, Which};
 
 /// How often somebody who watches looks for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

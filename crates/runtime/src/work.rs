@@ -17,6 +17,7 @@ use forge_core::{
     view::short_commit,
 };
 use forge_keeper::{Ending, How};
+use forge_project::settings::Claims;
 use forge_workspace::{Access, Change, Commit, Files, Made, Order, Repository, Restore, Restored};
 
 use crate::{
@@ -24,7 +25,6 @@ use crate::{
     home::now,
     intake,
     place::{Hand, Place, commit_of, is_shared},
-    settings::Claims,
     steps::{Duty, Halt, Plan, SetUpBefore},
     turns::{Turned, turns},
 };

@@ -7,6 +7,5 @@
 
 pub mod atomic_file;
 pub mod blobs;
-pub mod hex;
 pub mod journal;
 pub mod records;

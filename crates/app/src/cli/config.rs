@@ -110,7 +110,8 @@ impl Target {
         match self {
             // It can be changed from everywhere.
             Self::User => {
-                EditedFile::user(doors().ok().and_then(|doors| top(&doors).ok()).as_deref())
+                let top = doors().ok().and_then(|doors| top(&doors).ok());
+                Ok(EditedFile::user(top.as_deref())?)
             }
             Self::Repo => Ok(EditedFile::repo(&top(&doors()?)?)),
             Self::Local => Ok(EditedFile::local(&top(&doors()?)?)),

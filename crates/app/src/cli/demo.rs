@@ -11,8 +11,9 @@ use forge_core::{
 };
 use forge_runtime::{
     Trouble, demo,
-    doors::{Doors, refuse_agents},
+    doors::Doors,
     home::new_run_id,
+    refuse_agents,
     start::{Allowed, Asks, Request},
 };
 

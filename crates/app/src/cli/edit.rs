@@ -10,7 +10,8 @@ use std::{
 use clap::Args;
 use forge_runtime::{
     Trouble,
-    doors::{Doors, Sent, refuse_agents},
+    doors::{Doors, Sent},
+    refuse_agents,
 };
 
 use super::common::doors;

@@ -21,18 +21,17 @@ use forge_core::{
     verdict::BlockerClass,
     view::WaivedView,
 };
+use forge_project::bounded_read::read_text;
+use forge_store::{atomic_file::replace, records::facts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{attempt, done, nothing, proof, words};
-use forge_store::{atomic_file::replace, records::facts};
-
 use crate::{
     Trouble,
     gates::checks::checks_at,
     home::Home,
     steps::{Halt, Plan},
-    text::read_text,
 };
 
 /// The most bytes of a record.

@@ -16,13 +16,13 @@ use forge_core::{
     inbox,
     money::Spent,
 };
+use forge_project::settings::Kept;
 use forge_workspace::{Attach, Attached, Attachment, Made, Order};
 
 use super::{done, nothing, put};
 use crate::{
     Trouble,
     projection::state_text,
-    settings::Kept,
     steps::{Duty, Halt, Plan},
     summary::{self, SUMMARY},
     work::NO_SECRET,

@@ -15,9 +15,10 @@ use forge_core::{
     verdict::{Risk, Shown},
     view::{short_commit, summary},
 };
+use forge_project::bounded_text::start_of;
 
 use super::offer::Offer;
-use crate::{Trouble, steps::Plan, text::whole_chars};
+use crate::{Trouble, steps::Plan};
 
 /// The most characters of a title.
 const TITLE_CHARS_MAX: usize = 72;
@@ -134,7 +135,7 @@ fn cut(name: &str, whole: &str) -> String {
     if whole.len() <= QUOTED_BYTES_MAX {
         return quoted(whole.trim_end());
     }
-    let end = whole_chars(whole, QUOTED_BYTES_MAX);
+    let end = start_of(whole, QUOTED_BYTES_MAX).len();
     format!("{}\n\n(cut here; `{name}` has {} bytes)", quoted(&whole[..end]), whole.len())
 }
 

@@ -7,7 +7,6 @@
 //! Invariant: what is removed can be made anew, or is of a process that is long gone. A file of a person is
 //! rewritten only if that person says so, and the old one is kept beside it.
 
-use forge_store::atomic_file::replace;
 use std::{
     fs::{self, File},
     io,
@@ -16,12 +15,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use forge_project::{
+    personal_dirs::config_dir,
+    refuse_agents,
+    settings::{FILE, LOCAL_FILE, Layer, Renewed, SourceFile, USER_FILE, renewed},
+};
+use forge_store::atomic_file::replace;
+
 use crate::{
     Trouble,
-    doors::{Doors, RUNS_MAX, refuse_agents},
-    home::config_dir,
+    doors::{Doors, RUNS_MAX},
     projection::Projector,
-    settings::{FILE, LOCAL_FILE, Layer, Renewed, SourceFile, USER_FILE, renewed},
 };
 
 /// What was not touched for this long is nobody's any more. No process of ours keeps such a file for longer than minutes.

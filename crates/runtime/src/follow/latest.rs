@@ -15,12 +15,12 @@ use std::{
 
 use forge_core::{Run, Time, id::CallId, money::Spent};
 use forge_keeper::{AttemptFolder, Standing};
+use forge_project::settings::Frozen;
 use rustix::fs::OFlags;
 
 use crate::{
     home::Home,
     prepare::boxes,
-    settings::Frozen,
     steps::steps_of,
     watch::{
         Begun, Form, Seen, Shown, TurnName, has_stream, role,

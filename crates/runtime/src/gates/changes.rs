@@ -9,6 +9,10 @@ use forge_core::{
     item::writes_reach,
     verdict::{Finding, Proof, Severity},
 };
+use forge_project::{
+    protected_files::{Guard, guarded},
+    settings::{Frozen, FrozenAgent},
+};
 use forge_workspace::{Change, Hooked, Hooks, Made, Order};
 
 use super::{
@@ -19,8 +23,6 @@ use super::{
 use crate::{
     Trouble,
     place::{Hand, own_commit, scope_of},
-    project::guard::{Guard, guarded},
-    settings::{Frozen, FrozenAgent},
     steps::{Duty, Halt, Plan, SetUpBefore},
     work::paths,
 };

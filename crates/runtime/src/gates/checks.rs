@@ -6,14 +6,14 @@
 //! Invariant: a command that an agent wrote is run only after a person allowed exactly this one.
 
 use forge_core::{Run, event::Ruling};
-use forge_workspace::Repository;
-
-use crate::{
-    Trouble,
-    committed::Committed,
-    project::{self, Found},
+use forge_project::{
+    commit_files::Committed,
+    detect::{self, Found},
     settings::{Frozen, VerifyFrom},
 };
+use forge_workspace::Repository;
+
+use crate::Trouble;
 
 /// What can prove a commit.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) fn checks_at(
         }
         VerifyFrom::Found | VerifyFrom::Nothing => {}
     }
-    let found = with_setup(&project::detect(&Committed::of(repository, commit)?));
+    let found = with_setup(&detect::detect(&Committed::of(repository, commit)?));
     Ok(if found.is_empty() {
         let what = "the project has no checks, neither in its settings nor found in its files";
         Checks::Nothing(what)
@@ -55,7 +55,7 @@ pub(crate) fn checks_at(
 
 /// The checks that were found. What has to come before them comes with them: the set-up of the run's
 /// checkouts was frozen when there was nothing to set up.
-fn with_setup(project: &project::Project) -> Vec<Found> {
+fn with_setup(project: &detect::Project) -> Vec<Found> {
     let (Some(first), false) = (project.verify.first(), project.setup.is_empty()) else {
         return project.verify.clone();
     };
@@ -102,7 +102,7 @@ impl Checks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::Project;
+    use forge_project::detect::Project;
 
     fn found(command: &str) -> Found {
         let (command, why) = (command.to_owned(), String::new());

@@ -13,18 +13,17 @@ use forge_core::{
     id::UnitId,
     verdict::{Finding, Severity},
 };
+use forge_project::{
+    protected_files::{Guard, guarded},
+    settings::Frozen,
+    test_weakening::skipped_or_weakened,
+};
+use forge_store::records::facts;
 use forge_workspace::{Change, ChangeKind, GitError, Repository};
 
 use super::{Span, finding, judged, receipt_at, ruling, span};
-use forge_store::records::facts;
-
 use crate::{
     Trouble,
-    project::{
-        guard::{Guard, guarded},
-        tests_said::skipped_or_weakened,
-    },
-    settings::Frozen,
     steps::{Halt, Plan},
 };
 

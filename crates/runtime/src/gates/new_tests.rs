@@ -11,6 +11,10 @@ use forge_core::{
     event::Ruling,
     verdict::{Finding, Proof, Severity},
 };
+use forge_project::{
+    protected_files::{Guard, guarded},
+    test_output::{TestSaid, tests_said},
+};
 use forge_workspace::ChangeKind;
 
 use super::{finding, judged, receipt_at, ruling, span, verify};
@@ -18,10 +22,6 @@ use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
     place::Caches,
-    project::{
-        guard::{Guard, guarded},
-        tests_said::{TestSaid, tests_said},
-    },
     steps::{Halt, Plan},
 };
 

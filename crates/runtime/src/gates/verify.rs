@@ -15,6 +15,7 @@ use forge_core::{
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
 use forge_keeper::{AttemptFolder, Limits};
+use forge_project::{settings::FinalCheckout, test_output::excerpt::cut};
 use forge_workspace::{Access, Made, Order, Restore};
 
 use super::{
@@ -25,8 +26,6 @@ use crate::{
     Trouble,
     intake::{CommandEnd, command_end},
     place::Caches,
-    project::cut::cut,
-    settings::FinalCheckout,
     steps::{Duty, Halt, Plan, SetUpBefore},
     work::short_list,
 };

@@ -18,10 +18,11 @@ use std::{
 };
 
 use forge_keeper::Redactor;
+use forge_project::{bounded_read::read_text, settings::shown_url};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use super::{Desktop, Kind, Notice, Told};
-use crate::{home::now, settings::shown_url, text::read_text};
+use crate::home::now;
 
 /// Argument 1 of this program.
 pub(crate) const NOTIFY: &str = "__notify";

@@ -28,20 +28,21 @@ use forge_core::{
     view::Amount,
 };
 use forge_keeper::{AttemptFolder, Limits, Spec, open_regular};
-
-use super::{Ready, words::refused};
+use forge_project::{
+    catalog::Role,
+    settings::{AgentTable, Switch},
+};
 use forge_store::atomic_file::replace;
 
+use super::{Ready, words::refused};
 use crate::{
     Trouble,
-    catalog::Role,
     doors::Doors,
     drive::Signals,
     prepare::{BRIEF, passed_on, spec},
     probe::{Place, own_program, run_to_its_end},
     roster::command,
     secrets::redacted_text,
-    settings::{AgentTable, Switch},
     turns::{errors, model_use, spent},
 };
 

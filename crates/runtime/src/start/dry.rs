@@ -9,6 +9,7 @@ use forge_core::{
     flow::{Check, Delivery, Exhausted, Gate, Order, Stage, Work},
     money::Money,
 };
+use forge_project::settings::VerifyFrom;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ use super::{
     outline::{Runs, all_params, both, pruned, runs},
     request::{Discuss, Request, Unsaid},
 };
-use crate::{Trouble, doors::Doors, settings::VerifyFrom};
+use crate::{Trouble, doors::Doors};
 
 /// What would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -6,10 +6,11 @@
 
 use std::path::Path;
 
+use forge_project::bounded_read::read_text;
 use serde_json::Value;
 
 use super::{effort, words::examples};
-use crate::{Trouble, text::read_text};
+use crate::Trouble;
 
 /// The most bytes of an issue.
 const ISSUE_BYTES_MAX: u64 = 1024 * 1024;

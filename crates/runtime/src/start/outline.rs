@@ -139,7 +139,7 @@ fn is_of_interest(gate: &Gate) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Catalog;
+    use forge_project::catalog::Catalog;
 
     fn feature() -> Flow {
         Catalog::of(None).flow("feature").unwrap().flow

@@ -7,8 +7,9 @@ use forge_core::{
     flow::Work,
     id::{CallId, UnitId},
 };
+use forge_project::suggest::nearest;
 
-use crate::{Trouble, near::nearest};
+use crate::Trouble;
 
 /// The most names that are offered to a person.
 const NAMES_MAX: usize = 12;

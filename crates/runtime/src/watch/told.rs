@@ -6,8 +6,8 @@
 //! Invariant: an agent can put anything into its folders; only regular files are read, each up to a limit.
 
 use std::{
-    fs, io,
-    io::Read as _,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -194,7 +194,7 @@ impl Doors {
         let found = told.inbox.iter().find(|file| file.name == name);
         let Some(found) = found else {
             let names = told.inbox.iter().map(|file| file.name.as_str());
-            let near = crate::near::nearest(name, names);
+            let near = forge_project::suggest::nearest(name, names);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let what = format!("{} had no `{name}` to read{near}", told.call);
             return Err(Trouble::usage(what, next));

@@ -9,7 +9,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::hex::hex;
+use forge_core::hex::hex;
 
 /// What the first record of every run chains from.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";

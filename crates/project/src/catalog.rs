@@ -1,0 +1,415 @@
+//! The flows and roles that can be used: the project's own, which shadow the shipped ones.
+//!
+//! A flow is `.forge/flows/NAME.toml` or `.forge/flows/NAME/flow.toml`; its roles lie in
+//! `.forge/flows/NAME/roles/` or, for all flows, in `.forge/roles/`.
+
+mod flow_rules;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::Key;
+use forge_core::{flow::Flow, view::short_commit};
+use forge_workspace::{GitError, Repository};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error,
+    bounded_read::read_text,
+    suggest::{explain, nearest},
+};
+
+/// A flow that comes with Forge.
+struct Shipped {
+    name: &'static str,
+    text: &'static str,
+    /// Names and texts.
+    roles: &'static [(&'static str, &'static str)],
+}
+
+/// The flows that come with Forge.
+const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "change",
+        text: include_str!("../../../flows/change/flow.toml"),
+        roles: &[
+            ("planner", include_str!("../../../flows/change/roles/planner.md")),
+            ("implementer", include_str!("../../../flows/change/roles/implementer.md")),
+            ("reviewer", include_str!("../../../flows/change/roles/reviewer.md")),
+        ],
+    },
+    Shipped {
+        name: "feature",
+        text: include_str!("../../../flows/feature/flow.toml"),
+        roles: &[
+            ("architect", include_str!("../../../flows/feature/roles/architect.md")),
+            (
+                "coherence-checker",
+                include_str!("../../../flows/feature/roles/coherence-checker.md"),
+            ),
+            (
+                "comprehensive-reviewer",
+                include_str!("../../../flows/feature/roles/comprehensive-reviewer.md"),
+            ),
+            ("design-reviewer", include_str!("../../../flows/feature/roles/design-reviewer.md")),
+            ("impl-reviewer", include_str!("../../../flows/feature/roles/impl-reviewer.md")),
+            ("implementer", include_str!("../../../flows/feature/roles/implementer.md")),
+            ("investigator", include_str!("../../../flows/feature/roles/investigator.md")),
+            (
+                "situation-analyst",
+                include_str!("../../../flows/feature/roles/situation-analyst.md"),
+            ),
+            ("task-decomposer", include_str!("../../../flows/feature/roles/task-decomposer.md")),
+            ("task-reviewer", include_str!("../../../flows/feature/roles/task-reviewer.md")),
+            ("verifier", include_str!("../../../flows/feature/roles/verifier.md")),
+        ],
+    },
+    Shipped {
+        name: "draft",
+        text: include_str!("../../../flows/draft/flow.toml"),
+        roles: &[
+            ("writer", include_str!("../../../flows/draft/roles/writer.md")),
+            ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
+        ],
+    },
+];
+
+/// Where the flows of a project lie.
+const FLOWS: &str = ".forge/flows";
+
+/// The most bytes of a flow or role file.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Where flows and roles are looked for.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    source: Source,
+}
+
+/// Where the project's own ones lie.
+#[derive(Clone, Debug)]
+enum Source {
+    /// There is no project.
+    Nothing,
+    /// In a checkout, as somebody writes them.
+    Folder(PathBuf),
+    /// In a commit, as a run uses them.
+    Commit(Repository, String),
+}
+
+impl Source {
+    /// The text of a file, by its path from the top.
+    fn read(&self, path: &str) -> Result<Option<String>, Error> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Folder(top) => read_text(&top.join(path), FILE_BYTES_MAX),
+            Self::Commit(repository, commit) => text_at(repository, commit, path, FILE_BYTES_MAX),
+        }
+    }
+
+    /// The paths of all files below a folder, from the top.
+    fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Nothing => Ok(Vec::new()),
+            Self::Folder(top) => {
+                let mut found = Vec::new();
+                list_folder(top, folder, LIST_DEPTH_MAX, &mut found)?;
+                Ok(found)
+            }
+            Self::Commit(repository, commit) => Ok(repository.files_at(commit, folder)?),
+        }
+    }
+}
+
+/// How deep flows may lie.
+const LIST_DEPTH_MAX: u32 = 4;
+
+fn list_folder(top: &Path, folder: &str, depth: u32, found: &mut Vec<String>) -> Result<(), Error> {
+    let path = top.join(folder);
+    let entries = match fs::read_dir(&path) {
+        Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    for entry in entries.map_err(|error| Error::file(&path, &error))? {
+        let below = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            if depth > 0 {
+                list_folder(top, &below, depth - 1, found)?;
+            }
+        } else {
+            found.push(below);
+        }
+    }
+    Ok(())
+}
+
+/// The text of a file in a commit, or nothing if it has none there.
+pub fn text_at(
+    repository: &Repository,
+    commit: &str,
+    path: &str,
+    bytes_max: u64,
+) -> Result<Option<String>, Error> {
+    let short = short_commit(commit);
+    let bytes = match repository.file_at(commit, path, bytes_max) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(GitError::TooLarge { .. }) => {
+            let what = format!("{path} is larger than {bytes_max} bytes in the commit {short}");
+            return Err(Error::usage(what, "make it smaller, and commit it"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        let what = format!("{path}, line {line}: it is not UTF-8 text in the commit {short}");
+        Error::usage(what, "save it as UTF-8, commit it, then run the same command again")
+    })
+}
+
+/// A flow that was found and is right, with the texts of all flows that it uses.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The flow.
+    pub flow: Flow,
+    /// Its text and those of the flows that it uses, by name.
+    pub texts: BTreeMap<String, String>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a flow or role comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It comes with Forge.
+    Shipped,
+    /// The project has it.
+    Project(PathBuf),
+}
+
+/// One line of `forge flow list` and `forge flow check`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FlowRow {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// `shipped`, or the file.
+    pub origin: String,
+    /// What is wrong with it, if something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The largest number of agent calls that it can make by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_max: Option<u64>,
+}
+
+/// `forge flow show --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FlowShown {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub row: FlowRow,
+    /// Its text and those of the flows that it uses, by name.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Whom an agent plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Keys of `result.json` that must be there.
+    pub must: Vec<Key>,
+    /// How strong an agent it wants.
+    pub tier: Option<String>,
+    /// Whether it changes the code.
+    pub code: Code,
+    /// What it is told.
+    pub prompt: String,
+}
+
+/// Whether a role changes the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// It only reads: what it changes is discarded.
+    #[default]
+    Reads,
+    /// What it changes becomes a commit.
+    Writes,
+}
+
+impl Found {
+    /// Whether all of it comes with Forge, with no word of the project's.
+    pub fn is_shipped(&self) -> bool {
+        self.texts.iter().all(|(name, text)| {
+            SHIPPED.iter().any(|shipped| shipped.name == name && shipped.text == text)
+        })
+    }
+}
+
+impl Catalog {
+    /// The catalog of a checkout, as it lies there.
+    pub fn of(top: Option<&Path>) -> Self {
+        Self { source: top.map_or(Source::Nothing, |top| Source::Folder(top.to_owned())) }
+    }
+
+    /// The catalog of a commit.
+    pub fn at(repository: &Repository, commit: Option<&str>) -> Self {
+        let source = commit.map_or(Source::Nothing, |commit| {
+            Source::Commit(repository.clone(), commit.to_owned())
+        });
+        Self { source }
+    }
+
+    /// The names of all flows, sorted.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        let mut names: Vec<String> =
+            SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
+        for path in self.source.list(FLOWS)? {
+            let below = path.strip_prefix(FLOWS).unwrap_or(&path).trim_start_matches('/');
+            match below.split_once('/') {
+                Some((name, "flow.toml")) => names.push(name.to_owned()),
+                Some(_) => {}
+                None => names.extend(below.strip_suffix(".toml").map(str::to_owned)),
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Finds a flow and all it uses, and checks it: its form, its rules, and its roles.
+    pub fn flow(&self, name: &str) -> Result<Found, Error> {
+        let mut texts = BTreeMap::new();
+        let origin = self.collect(name, &mut texts)?;
+        let wrong = |error: forge_core::flow::FlowError| {
+            Error::usage(
+                error.to_string(),
+                format!("mend the flow, then `forge flow check {name}`"),
+            )
+        };
+        let flow = Flow::parse(name, &texts).map_err(wrong)?;
+        let found = Found { flow, texts, origin };
+        let mut writers = BTreeSet::new();
+        for role in found.flow.roles() {
+            if self.role(&found, role)?.code == Code::Writes {
+                writers.insert(role.to_owned());
+            }
+        }
+        flow_rules::check(&found.flow, &writers).map_err(|problem| {
+            let what = format!("flow `{name}`: {problem}");
+            Error::usage(what, format!("mend the flow, then `forge flow check {name}`"))
+        })?;
+        Ok(found)
+    }
+
+    fn collect(&self, name: &str, texts: &mut BTreeMap<String, String>) -> Result<Origin, Error> {
+        let (text, origin) = self.text(name)?;
+        let used = Flow::uses(name, &text).map_err(|error| {
+            Error::usage(
+                error.to_string(),
+                format!("mend the flow, then `forge flow check {name}`"),
+            )
+        })?;
+        texts.insert(name.to_owned(), text);
+        for name in used {
+            if !texts.contains_key(&name) {
+                self.collect(&name, texts)?;
+            }
+        }
+        Ok(origin)
+    }
+
+    /// The text of a flow.
+    pub fn text(&self, name: &str) -> Result<(String, Origin), Error> {
+        if forge_core::id::is_plain_name(name) {
+            for path in [format!("{FLOWS}/{name}.toml"), format!("{FLOWS}/{name}/flow.toml")] {
+                if let Some(text) = self.source.read(&path)? {
+                    return Ok((text, Origin::Project(PathBuf::from(path))));
+                }
+            }
+            if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
+                return Ok((shipped.text.to_owned(), Origin::Shipped));
+            }
+        }
+        let names = self.names()?;
+        let others = names.iter().map(String::as_str).filter(|other| *other != name);
+        let near = nearest(name, others);
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Err(Error::usage(format!("there is no flow `{name}`{near}"), "forge flow list"))
+    }
+
+    /// The text of a role of a flow: the flow's own, the project's, or a shipped one.
+    pub fn role_text(&self, found: &Found, role: &str) -> Result<(String, Role), Error> {
+        let name = &found.flow.name;
+        let mut text = None;
+        for path in [format!("{FLOWS}/{name}/roles/{role}.md"), format!(".forge/roles/{role}.md")] {
+            if text.is_none() {
+                text = self.source.read(&path)?;
+            }
+        }
+        let shipped = SHIPPED.iter().filter(|flow| found.texts.contains_key(flow.name));
+        let mut shipped = shipped.flat_map(|flow| flow.roles.iter());
+        let text = text.or_else(|| {
+            shipped.find(|(shipped, _)| *shipped == role).map(|(_, text)| (*text).to_owned())
+        });
+        let Some(text) = text else {
+            return Err(Error::usage(
+                format!("the flow `{name}` has the role `{role}`, which nobody has written"),
+                format!("write .forge/roles/{role}.md (a prompt in Markdown)"),
+            ));
+        };
+        let parsed = Role::parse(role, &text)?;
+        Ok((text, parsed))
+    }
+
+    fn role(&self, found: &Found, role: &str) -> Result<Role, Error> {
+        self.role_text(found, role).map(|(_, role)| role)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRole {
+    #[serde(default)]
+    must: Vec<String>,
+    tier: Option<String>,
+    #[serde(default)]
+    code: Code,
+}
+
+impl Role {
+    /// Reads a role: TOML between two lines of `+++`, if it has any, and then the prompt.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |what: String| {
+            Error::usage(
+                format!("the role `{name}`: {what}"),
+                "mend the role, then `forge flow check`",
+            )
+        };
+        let (head, prompt) = match text.strip_prefix("+++\n") {
+            Some(rest) => rest
+                .split_once("\n+++\n")
+                .ok_or_else(|| wrong("its head has no closing line `+++`".to_owned()))?,
+            None => ("", text),
+        };
+        let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
+        let keys = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
+        let key = |word: &String| {
+            keys.into_iter().find(|key| key.name() == word).ok_or_else(|| {
+                wrong(format!("`{word}` is no key of result.json that a role can ask for"))
+            })
+        };
+        let must = raw.must.iter().map(key).collect::<Result<_, _>>()?;
+        if prompt.trim().is_empty() {
+            return Err(wrong("it says nothing".to_owned()));
+        }
+        Ok(Self { must, tier: raw.tier, code: raw.code, prompt: prompt.trim().to_owned() })
+    }
+}

@@ -1,0 +1,106 @@
+//! What a user can mend: what happened, and what to do next.
+//!
+//! What agents and the world do is no trouble but an outcome, and a fact. What we broke is an
+//! assertion that names the broken promise.
+
+use std::fmt;
+
+use forge_workspace::{Failure, GitError, NoRepository};
+
+/// Something that a user can mend.
+#[derive(Debug)]
+pub struct Error {
+    /// Whose trouble it is.
+    pub kind: Kind,
+    /// What happened, and why.
+    pub what: String,
+    /// The next command, or what to do first.
+    pub next: Option<String>,
+}
+
+/// Whose trouble it is. This decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command, the flow, the settings or the scenario say something that cannot be.
+    Usage,
+    /// The disk, the journal, git, or something else around us.
+    Surroundings,
+    /// A person has to say yes first.
+    Person,
+    /// A person wanted it to end.
+    Interrupted,
+}
+
+impl Kind {
+    /// The exit code.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage | Self::Surroundings => 2,
+            Self::Person => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl Error {
+    /// Wrong use, and the right one.
+    pub fn usage(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// Something around us, and what to do about it.
+    pub fn surroundings(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Surroundings, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// A file that could not be read or written.
+    pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{
+            PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let kind = error.kind();
+        let next = if [StorageFull, QuotaExceeded].contains(&kind) {
+            "free some space, then run the same command again; nothing that was journaled is lost"
+        } else if [ReadOnlyFilesystem, PermissionDenied].contains(&kind) {
+            "make the folder writable, then run the same command again"
+        } else {
+            "look at the file, then run the same command again"
+        };
+        Self::surroundings(format!("{}: {error}", path.display()), next)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Self {
+        let next = match &error {
+            GitError::NotRun(_) => "install git",
+            GitError::TooLarge { .. } => "make it smaller, and commit it",
+            GitError::Refused { .. } | GitError::Unreadable { .. } => "forge doctor",
+        };
+        Self::surroundings(error.to_string(), next)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::surroundings(failure.what, failure.next)
+    }
+}
+
+impl From<NoRepository> for Error {
+    fn from(error: NoRepository) -> Self {
+        let next = match &error {
+            NoRepository::NoGit(_) => "install git",
+            NoRepository::Refused { .. } => "go into your project, or make it one with `git init`",
+        };
+        Self::surroundings(error.to_string(), next)
+    }
+}

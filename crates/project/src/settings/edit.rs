@@ -1,0 +1,478 @@
+//! `forge config set` and `unset`: change one value of a settings file, and leave all else as it
+//! is.
+//!
+//! Not here: which file a person means (the door knows), and what the value means.
+//!
+//! Invariant: a file is replaced as a whole, by rename, and only by a text that was read again
+//! and is right. Comments, order and line ends stay.
+//! Invariant: settings that were right before are right afterwards, all layers together.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+use super::{
+    Settings,
+    explain::shown,
+    keys::Key,
+    layers::{Layer, Sheet, known},
+    sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
+    values::{Value, from_words},
+};
+use crate::suggest::line_of;
+use crate::{Error, personal_dirs, refuse_agents};
+
+/// A file that is changed, and what the other layers say.
+#[derive(Clone, Debug)]
+pub struct EditedFile {
+    path: PathBuf,
+    layer: Layer,
+    /// Nothing, if the layers cannot be read.
+    around: Option<Sources>,
+}
+
+/// What was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The key.
+    pub key: Key,
+    /// What the file says now, as it may be shown. Nothing, if it was taken out.
+    pub value: Option<Value>,
+    /// Whether the file was there before.
+    pub file: FileWas,
+}
+
+/// Whether a file was there before it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileWas {
+    /// It was.
+    There,
+    /// It was made.
+    Missing,
+}
+
+impl EditedFile {
+    /// The repository's file, in this checkout.
+    pub fn repo(top: &Path) -> Self {
+        Self { path: top.join(FILE), layer: Layer::Repo, around: around(Some(top)).ok() }
+    }
+
+    /// The person's file in this checkout.
+    pub fn local(top: &Path) -> Self {
+        Self { path: top.join(LOCAL_FILE), layer: Layer::Local, around: around(Some(top)).ok() }
+    }
+
+    /// The person's file for all repositories.
+    pub fn user(top: Option<&Path>) -> Result<Self, Error> {
+        let path = personal_dirs::config_dir()?.join(USER_FILE);
+        Ok(Self { path, layer: Layer::User, around: around(top).ok() })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets a key. Agents are refused.
+    pub fn set(&self, key: &str, words: &str) -> Result<Change, Error> {
+        refuse_agents()?;
+        let key = known(key)?;
+        let value = from_words(key, words).map_err(|flaw| {
+            Error::usage(flaw.what, format!("forge config explain {}", key.name()))
+        })?;
+        self.change(key, Some(value))
+    }
+
+    /// Takes a key out. Agents are refused.
+    pub fn unset(&self, key: &str) -> Result<Change, Error> {
+        refuse_agents()?;
+        self.change(known(key)?, None)
+    }
+
+    fn change(&self, key: Key, value: Option<Value>) -> Result<Change, Error> {
+        let path = &self.path;
+        let before = SourceFile::read(path)?;
+        let file = if before.is_some() { FileWas::There } else { FileWas::Missing };
+        let text = before.map(|file| file.text).unwrap_or_default();
+        let changed = match &value {
+            Some(value) => with(&text, key, value),
+            None => without(&text, key),
+        };
+        let text = changed.map_err(|why| {
+            let by_hand = if value.is_some() { "set" } else { "take out" };
+            let what = format!("{}: {why}", path.display());
+            Error::usage(what, format!("{by_hand} {} in {} by hand", key.name(), path.display()))
+        })?;
+        let after = SourceFile { name: path.display().to_string(), text };
+        let sheet = Sheet::of_file(self.layer, &after)?;
+        let said = sheet.winner(key).map(|said| &said.value);
+        assert_eq!(said, value.as_ref(), "what is set is read");
+        self.refuse_worse(&after)?;
+        replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
+        let value = value.map(|value| shown(key, &value));
+        Ok(Change { key, value, file })
+    }
+
+    /// Settings that are wrong already can be mended one after the other.
+    fn refuse_worse(&self, after: &SourceFile) -> Result<(), Error> {
+        let Some(mut sources) = self.around.clone() else { return Ok(()) };
+        if Settings::of(&sources).is_err() {
+            return Ok(());
+        }
+        match self.layer {
+            Layer::User => sources.user = Some(after.clone()),
+            Layer::Repo => sources.repo = Some(after.clone()),
+            Layer::Local => sources.local = Some(after.clone()),
+            Layer::Shipped | Layer::Environment | Layer::Flags => {
+                unreachable!("only files are changed")
+            }
+        }
+        Settings::of(&sources).map(|_| ())
+    }
+}
+
+/// What all layers say before anything is changed.
+fn around(top: Option<&Path>) -> Result<Sources, Error> {
+    let mut sources = Sources::personal(top)?;
+    if let Some(top) = top {
+        sources.repo = SourceFile::read(&top.join(FILE))?;
+    }
+    Ok(sources)
+}
+
+/// The text with one value set.
+fn with(text: &str, key: Key, value: &Value) -> Result<String, String> {
+    let mut new = match value {
+        Value::Text(text) => toml_edit::Value::from(text.as_str()),
+        Value::Count(count) => {
+            let count = i64::try_from(*count).map_err(|_| "the number is too large".to_owned())?;
+            toml_edit::Value::from(count)
+        }
+        Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
+    };
+    let path = key.name();
+    let mut words: Vec<&str> = path.split('.').collect();
+    let name = words.pop().expect("a key has a name");
+    changed(text, |document| {
+        let mut table: &mut dyn TableLike = document.as_table_mut();
+        for word in words {
+            let item = table.entry(word).or_insert_with(|| {
+                // A table that only holds tables needs no line of its own.
+                let mut table = Table::new();
+                table.set_implicit(true);
+                Item::Table(table)
+            });
+            table = item.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+        }
+        match table.get_mut(name) {
+            Some(Item::Value(old)) => {
+                // The comment behind a value belongs to the line, and stays.
+                *new.decor_mut() = old.decor().clone();
+                *old = new;
+            }
+            Some(Item::None | Item::Table(_) | Item::ArrayOfTables(_)) => {
+                return Err(format!("`{path}` is a table"));
+            }
+            None => {
+                table.insert(name, Item::Value(new));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The text with one value taken out. Its table stays, even if nothing is left in it.
+fn without(text: &str, key: Key) -> Result<String, String> {
+    let path = key.name();
+    let mut words: Vec<&str> = path.split('.').collect();
+    let name = words.pop().expect("a key has a name");
+    let missing = || format!("it says nothing about {path}");
+    changed(text, |document| {
+        let mut table: &mut dyn TableLike = document.as_table_mut();
+        for word in words {
+            let inner = table.get_mut(word).ok_or_else(missing)?;
+            table = inner.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+        }
+        match table.get(name) {
+            Some(Item::Value(_)) => {
+                table.remove(name);
+                Ok(())
+            }
+            Some(Item::Table(_) | Item::ArrayOfTables(_)) => Err(format!("`{path}` is a table")),
+            Some(Item::None) | None => Err(missing()),
+        }
+    })
+}
+
+/// The text with a change in it. What begins a file, and how its lines end, stays.
+pub(super) fn changed(
+    text: &str,
+    change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
+) -> Result<String, String> {
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let n_ends = body.matches("\r\n").count();
+    let has_crlf = n_ends > 0 && n_ends == body.matches('\n').count();
+    let plain = if has_crlf { body.replace("\r\n", "\n") } else { body.to_owned() };
+    let mut document: DocumentMut = plain.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error.span().map_or(1, |span| line_of(&plain, span.start));
+        format!("line {line}: {}", error.message().trim())
+    })?;
+    change(&mut document)?;
+    let text = document.to_string();
+    let text = if has_crlf { text.replace('\n', "\r\n") } else { text };
+    Ok(format!("{mark}{text}"))
+}
+
+/// Puts a text in the place of a file. Whoever keeps the file elsewhere behind a link keeps it
+/// there.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    let folder = path.parent().expect("a file lies in a folder");
+    fs::create_dir_all(folder)?;
+    let scratch: PathBuf = folder.join(format!(".forge-{}.tmp", std::process::id()));
+    let written = write(&path, &scratch, text);
+    if written.is_err() {
+        let _ = fs::remove_file(&scratch);
+    }
+    written?;
+    File::open(folder)?.sync_all()
+}
+
+fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(scratch)?;
+    match fs::metadata(path) {
+        Ok(meta) => file.set_permissions(meta.permissions())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(scratch, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::named_tables::{TableKind, TableName},
+        *,
+    };
+
+    fn file(path: &Path) -> EditedFile {
+        EditedFile { path: path.to_owned(), layer: Layer::Repo, around: Some(Sources::default()) }
+    }
+
+    fn edited(text: &str, key: Key, words: &str) -> String {
+        with(text, key, &from_words(key, words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn comments_order_and_line_ends_stay() {
+        let text = "# mine\n\n[limits] # all\n  budget = \"2\"   # dollars\n\n# eight\nat_once = 8\n\n[verify]\ncommands = [\n  \"a\", # first\n]\n";
+        assert_eq!(
+            edited(text, Key::Budget, "3"),
+            text.replace("\"2\"   # dollars", "\"3\"   # dollars")
+        );
+        assert_eq!(edited(text, Key::AtOnce, "9"), text.replace("at_once = 8", "at_once = 9"));
+        let crlf = text.replace('\n', "\r\n");
+        assert_eq!(
+            edited(&crlf, Key::AtOnce, "9"),
+            crlf.replace("at_once = 8", "at_once = 9"),
+            "Windows line ends"
+        );
+        let bom = format!("\u{feff}{text}");
+        assert_eq!(edited(&bom, Key::AtOnce, "9"), bom.replace("at_once = 8", "at_once = 9"));
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_is_put_into_its_table_however_that_is_written() {
+        for (text, key, words, expected) in [
+            ("", Key::Agent, "scripted", "agent = \"scripted\"\n"),
+            ("", Key::AtOnce, "3", "[limits]\nat_once = 3\n"),
+            ("", Key::Scenario, "a.toml", "[agents.scripted]\nscenario = \"a.toml\"\n"),
+            (
+                "[limits]\nbudget = \"1\"\n\n[land]\n",
+                Key::AtOnce,
+                "3",
+                "[limits]\nbudget = \"1\"\nat_once = 3\n\n[land]\n",
+            ),
+            (
+                "limits.budget = \"1\"\n",
+                Key::AtOnce,
+                "3",
+                "limits.budget = \"1\"\nlimits.at_once = 3\n",
+            ),
+            (
+                "limits = { budget = \"1\" }\n",
+                Key::AtOnce,
+                "3",
+                "limits = { budget = \"1\" , at_once = 3 }\n",
+            ),
+            ("[limits]\n", Key::Agent, "scripted", "agent = \"scripted\"\n[limits]\n"),
+            (
+                "",
+                Key::VerifyCommands,
+                "[\"a\", 'b \"c\"']",
+                "[verify]\ncommands = [\"a\", 'b \"c\"']\n",
+            ),
+        ] {
+            assert_eq!(edited(text, key, words), expected);
+        }
+    }
+
+    /// All keys, and those of some tables.
+    fn every_key() -> Vec<Key> {
+        let mut keys = Key::ALL.to_vec();
+        for (kind, name) in [
+            (TableKind::Agents, "claude"),
+            (TableKind::Agents, "my-own"),
+            (TableKind::Roles, "r_1"),
+        ] {
+            keys.extend(Key::of_table(kind, TableName::of(kind, name).unwrap()));
+        }
+        keys
+    }
+
+    #[test]
+    fn what_is_set_is_read_again_for_every_key_in_every_file() {
+        let files = [
+            "",
+            "# only a comment",
+            "agent = \"scripted\"",
+            "[limits]\nat_once = 2\n[agents.scripted]\nscenario = \"x\"\n[workspace]\nsetup = []\n",
+            "limits.at_once = 2\nagents.scripted.scenario = \"x\"\nverify = { final = \"cached\" }",
+            "agents = { scripted = { scenario = \"x\" } }\r\n[land]\r\nbranch = \"x\"\r\n",
+            "[agents.claude]\nmodel = \"x\" # m\n[agents.my-own]\n[roles]\nr_1 = { agent = \"claude\" }\n",
+            "[agents]\n[agents.scripted]\n[limits]\n[workspace]\n[verify]\n[land]\n",
+        ];
+        for text in files {
+            let read = |text: &str| {
+                let file = SourceFile { name: "f".to_owned(), text: text.to_owned() };
+                Sheet::of_file(Layer::Repo, &file).expect("what was right stays right")
+            };
+            let before = read(text);
+            for key in every_key() {
+                for words in super::super::tests::examples(key) {
+                    let value = from_words(key, words).unwrap();
+                    let after = read(&with(text, key, &value).unwrap());
+                    assert_eq!(after.winner(key).map(|said| &said.value), Some(&value));
+                    let again = without(&with(text, key, &value).unwrap(), key).unwrap();
+                    assert_eq!(read(&again).winner(key), None, "and it can be taken out");
+                    for other in every_key().into_iter().filter(|other| *other != key) {
+                        let of = |sheet: &Sheet| sheet.winner(other).map(|said| said.value.clone());
+                        assert_eq!(of(&before), of(&after), "{other:?} stays as it was");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_set_is_made_kept_whole_and_kept_behind_its_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/config.toml");
+        let change = file(&path).set("limits.at_once", "3").unwrap();
+        assert_eq!((change.key, change.file), (Key::AtOnce, FileWas::Missing));
+        let link = folder.path().join("link.toml");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(file(&link).set("limits.at_once", "4").unwrap().file, FileWas::There);
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[limits]\nat_once = 4\n");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left");
+    }
+
+    #[test]
+    fn what_would_be_wrong_is_refused_and_the_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        for (text, key, words, expected) in [
+            ("agent = ", "limits.at_once", "3", "line 1"),
+            ("a = 1\n", "limits.at_once", "3", "unknown key `a`"),
+            ("limits = 3\n", "limits.at_once", "3", "`limits` is not a table"),
+            ("[agent]\n", "agent", "scripted", "`agent` is a table"),
+            ("", "limits.at_once", "0", "limits.at_once is `0`"),
+            ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
+            ("", "budget", "3", "did you mean `limits.budget`?"),
+            ("", "", "3", "the empty word is no key"),
+            ("", "agents.mine.comand", "3", "did you mean `agents.mine.command`?"),
+            ("", "agents.Mine.command", "3", "the name of an agent has at most 40 small letters"),
+            ("", "agents.scripted.command", "3", "`agents.scripted.command` is no key"),
+            ("", "agents.mine", "3", "`agents.mine` is no key"),
+            ("", "roles.a.b.agent", "3", "the name of a role has at most 40 letters"),
+            ("", "agents.mine.command", "./a --fast", "it may be a list of a program and its"),
+            ("", "agents.mine.command", "[]", "agents.mine.command is empty; it may be"),
+            ("", "agent", "mine", "line 1: there is no agent `mine`"),
+            ("", "roles.reviewer.agent", "codex", "does not know the agent `codex` yet"),
+            ("", "workspace.root", "../x", "is for one person to say"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let trouble = file(&path).set(key, words).unwrap_err();
+            assert!(trouble.what.contains(expected), "{trouble}");
+            assert!(trouble.next.is_some());
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        // A wrong value can be set right.
+        fs::write(&path, "[limits]\nat_once = 0\n").unwrap();
+        file(&path).set("limits.at_once", "3").unwrap();
+    }
+
+    #[test]
+    fn what_is_taken_out_is_gone_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        let text = "# ours\r\n[limits]\r\nat_once = 3 # few\r\nbudget = \"2\"\r\n\r\n[agents.mine]\r\nmodel = \"x\"\r\n";
+        fs::write(&path, text).unwrap();
+        let change = file(&path).unset("limits.at_once").unwrap();
+        assert_eq!((change.key, change.value), (Key::AtOnce, None));
+        let left = text.replace("at_once = 3 # few\r\n", "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        file(&path).unset("agents.mine.model").unwrap();
+        let left = left.replace("model = \"x\"\r\n", "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        for (key, expected) in [
+            ("limits.at_once", "it says nothing about limits.at_once"),
+            ("agents.other.model", "it says nothing about agents.other.model"),
+            ("limits.at_onc", "did you mean `limits.at_once`?"),
+            ("limits", "`limits` is no key"),
+        ] {
+            let trouble = file(&path).unset(key).unwrap_err();
+            assert!(trouble.what.contains(expected) && trouble.next.is_some(), "{trouble}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        fs::write(&path, "limits = { at_once = 3, budget = \"1\" }\nverify.final = \"cached\"")
+            .unwrap();
+        file(&path).unset("limits.at_once").unwrap();
+        file(&path).unset("verify.final").unwrap();
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(left.contains("budget") && !left.contains("final"), "{left}");
+    }
+
+    #[test]
+    fn what_was_right_with_the_other_layers_stays_right_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.toml");
+        let of =
+            |name: &str, text: &str| SourceFile { name: name.to_owned(), text: text.to_owned() };
+        let local = "[agents.mine]\ncommand = [\"/x\"]\n";
+        let sources = Sources { local: Some(of("l", local)), ..Sources::default() };
+        let file = |sources: &Sources| EditedFile { around: Some(sources.clone()), ..file(&path) };
+        // Another layer has set it up.
+        file(&sources).set("agent", "mine").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "agent = \"mine\"\n");
+        fs::write(&path, "agent = \"own\"\n[agents.own]\ncommand = [\"x\"]\n").unwrap();
+        let before = fs::read_to_string(&path).unwrap();
+        let sources = Sources { repo: Some(of("r", &before)), ..Sources::default() };
+        let trouble = file(&sources).unset("agents.own.command").unwrap_err();
+        assert!(trouble.what.contains("there is no agent `own`"), "{trouble}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+        // What is wrong already may be mended in any order.
+        let wrong = Sources { user: Some(of("u", "agent = \"gone\"")), ..Sources::default() };
+        file(&wrong).set("agent", "later").unwrap();
+    }
+}

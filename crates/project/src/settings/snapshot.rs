@@ -1,0 +1,327 @@
+//! What is frozen of the settings when a run starts. It lies in the journal as a blob.
+//!
+//! Invariant: a blob of any older Forge can be read. New fields have a default that means what
+//! that Forge did.
+
+use std::collections::BTreeMap;
+
+use forge_agents::Kind;
+use forge_core::event::Blob;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AgentLike, Claims, FinalCheckout, Kept, SecretsTable, Settings, named_tables::SCRIPTED,
+    values::RUN_MARK,
+};
+
+/// What is frozen for one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frozen {
+    /// Who plays the roles about which `roles` says nothing. See [`Frozen::who_plays`].
+    pub agent: Agent,
+    /// The agents that play in the run, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, FrozenAgent>,
+    /// Roles that somebody else plays, or with another model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, RoleAgent>,
+    /// What is known about secrets.
+    #[serde(default, skip_serializing_if = "SecretsTable::is_empty")]
+    pub secrets: SecretsTable,
+    /// How long one call may take.
+    pub wall_ms: u64,
+    /// How long one call may say nothing.
+    pub silence_ms: u64,
+    /// How much one call may print.
+    pub output_bytes: u64,
+    /// Commands that make a new checkout ready.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// Files whose change makes the setup run again.
+    #[serde(default)]
+    pub setup_inputs: Vec<String>,
+    /// Files outside git that a new checkout gets.
+    #[serde(default)]
+    pub copy: Vec<String>,
+    /// Folders that checkouts keep between calls.
+    #[serde(default)]
+    pub cache: Vec<String>,
+    /// What happens if two runs write the same paths.
+    #[serde(default)]
+    pub claims: Claims,
+    /// Where the checkouts of its runs lie, if not where they lie by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The project's checks.
+    #[serde(default)]
+    pub verify: Verify,
+    /// The name of the run's branch, with `{run}` for its id. See [`Frozen::branch_of`].
+    #[serde(default = "shipped_branch")]
+    pub branch: String,
+    /// What the last commit of the run keeps of it.
+    #[serde(default, skip_serializing_if = "Kept::is_all")]
+    pub kept: Kept,
+}
+
+/// Who plays the roles of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agent {
+    /// Nobody: the flow has only commands and people.
+    Nobody,
+    /// The scripted agent, from this scenario.
+    Scripted {
+        /// The scenario, as a blob.
+        scenario: Blob,
+    },
+    /// One of the run's `agents`.
+    Named {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// An agent, with all that is to be known to start it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenAgent {
+    /// How it is called.
+    pub name: String,
+    /// What it is treated as.
+    pub like: AgentLike,
+    /// The program and its arguments. None at all are those of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The model that it is asked to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// More variables of the environment that it gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass: Vec<String>,
+    /// What the scripted agent plays from, as a blob.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Blob>,
+    /// Whether it keeps sessions, where its kind does not say.
+    #[serde(default, skip_serializing_if = "Sessions::is_unknown")]
+    pub sessions: Sessions,
+}
+
+/// Whether an agent keeps its sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sessions {
+    /// Its kind says.
+    #[default]
+    Unknown,
+    /// It can be asked to go on.
+    Kept,
+}
+
+impl Sessions {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+}
+
+/// What was said about one role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleAgent {
+    /// Who plays it, if not the agent of all roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model, if not that of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// The project's checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Verify {
+    /// One after the other, each in a shell. None at all is unverified, and never passed.
+    pub commands: Vec<String>,
+    /// Who said so.
+    pub from: VerifyFrom,
+    /// How long one may take.
+    pub timeout_ms: u64,
+    /// How much one may print.
+    pub output_bytes: u64,
+    /// In what kind of checkout the last verification runs.
+    pub r#final: FinalCheckout,
+}
+
+/// Who says what the checks are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyFrom {
+    /// The settings. If they have none, the project has none.
+    Settings,
+    /// Nobody said, and Forge found them in the project.
+    Found,
+    /// Nobody said, and nothing was found.
+    #[default]
+    Nothing,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Settings::default().verify()
+    }
+}
+
+impl Settings {
+    /// What is frozen for one run in which these roles are played by whom the settings name. The
+    /// scenario is for the scripted agent, if it plays.
+    pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&(Blob, Sessions)>) -> Frozen {
+        let agent = self.agent.clone().filter(|_| !roles.is_empty());
+        let mut frozen = self.freeze(agent.map_or(Agent::Nobody, |name| Agent::Named { name }));
+        for role in roles {
+            if let Some(table) = self.roles.get(*role) {
+                let said = RoleAgent { agent: table.agent.clone(), model: table.model.clone() };
+                frozen.roles.insert((*role).to_owned(), said);
+            }
+        }
+        for name in roles.iter().filter_map(|role| self.agent_for(role)) {
+            let table = self.agents.get(name).expect("an agent that is named is there");
+            let script = scenario.filter(|_| table.like == AgentLike::Scripted);
+            let agent = FrozenAgent {
+                name: name.to_owned(),
+                like: table.like,
+                command: table.command.clone().unwrap_or_default(),
+                model: table.model.clone(),
+                pass: table.pass.clone(),
+                scenario: script.map(|(scenario, _)| scenario.clone()),
+                sessions: script.map(|(_, sessions)| *sessions).unwrap_or_default(),
+            };
+            frozen.agents.insert(name.to_owned(), agent);
+        }
+        frozen
+    }
+
+    /// What is frozen for one run in which this agent plays all roles. Where nobody said what the
+    /// checks are, the caller may fill in what it found.
+    pub fn freeze(&self, agent: Agent) -> Frozen {
+        let workspace = &self.workspace;
+        Frozen {
+            agent,
+            agents: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            secrets: self.secrets.clone(),
+            wall_ms: minutes(self.limits.wall_minutes),
+            silence_ms: minutes(self.limits.silence_minutes),
+            output_bytes: mebibytes(self.limits.output_mib),
+            setup: workspace.setup.clone(),
+            setup_inputs: workspace.setup_inputs.clone(),
+            copy: workspace.copy.clone(),
+            cache: workspace.cache.clone(),
+            claims: workspace.claims,
+            root: workspace.root.clone(),
+            verify: self.verify(),
+            branch: self.land.branch.clone(),
+            kept: self.land.record,
+        }
+    }
+
+    fn verify(&self) -> Verify {
+        let (commands, from) = match &self.verify.commands {
+            Some(commands) => (commands.clone(), VerifyFrom::Settings),
+            None => (Vec::new(), VerifyFrom::Nothing),
+        };
+        Verify {
+            commands,
+            from,
+            timeout_ms: minutes(self.verify.timeout_minutes),
+            output_bytes: mebibytes(self.verify.output_mib),
+            r#final: self.verify.r#final,
+        }
+    }
+}
+
+impl Frozen {
+    /// Who plays a role, with the model for that role. Nobody in a run that has no agents.
+    pub fn who_plays(&self, role: &str) -> Option<FrozenAgent> {
+        let said = self.roles.get(role);
+        let own = said.and_then(|said| said.agent.as_deref());
+        let mut player = match (own, &self.agent) {
+            (Some(name), _) => self.agents.get(name)?.clone(),
+            (None, Agent::Named { name }) => self.agents.get(name)?.clone(),
+            (None, Agent::Scripted { scenario }) => FrozenAgent::scripted(scenario.clone()),
+            (None, Agent::Nobody) => return None,
+        };
+        if let Some(model) = said.and_then(|said| said.model.clone()) {
+            player.model = Some(model);
+        }
+        Some(player)
+    }
+
+    /// The name of a run's branch.
+    pub fn branch_of(&self, run: &str) -> String {
+        self.branch.replace(RUN_MARK, run)
+    }
+}
+
+impl FrozenAgent {
+    /// How its program is talked to.
+    pub fn kind(&self) -> Kind {
+        self.like.kind()
+    }
+
+    /// Whether a session of it can go on after its process has ended.
+    pub fn can_resume(&self) -> bool {
+        self.kind().can_resume() || self.sessions == Sessions::Kept
+    }
+
+    /// The scripted agent, as the first Forge froze it.
+    fn scripted(scenario: Blob) -> Self {
+        Self {
+            name: SCRIPTED.to_owned(),
+            like: AgentLike::Scripted,
+            command: Vec::new(),
+            model: None,
+            pass: Vec::new(),
+            scenario: Some(scenario),
+            sessions: Sessions::Unknown,
+        }
+    }
+}
+
+fn shipped_branch() -> String {
+    Settings::default().land.branch
+}
+
+const fn minutes(minutes: u64) -> u64 {
+    minutes * 60_000
+}
+
+const fn mebibytes(mebibytes: u64) -> u64 {
+    mebibytes * 1024 * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_first_forge_froze_can_still_be_read() {
+        let old = r#"{"agent":"nobody","wall_ms":1,"silence_ms":2,"output_bytes":3}"#;
+        let frozen: Frozen = serde_json::from_str(old).unwrap();
+        assert_eq!((frozen.wall_ms, frozen.silence_ms, frozen.output_bytes), (1, 2, 3));
+        assert_eq!(frozen.verify.from, VerifyFrom::Nothing);
+        assert_eq!(frozen.verify.timeout_ms, 30 * 60_000);
+        assert_eq!(frozen.claims, Claims::Warn);
+        assert_eq!(frozen.branch_of("r1"), "forge/r1");
+        assert!(frozen.setup.is_empty() && frozen.copy.is_empty() && frozen.cache.is_empty());
+        // A later Forge may know more of the checks than this one.
+        let later = old.replacen('{', r#"{"verify":{"commands":["x"],"new":1},"newer":2,"#, 1);
+        let frozen: Frozen = serde_json::from_str(&later).unwrap();
+        assert_eq!(frozen.verify.commands, ["x"]);
+    }
+
+    #[test]
+    fn what_is_frozen_is_read_back_as_it_was() {
+        let frozen = Settings::default().freeze(Agent::Scripted { scenario: Blob("b".to_owned()) });
+        let text = serde_json::to_string(&frozen).unwrap();
+        assert_eq!(serde_json::from_str::<Frozen>(&text).unwrap(), frozen);
+        assert!(text.contains(r#""claims":"warn""#) && text.contains(r#""final":"pristine""#));
+    }
+}

@@ -1,0 +1,523 @@
+//! The layers together: who wins, what is refused and where, and hostile files.
+
+use std::fmt::Write as _;
+
+use super::{values::from_words, *};
+
+#[expect(clippy::unnecessary_wraps, reason = "a layer may be missing, and here it never is")]
+fn file(name: &str, text: &str) -> Option<SourceFile> {
+    Some(SourceFile { name: name.to_owned(), text: text.to_owned() })
+}
+
+fn read(text: &str) -> Result<Settings, Error> {
+    Settings::of(&Sources { repo: file(FILE, text), ..Sources::default() })
+}
+
+fn pair(name: &str, value: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), value.to_owned())]
+}
+
+#[test]
+fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
+    for (text, line, expected) in [
+        ("agent = \"scripted\"\n[limits]\nbudgt = \"2\"\n", 3, "did you mean `budget`?"),
+        ("[limts]\n", 1, "unknown key `limts`; did you mean `limits`?"),
+        ("\nbudget = \"2\"\n", 2, "did you mean `limits.budget`?"),
+        ("limits.bdget = \"2\"\n", 1, "did you mean `budget`?"),
+        ("limits = { at_one = 2 }\n", 1, "did you mean `at_once`?"),
+        ("\"limits.budget\" = \"2\"\n", 1, "unknown key `limits.budget`"),
+        ("[agents.claude]\ncomand = []\n", 2, "unknown key `comand`; did you mean `command`?"),
+        ("[agents.scripted]\ncommand = []\n", 2, "unknown key `command`"),
+        ("[agents.mine]\nscenario = \"a\"\n", 2, "unknown key `scenario`"),
+        ("[agents.mine.more]\n", 1, "unknown key `more`"),
+        ("[agents.Mine]\n", 1, "`Mine` is no name: the name of an agent has at most 40 small"),
+        ("agents.\"a.b\".command = []\n", 1, "`a.b` is no name"),
+        ("agents.mine = 3\n", 1, "`agents.mine` is a table, and not a value"),
+        ("[roles.reviewer]\nmodl = \"x\"\n", 2, "did you mean `model`?"),
+        ("[roles.\"a b\"]\n", 1, "`a b` is no name: the name of a role"),
+        ("[role.reviewer]\n", 1, "unknown key `role`; did you mean `roles`?"),
+        ("[secrets]\nfile = []\n", 2, "did you mean `files`?"),
+        ("[guarded]\nextra = []\n", 1, "unknown key `guarded`"),
+        ("[[verify]]\ncommands = []\n", 1, "`verify` is a table"),
+        ("limits = 3\n", 1, "`limits` is a table"),
+        ("# one\n# two\n[verify]\n\ncommand = []\n[zzz]\n", 5, "did you mean `commands`?"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.what.starts_with(&format!("forge.toml, line {line}: ")), "{error}");
+        assert!(error.what.contains(expected), "{error}");
+        assert!(error.next.unwrap().contains("forge.toml"));
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
+    for (text, line, expected) in [
+        ("[limits]\nat_once = 0", 2, "limits.at_once is 0; it may be a whole number"),
+        ("[limits]\nat_once = -1", 2, "limits.at_once is -1"),
+        ("[limits]\nat_once = 257", 2, "between 1 and 256"),
+        ("[limits]\nat_once = 1.5", 2, "limits.at_once is 1.5"),
+        ("[limits]\nat_once = \"8\"", 2, "limits.at_once is \"8\""),
+        ("[limits]\nbudget = \"much\"", 2, "limits.budget is \"much\""),
+        ("[limits]\nbudget = 3", 2, "limits.budget is 3; it may be an amount"),
+        ("agent = \"claudius\"", 1, "there is no agent `claudius`"),
+        ("agent = 3", 1, "agent is 3; it may be \"scripted\""),
+        ("agent = \"scripted", 1, ""),
+        ("[verify]\ncommands = \"cargo test\"", 2, "it may be a list of commands"),
+        ("[verify]\ncommands = [\n\"a\",\n3]", 4, "verify.commands has 3"),
+        ("[verify]\ncommands = [\n\"a\",\n\"\"]", 4, "verify.commands has an entry that is empty"),
+        ("[verify]\nfinal = true", 2, "verify.final is true; it may be \"pristine\" or \"cached\""),
+        ("[verify]\ntimeout_minutes = 1441", 2, "between 1 and 1440"),
+        ("[verify]\noutput_mib = 2026-01-01", 2, "verify.output_mib is 2026-01-01"),
+        ("[workspace]\nclaims = { a = 1 }", 2, "workspace.claims is a table"),
+        ("[workspace]\n\ncopy = [\"a\",\n  \"../b\"]", 4, "\"../b\", which leads out"),
+        ("[workspace]\ncache = [\".git\"]", 2, "\".git\", which is git's own"),
+        ("[workspace]\nsetup_inputs = [\"/etc/passwd\"]", 2, "is not relative"),
+        ("[land]\nbranch = \"a b\"", 2, "land.branch is \"a b\""),
+        ("[land]\nbranch = \"{date}\"", 2, "in braces that is not {run}"),
+        ("agent = \"x\"\nagent = \"y\"", 2, "duplicate"),
+        ("limits.budget = \"1\"\n[limits]\nat_once = 1", 2, ""),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.what.starts_with(&format!("forge.toml, line {line}: ")), "{text}: {error}");
+        assert!(error.what.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_layer_names_that_layer() {
+    let wrong = "\n[limits]\nat_once = 0\n";
+    for sources in [
+        Sources { user: file("/c/config.toml", wrong), ..Sources::default() },
+        Sources { repo: file("forge.toml", wrong), ..Sources::default() },
+        Sources { local: file("/r/forge.local.toml", wrong), ..Sources::default() },
+    ] {
+        let files = [&sources.user, &sources.repo, &sources.local];
+        let name = &files.into_iter().flatten().next().unwrap().name;
+        let error = Settings::of(&sources).unwrap_err();
+        assert!(error.what.starts_with(&format!("{name}, line 3: limits.at_once is 0")), "{error}");
+    }
+    let environment = pair("FORGE_LIMITS_AT_ONCE", "0");
+    let error = Settings::of(&Sources { environment, ..Sources::default() }).unwrap_err();
+    assert!(
+        error.what.starts_with("the variable FORGE_LIMITS_AT_ONCE: limits.at_once is"),
+        "{error}"
+    );
+    let flags = pair("limits.at_once", "0");
+    let error = Settings::of(&Sources { flags, ..Sources::default() }).unwrap_err();
+    assert!(error.what.starts_with("limits.at_once is `0`"), "{error}");
+    let flags = pair("limits.atonce", "1");
+    let error = Settings::of(&Sources { flags, ..Sources::default() }).unwrap_err();
+    assert_eq!(error.what, "`limits.atonce` is no key; did you mean `limits.at_once`?");
+}
+
+#[test]
+fn a_variable_that_sets_nothing_is_an_error_with_the_nearest() {
+    let of =
+        |name: &str| Settings::of(&Sources { environment: pair(name, "5"), ..Sources::default() });
+    assert_eq!(of("FORGE_LIMITS_BUDGET").unwrap().limits.budget, Money::parse("5"));
+    let error = of("FORGE_LIMIT_BUDGET").unwrap_err();
+    assert!(error.what.contains("FORGE_LIMIT_BUDGET sets nothing"), "{error}");
+    assert!(error.what.contains("did you mean `FORGE_LIMITS_BUDGET`?"), "{error}");
+    assert!(of("FORGE_").is_err() && of("FORGE_LIMITS").is_err());
+}
+
+#[test]
+fn no_layer_at_all_is_what_is_shipped() {
+    let settings = read("").unwrap();
+    assert_eq!(settings.limits, Settings::default().limits);
+    assert_eq!((settings.limits.at_once, settings.limits.budget), (8, None));
+    assert_eq!(settings.verify.commands, None);
+    assert_eq!(settings.land.branch, "forge/{run}");
+    assert_eq!(settings.notes(), [] as [&str; 0]);
+    assert_eq!(settings.commands_of_repository(&[]), [] as [&str; 0]);
+}
+
+#[test]
+fn tables_merge_and_lists_replace() {
+    let settings = Settings::of(&Sources {
+        user: file(
+            "u",
+            "[limits]\nat_once = 2\nbudget = \"1\"\n[workspace]\ncopy = [\"a\", \"b\"]",
+        ),
+        repo: file("r", "[limits]\nat_once = 3\n[workspace]\ncopy = [\"c\"]"),
+        ..Sources::default()
+    })
+    .unwrap();
+    assert_eq!(settings.limits.at_once, 3);
+    assert_eq!(settings.limits.budget, Money::parse("1"));
+    assert_eq!(settings.workspace.copy, ["c"]);
+}
+
+#[test]
+fn no_checks_by_word_is_not_the_same_as_no_word() {
+    let none = read("[verify]\ncommands = []").unwrap();
+    assert_eq!(none.verify.commands, Some(Vec::new()));
+    assert_eq!(none.freeze(Agent::Nobody).verify.from, VerifyFrom::Settings);
+    let notes = none.notes().join("\n");
+    assert!(notes.contains("(forge.toml:2)") && notes.contains("unverified, never passed"));
+    assert_eq!(read("").unwrap().freeze(Agent::Nobody).verify.from, VerifyFrom::Nothing);
+}
+
+#[test]
+fn checks_that_a_personal_layer_takes_away_are_named() {
+    let sources = |words: &str| Sources {
+        repo: file(FILE, "[verify]\ncommands = [\"make test\", \"make lint\"]"),
+        environment: pair("FORGE_VERIFY_COMMANDS", words),
+        ..Sources::default()
+    };
+    let notes = Settings::of(&sources("make test")).unwrap().notes();
+    assert_eq!(
+        notes,
+        [
+            "FORGE_VERIFY_COMMANDS leaves out `make lint` of verify.commands, which forge.toml:2 asks for"
+        ]
+    );
+    let more = "[\"make lint\", \"make test\", \"more\"]";
+    assert_eq!(Settings::of(&sources(more)).unwrap().notes(), [] as [&str; 0]);
+    assert_eq!(Settings::of(&sources("[]")).unwrap().notes().len(), 2);
+    // Below the repository nobody can take anything away.
+    let user = Settings::of(&Sources {
+        user: file("u", "[verify]\ncommands = [\"x\"]"),
+        repo: file(FILE, "[verify]\ncommands = [\"y\"]"),
+        ..Sources::default()
+    });
+    assert_eq!(user.unwrap().notes(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_branch_that_all_runs_would_share_is_noted() {
+    let notes = read("[land]\nbranch = \"work\"").unwrap().notes();
+    assert!(notes[0].contains("land.branch is \"work\" for every run"), "{notes:?}");
+}
+
+#[test]
+fn only_the_commands_that_came_with_the_repository_need_a_word() {
+    let text = "[workspace]\nsetup = [\"npm ci\"]\n[verify]\ncommands = [\"npm test\"]";
+    assert_eq!(read(text).unwrap().commands_of_repository(&[]), ["npm ci", "npm test"]);
+    let of = |sources: Sources| Settings::of(&sources).unwrap().commands_of_repository(&[]);
+    let none: [&str; 0] = [];
+    assert_eq!(of(Sources { user: file("u", text), ..Sources::default() }), none);
+    let local = Sources { local: file("l", text), ..Sources::default() };
+    assert_eq!(of(local.clone()), none);
+    // Who commits a local file does not get round being asked about.
+    let in_git = Sources { local_is: LocalFile::InGit, ..local };
+    assert_eq!(of(in_git.clone()), ["npm ci", "npm test"]);
+    assert!(Settings::of(&in_git).unwrap().notes()[0].contains("forge.local.toml is in git"));
+    // What a person set over it is the person's.
+    let over = Sources {
+        repo: file(FILE, text),
+        environment: pair("FORGE_VERIFY_COMMANDS", "true"),
+        ..Sources::default()
+    };
+    assert_eq!(of(over), ["npm ci"]);
+}
+
+#[test]
+fn a_hostile_file_is_answered_with_words() {
+    let long = "x".repeat(300_000);
+    let most = usize::try_from(FILE_BYTES_MAX).unwrap();
+    let many: String = (0..100_000).fold(String::new(), |mut text, n| {
+        let _ = writeln!(text, "k{n}=1");
+        text
+    });
+    for text in [
+        "#".repeat(most + 1),
+        format!("agent = \"{long}\""),
+        format!("{long} = 1"),
+        format!("{} = 1", vec!["a"; 100_000].join(".")),
+        format!("[{}]", vec!["a"; 100_000].join(".")),
+        format!("{} = 1", vec!["limits"; 100_000].join(".")),
+        format!("agent = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("agent = {}", "{a=".repeat(100_000)),
+        format!("[limits]\nat_once = {}", "9".repeat(100_000)),
+        many,
+        "agent = \"a\u{0}b\"".to_owned(),
+        "\u{0}".to_owned(),
+        "agent".to_owned(),
+        "= 1".to_owned(),
+        "\"\" = 1".to_owned(),
+        "\r".to_owned(),
+        "[]".to_owned(),
+        "[limits]\n[limits]\n".to_owned(),
+        "limits.budget = \"1\"\nlimits = { at_once = 1 }\n".to_owned(),
+        "limits = { at_once = 1 }\nlimits.budget = \"1\"\n".to_owned(),
+    ] {
+        let start: String = text.chars().take(40).collect();
+        let error = read(&text).expect_err(&start);
+        assert!(error.what.starts_with("forge.toml"), "{start}: {error}");
+        assert!(error.what.len() < 600, "{start}: {} bytes", error.what.len());
+    }
+}
+
+#[test]
+fn every_way_to_write_toml_says_the_same() {
+    let expected = read("[limits]\nat_once = 3\nbudget = \"2\"").unwrap().limits;
+    for text in [
+        "limits.at_once = 3\nlimits.budget = \"2\"",
+        "limits = { at_once = 3, budget = \"2\" }",
+        "\u{feff}[limits]\r\nat_once = 0x3\r\nbudget = '2'\r\n",
+        "[ \"limits\" ] # here\n'at_once' = 3\nbudget = \"\"\"2\"\"\"",
+        "[limits]\nat_once = +3\nbudget = \"\\u0032\"",
+    ] {
+        assert_eq!(read(text).unwrap().limits, expected, "{text}");
+    }
+    let settings = read("\r\n\r\n[limits]\r\nat_once = 3\r\n").unwrap();
+    let explained = settings.explain("limits.at_once").unwrap();
+    assert_eq!(explained.row.place.as_deref(), Some("forge.toml:4"));
+}
+
+/// Numbers that look like chance and are always the same.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+
+    /// Some keys with values that they may have, as plain words.
+    fn words(&mut self) -> Vec<(Key, String)> {
+        let mut words = Vec::new();
+        for key in every_key() {
+            if self.below(3) == 0 {
+                let examples = examples(key);
+                words.push((key, examples[self.below(examples.len())].to_owned()));
+            }
+        }
+        words
+    }
+}
+
+/// All keys, and those of a table that needs no naming by a file. Without `like`, because a
+/// program is nobody without a command.
+fn every_key() -> Vec<Key> {
+    let claude = |key| Key::OfAgent(TableName::claude(), key);
+    let claude = [AgentKey::Command, AgentKey::Model, AgentKey::Pass].map(claude);
+    Key::ALL.into_iter().chain(claude).collect()
+}
+
+pub(super) fn examples(key: Key) -> &'static [&'static str] {
+    match key {
+        Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
+        Key::Flow => &["feature", "my_flow-2"],
+        Key::Coherence | Key::NotifyBell | Key::NotifyDesktop => keys::SWITCH,
+        Key::StoryPoints => &["customfield_10016", "points"],
+        Key::Claims => keys::CLAIMS,
+        Key::VerifyFinal => keys::FINALS,
+        Key::Record => keys::RECORDS,
+        Key::Budget | Key::CallBudget => &["1", "2.50", "0.000001"],
+        Key::AtOnce
+        | Key::WallMinutes
+        | Key::SilenceMinutes
+        | Key::OutputMib
+        | Key::VerifyTimeoutMinutes
+        | Key::VerifyOutputMib => &["1", "7", "256"],
+        Key::Scenario => &["a.toml", "/b/c.toml"],
+        Key::Root => &["../checkouts", "/b/c"],
+        Key::Setup | Key::VerifyCommands => &["[]", "make", "[\"a \\\"b\\\"\", 'c']"],
+        Key::SetupInputs | Key::Copy | Key::Cache => &["[]", "target", "[\"a/b\", \".env\"]"],
+        Key::Branch => &["forge/{run}", "x", "a/{run}/b"],
+        Key::OfAgent(_, AgentKey::Like) => &["claude", "program"],
+        Key::OfAgent(_, AgentKey::Command) => &["claude", "[\"/a b\", '--c']"],
+        Key::OfAgent(_, AgentKey::Model) | Key::OfRole(_, RoleKey::Model) => &["opus", "a[1m]"],
+        Key::OfAgent(_, AgentKey::Pass) => &["[]", "A_KEY", "[\"A\", \"_b\"]"],
+        Key::SecretFiles => &["[]", ".env"],
+        Key::SecretsAllowed => &["[]", "tests/**"],
+        Key::NotifyCommand => &["mail", "[\"/a b\", '--c']"],
+        Key::NotifyWebhook => &["https://example.org", "http://127.0.0.1:8080"],
+    }
+}
+
+fn toml(words: &[(Key, String)]) -> String {
+    words.iter().fold(String::new(), |mut text, (key, words)| {
+        let _ = writeln!(text, "{} = {}", key.name(), from_words(*key, words).unwrap());
+        text
+    })
+}
+
+/// Each field, told without the sheet that it came from.
+fn field(settings: &Settings, key: Key) -> Option<Value> {
+    let count = |count: u64| Some(Value::Count(count));
+    let list = |list: &Vec<String>| Some(Value::List(list.clone()));
+    let word = |word: &str| Some(Value::Text(word.to_owned()));
+    let Settings { agent, limits, agents, roles, workspace, verify, land, .. } = settings;
+    match key {
+        Key::Agent => agent.clone().map(Value::Text),
+        Key::OfAgent(name, key) => agents.get(name.as_str()).and_then(|table| match key {
+            AgentKey::Like => match table.like {
+                AgentLike::Scripted => word("scripted"),
+                AgentLike::Claude => word("claude"),
+                AgentLike::Program => word("program"),
+            },
+            AgentKey::Command => table.command.clone().map(Value::List),
+            AgentKey::Model => table.model.clone().map(Value::Text),
+            AgentKey::Pass => list(&table.pass),
+        }),
+        Key::OfRole(name, key) => roles.get(name.as_str()).and_then(|table| match key {
+            RoleKey::Agent => table.agent.clone().map(Value::Text),
+            RoleKey::Model => table.model.clone().map(Value::Text),
+        }),
+        Key::SecretFiles => list(&settings.secrets.files),
+        Key::SecretsAllowed => list(&settings.secrets.allow),
+        Key::AtOnce => count(u64::from(limits.at_once)),
+        Key::Budget => limits.budget.map(|money| Value::Count(money.0)),
+        Key::CallBudget => limits.call_budget.map(|money| Value::Count(money.0)),
+        Key::WallMinutes => count(limits.wall_minutes),
+        Key::SilenceMinutes => count(limits.silence_minutes),
+        Key::OutputMib => count(limits.output_mib),
+        Key::Scenario => settings.scripted.scenario.clone().map(Value::Text),
+        Key::Setup => list(&workspace.setup),
+        Key::SetupInputs => list(&workspace.setup_inputs),
+        Key::Root => workspace.root.clone().map(Value::Text),
+        Key::Copy => list(&workspace.copy),
+        Key::Cache => list(&workspace.cache),
+        Key::Claims => match workspace.claims {
+            Claims::Warn => word("warn"),
+            Claims::Defer => word("defer"),
+            Claims::Block => word("block"),
+        },
+        Key::VerifyCommands => verify.commands.clone().map(Value::List),
+        Key::VerifyTimeoutMinutes => count(verify.timeout_minutes),
+        Key::VerifyOutputMib => count(verify.output_mib),
+        Key::VerifyFinal => match verify.r#final {
+            FinalCheckout::Pristine => word("pristine"),
+            FinalCheckout::Cached => word("cached"),
+        },
+        Key::Branch => word(&land.branch),
+        Key::Record => match land.record {
+            Kept::All => word("all"),
+            Kept::Summary => word("summary"),
+            Kept::Nothing => word("none"),
+        },
+        Key::Flow => word(&settings.flow),
+        Key::Coherence => Some(switch(settings.coherence)),
+        Key::StoryPoints => word(&settings.effort.story_points),
+        Key::NotifyCommand => settings.notify.command.clone().map(Value::List),
+        Key::NotifyWebhook => settings.notify.webhook.clone().map(Value::Text),
+        Key::NotifyBell => Some(switch(settings.notify.bell)),
+        Key::NotifyDesktop => Some(switch(settings.notify.desktop)),
+    }
+}
+
+fn switch(switch: Switch) -> Value {
+    match switch {
+        Switch::On => Value::Text("on".to_owned()),
+        Switch::Off => Value::Text("off".to_owned()),
+    }
+}
+
+#[test]
+fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it() {
+    let mut chance = Chance(1);
+    let mut won = [0_usize; 6];
+    for _ in 0..300 {
+        let mut layers: Vec<Vec<(Key, String)>> = (0..5).map(|_| chance.words()).collect();
+        // Only a person may say it.
+        layers[1].retain(|(key, _)| *key != Key::Root);
+        let named = |words: &[(Key, String)], name: fn(Key) -> String| {
+            words.iter().map(|(key, words)| (name(*key), words.clone())).collect()
+        };
+        let settings = Settings::of(&Sources {
+            user: file("user", &toml(&layers[0])),
+            repo: file("repo", &toml(&layers[1])),
+            local: file("local", &toml(&layers[2])),
+            local_is: LocalFile::Personal,
+            top: None,
+            environment: named(&layers[3], Key::variable),
+            flags: named(&layers[4], |key| key.name().into_owned()),
+        })
+        .unwrap();
+        for key in every_key() {
+            let above = [Layer::User, Layer::Repo, Layer::Local, Layer::Environment, Layer::Flags];
+            let said = |words: &Vec<(Key, String)>| words.iter().position(|(said, _)| *said == key);
+            let speaks = layers.iter().enumerate().rfind(|(_, words)| said(words).is_some());
+            let expected = speaks.map(|(layer, words)| {
+                (above[layer], from_words(key, &words[said(words).unwrap()].1).unwrap())
+            });
+            let expected = expected.or_else(|| Some((Layer::Shipped, key.shipped()?)));
+            let explained = settings.explain(&key.name()).unwrap();
+            assert_eq!(explained.row.layer, expected.as_ref().map(|(layer, _)| *layer));
+            assert_eq!(explained.row.value, expected.as_ref().map(|(_, value)| value.clone()));
+            let money = |value: Value| match (key, value) {
+                (Key::Budget | Key::CallBudget, Value::Text(text)) => {
+                    Value::Count(Money::parse(&text).unwrap().0)
+                }
+                (_, value) => value,
+            };
+            let pass = Key::OfAgent(TableName::claude(), AgentKey::Pass);
+            let unsaid = (key == pass).then(|| Value::List(Vec::new()));
+            let used = expected.clone().map(|(_, value)| money(value)).or(unsaid);
+            assert_eq!(field(&settings, key), used);
+            let n_speaking = layers.iter().filter(|words| said(words).is_some()).count();
+            let n_shipped = usize::from(key.shipped().is_some());
+            assert_eq!(explained.said.len(), n_speaking + n_shipped, "nobody is left out");
+            assert!(explained.said.iter().rev().is_sorted_by_key(|said| said.layer));
+            if let (Some((_, words)), Some(file)) =
+                (speaks, explained.said.first().and_then(|said| said.file.clone()))
+            {
+                let place = format!("{file}:{}", said(words).unwrap() + 1);
+                assert_eq!(explained.row.place.as_deref(), Some(place.as_str()));
+            }
+            if let Some((layer, _)) = expected {
+                won[layer as usize] += 1;
+            }
+        }
+    }
+    assert!(won.iter().all(|n| *n > 50), "every layer wins now and then: {won:?}");
+}
+
+#[test]
+fn it_does_not_matter_which_layers_are_put_together_first() {
+    let mut chance = Chance(2);
+    for _ in 0..200 {
+        let mut sheet = |layer| {
+            let text = toml(&chance.words());
+            Sheet::of_file(layer, &SourceFile { name: "f".to_owned(), text }).unwrap()
+        };
+        let (a, b, c) = (sheet(Layer::User), sheet(Layer::Repo), sheet(Layer::Local));
+        let left = a.clone().under(b.clone()).under(c.clone());
+        let right = a.clone().under(b.clone().under(c.clone()));
+        assert_eq!(left, right);
+        assert_eq!(Sheet::default().under(a.clone()), a);
+        assert_eq!(a.clone().under(Sheet::default()), a);
+        if let (Some(mine), Some(yours)) = (a.winner(Key::AtOnce), c.winner(Key::AtOnce)) {
+            assert_ne!(mine, yours, "the place is part of what is said");
+        }
+    }
+}
+
+#[test]
+fn the_example_in_the_documents_is_right_and_has_every_key() {
+    let page = include_str!("../../../../docs/settings.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let settings = read(example).unwrap();
+    // What only a person may say is not in an example of the repository's file.
+    for key in Key::ALL.into_iter().filter(|key| *key != Key::Root) {
+        let said = settings.explain(&key.name()).unwrap().said;
+        assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.name());
+        if matches!(shipped_of(&said), Some(Value::Count(_))) {
+            assert_eq!(
+                Some(&said[0].value),
+                shipped_of(&said),
+                "{} is not what is shipped",
+                key.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn where_checkouts_lie_is_not_for_a_repository_to_say() {
+    let trouble = read("[workspace]\nroot = \"../checkouts\"\n").unwrap_err();
+    assert_eq!(
+        trouble.what,
+        "forge.toml:2: workspace.root is for one person to say, not for a repository"
+    );
+    assert!(trouble.next.unwrap().contains("forge.local.toml"));
+}
+
+/// What is shipped, of all that is said.
+fn shipped_of(said: &[SaidRow]) -> Option<&Value> {
+    said.iter().find(|said| said.layer == Layer::Shipped).map(|said| &said.value)
+}

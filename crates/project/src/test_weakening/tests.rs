@@ -1,0 +1,261 @@
+//! Tests of what counts as weakened, by language.
+
+use super::*;
+
+/// Path, before, after, and words that must be in what is said; none for nothing said.
+type Row = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const ROWS: &[Row] = &[
+    // Rust
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() { assert_eq!(f(), 2); }\n#[tokio::test]\nasync fn b() {}\n",
+        "#[test]\nfn a() { assert_eq!(f(), 2); }\n",
+        &["2 tests before, 1 after; removed: b"],
+    ),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() {}",
+        concat!("#[test]\n#[ig", "nore]\nfn a() {}"),
+        &["line 2: newly skipped"],
+    ),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() { assert!(x); }",
+        "#[test]\nfn a() { assert!( true ); }",
+        &["cannot fail"],
+    ),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() { assert!(x); }",
+        "#[test]\nfn a() { assert_eq!(1, 1); }",
+        &["cannot fail"],
+    ),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "// #[test]\nfn a() {}\n", &["1 tests before, 0 after"]),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() {}\n",
+        "/*\n#[test]\nfn a() {}\n*/\n",
+        &["1 tests before, 0 after"],
+    ),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() { assert!(x); assert!(y); }",
+        "#[test]\nfn a() { assert!(x); }",
+        &["2 assertions before, 1 after"],
+    ),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "#[test]\nfn better_name() {}\n", &[]),
+    (
+        "tests/a.rs",
+        "#[test]\nfn a() {}\n",
+        "#[test]\nfn a() { let url = \"http://x\"; assert!(truth); }\n",
+        &[],
+    ),
+    // Python
+    (
+        "test_a.py",
+        "def test_a():\n    assert f() == 2\ndef test_b():\n    assert g()\n",
+        "def test_a():\n    assert True\n",
+        &[
+            "removed: test_b",
+            "line 2: new assertion that cannot fail",
+            "2 assertions before, 1 after",
+        ],
+    ),
+    (
+        "test_a.py",
+        "def test_a(): pass",
+        "@pytest.mark.skip(reason='x')\ndef test_a(): pass",
+        &["newly skipped"],
+    ),
+    (
+        "test_a.py",
+        "def test_a(): pass",
+        "@unittest.skipIf(True, 'x')\ndef test_a(): pass",
+        &["newly skipped"],
+    ),
+    ("test_a.py", "x", "def test_a():\n    assert f() or True\n", &["cannot fail"]),
+    ("test_a.py", "x", "def test_a():\n    assert 1 == 1\n", &["cannot fail"]),
+    ("test_a.py", "x", "def test_a():\n    self.assertTrue(True)\n", &["cannot fail"]),
+    ("test_a.py", "x", "def test_a():\n    self.assertTrue(value)\n    assert Truth\n", &[]),
+    (
+        "test_a.py",
+        "def test_a(): pass",
+        "\"\"\"\ndef test_a(): pass\n\"\"\"",
+        &["1 tests before, 0 after"],
+    ),
+    (
+        "conftest.py",
+        "",
+        "def pytest_collection_modifyitems(items): items.clear()",
+        &["how tests are run"],
+    ),
+    ("test_a.py", "x", "import os\nos._exit(0)", &["swallows"]),
+    // JavaScript
+    (
+        "a.test.ts",
+        "it('a', () => { expect(f()).toBe(2) })\ntest(\"b\", () => {})\n",
+        "it('a', () => { expect(true).toBe(true) })\n",
+        &["removed: b", "cannot fail"],
+    ),
+    ("a.test.ts", "it('a', f)", "it.skip('a', f)", &["newly skipped: `it.skip(`"]),
+    ("a.test.ts", "it('a', f)", "xit('a', f)", &["newly skipped: `xit(`"]),
+    ("a.test.ts", "it('a', f)", "it.only('a', f)", &["newly runs only some"]),
+    ("a.test.ts", "it('a', f)", "// it('a', f)", &["1 tests before, 0 after; removed: a"]),
+    (
+        "a.test.ts",
+        "it('a', f)",
+        "it('a', f)\nconst x = exit(1); profit(2); await submit('x')\n",
+        &[],
+    ),
+    ("a.test.ts", "it.each([1])('a %s', f)", "it.each([1, 2])('a %s', f)", &[]),
+    // Go
+    (
+        "a_test.go",
+        "func TestA(t *testing.T) {\n\tt.Fatal(1)\n}",
+        "func TestA(t *testing.T) {\n\tt.Skip(\"x\")\n}",
+        &["newly skipped", "1 assertions before, 0 after"],
+    ),
+    (
+        "a_test.go",
+        "func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}",
+        "func TestA(t *testing.T) {}",
+        &["removed: TestB"],
+    ),
+    // Java, C#
+    (
+        "ATest.java",
+        "@Test\nvoid adds() {\n assertEquals(2, f());\n}",
+        "@Disabled\n@Test\nvoid adds() {\n assertEquals(2, f());\n}",
+        &["newly skipped: `@Disabled`"],
+    ),
+    (
+        "ATest.java",
+        "@Test\npublic void adds() {}\n@Test void b() {}",
+        "@Test\npublic void adds() {}",
+        &["removed: "],
+    ),
+    (
+        "ATests.cs",
+        "[Fact]\npublic void A() {}",
+        "[Fact(Skip = \"x\")]\npublic void A() {}",
+        &["newly skipped"],
+    ),
+    // Ruby, Elixir
+    (
+        "a_spec.rb",
+        "it \"adds\" do\n expect(f).to eq 2\nend",
+        "xit \"adds\" do\n expect(f).to eq 2\nend",
+        &["newly skipped"],
+    ),
+    (
+        "a_test.exs",
+        "test \"adds\" do\n assert f() == 2\nend",
+        "@tag :skip\ntest \"adds\" do\n assert f() == 2\nend",
+        &["newly skipped"],
+    ),
+    // Shell and commands
+    ("tests/a.sh", "cargo test\n", "cargo test || true\n", &["swallows a failure: `||true`"]),
+    ("tests/a.sh", "cargo test\n", "exit 0\ncargo test\n", &["line 1: newly swallows"]),
+    ("Makefile", "test:\n\tx\n", "test:\n\t# x || true\n\tx\n", &[]),
+    ("tests/a.sh", "cargo test\n", "cargo test # || true\nexit 1\n", &[]),
+    (
+        "x.bats",
+        "@test \"a\" {\n  [ 1 = 1 ]\n}\n@test \"b\" {\n}",
+        "@test \"a\" {\n  true\n}",
+        &["removed: b", "1 assertions before, 0 after"],
+    ),
+    (
+        ".github/workflows/ci.yml",
+        "run: make\n",
+        "run: make\ncontinue-on-error: true\n",
+        &["swallows"],
+    ),
+    (
+        "package.json",
+        "{\"test\": \"jest\"}",
+        "{\"test\": \"jest --passWithNoTests\"}",
+        &["how tests are run"],
+    ),
+    ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n", &["swallows"]),
+    ("notes.txt", "assert", "", &["1 assertions before, 0 after"]),
+];
+
+#[test]
+fn what_is_weaker_is_said_and_nothing_else() {
+    for (path, before, after, expected) in ROWS {
+        let said = skipped_or_weakened(before, after, path);
+        if expected.is_empty() {
+            assert_eq!(said, [""; 0], "{path}: {after}");
+        }
+        for words in *expected {
+            assert!(said.iter().any(|line| line.contains(words)), "{path}: {after}\n{said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_compared_with_itself_has_no_marks() {
+    for (path, before, after, _) in ROWS {
+        for text in [before, after] {
+            assert_eq!(skipped_or_weakened(text, text, path), [""; 0], "{path}: {text}");
+        }
+    }
+}
+
+#[test]
+fn many_removed_tests_are_counted_after_the_first_names() {
+    let before: Vec<String> = (0..15).map(|n| format!("def test_{n:02}(): pass")).collect();
+    let before = before.join("\n");
+    let said = skipped_or_weakened(&before, "", "test_a.py");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains("15 tests before, 0 after"), "{said:?}");
+    assert!(said[0].ends_with("test_09 and 5 more"), "{said:?}");
+}
+
+#[test]
+fn any_two_texts_have_an_answer() {
+    let mut chance = crate::detect::tests::Chance(5);
+    let pieces = [
+        "#[test]",
+        "fn a",
+        "\n",
+        "it(",
+        "'",
+        "\"",
+        "`",
+        "/*",
+        "*/",
+        "//",
+        "\"\"\"",
+        "assert",
+        "(",
+        ")",
+        "é",
+        "\\",
+        "True",
+        "exit 0",
+        "@Test",
+        "[Fact]",
+        "@test ",
+        "{",
+        "or True",
+        "#",
+        "==",
+        ",",
+        "def test_",
+    ];
+    let paths =
+        ["a.rs", "a.py", "a.ts", "a.go", "a.java", "a.cs", "a.rb", "a.exs", "a.sh", "a.yml", "a"];
+    for _ in 0..200 {
+        let mut text = || {
+            let length = chance.below(40);
+            (0..length).map(|_| pieces[chance.below(pieces.len())]).collect::<String>()
+        };
+        let (before, after) = (text(), text());
+        for path in paths {
+            skipped_or_weakened(&before, &after, path);
+            assert_eq!(skipped_or_weakened(&after, &after, path), [""; 0]);
+        }
+    }
+}
