@@ -18,7 +18,7 @@ use forge_core::{
 };
 use forge_keeper::{Ending, How};
 use forge_project::settings::Claims;
-use forge_workspace::{Access, Change, Commit, Files, Made, Order, Repository, Restore, Restored};
+use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
 
 use crate::{
     Trouble, deliver, gates,
