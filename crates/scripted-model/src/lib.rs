@@ -5,22 +5,23 @@
 //! program asked for. Nothing that we ship depends on this crate.
 //!
 //! - `script`, `captures`: what the model says and does, as data.
-//! - `key`, `log`: one test's place on the server: script position, requests, barriers, flaws.
-//! - `server`, `http`, `play`: the connections, written by hand because they must misbehave.
+//! - `player`, `key`, `log`: a script that is played, and one test's view of it: requests, barriers, flaws.
+//! - `server`, `connections`, `http`, `play`: the connections, written by hand because they must misbehave.
 //! - `wire`: one file for each format that a model server speaks.
 //! - `claude`: how a test runs the real Claude Code against a key.
-//! - `shape`, `record`: what the requests of a real program look like, and how that was recorded.
+//! - `shape`: what the requests of a real program look like. The binary records it (`record.rs`).
 //!
 //! What must stay true: it binds to 127.0.0.1 only; keys share nothing; a credential is never kept;
 //! when a [`Server`] is dropped, all its threads and its port are gone.
 
 mod captures;
 pub mod claude;
+mod connections;
 mod http;
 mod key;
 mod log;
 mod play;
-mod record;
+mod player;
 mod script;
 mod server;
 mod shape;
@@ -29,7 +30,6 @@ mod wire;
 pub use captures::Between;
 pub use key::Key;
 pub use log::{Played, Request};
-pub use record::record;
 pub use script::{Call, End, Ending, Operation, Places, Script, Step, Usage};
 pub use server::Server;
 pub use shape::Shape;

@@ -1,9 +1,11 @@
 //! `scripted-model serve SCRIPT.json`: a model for people who want to try something without one.
 //! `scripted-model record CLAUDE NAME-VERSION FILE`: learns the shape of Claude Code's requests anew.
 
+mod record;
+
 use std::{env, fs, path::Path, process::ExitCode, time::Duration};
 
-use scripted_model::{Script, Server, claude::Claude, record};
+use scripted_model::{Script, Server, claude::Claude};
 
 const HELP: &str = "\
 scripted-model serve SCRIPT.json                   serves the script below /k/me until it is stopped
@@ -56,7 +58,7 @@ fn serve(path: &Path) -> Result<(), String> {
 fn learn(claude: &Path, program: &str, file: &Path) -> Result<(), String> {
     let place = env::temp_dir().join(format!("scripted-model-{}", std::process::id()));
     let claude = Claude::at(claude.to_owned());
-    let shape = record(&claude, program, &place).map_err(|error| error.to_string())?;
+    let shape = record::record(&claude, program, &place).map_err(|error| error.to_string())?;
     let text = serde_json::to_string_pretty(&shape).expect("a shape is JSON");
     fs::write(file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -8,7 +8,7 @@ use crate::{
     captures::{Between, filled, filled_value},
     http::{LAST_CHUNK, Length, chunk, head},
     script::{Call, Ending, Step},
-    wire::{Ask, Block, Delivery, Format, Reply, Stop},
+    wire::format::{Ask, Block, Delivery, Format, Reply, Stop},
 };
 
 /// An answer as it goes out.

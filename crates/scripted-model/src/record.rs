@@ -7,14 +7,11 @@ use std::{
     path::Path,
 };
 
-use serde_json::json;
-
-use crate::{
+use scripted_model::{
+    Call, Ending, Script, Server, Shape, Step,
     claude::{Claude, Credential},
-    script::{Call, Ending, Script, Step},
-    server::Server,
-    shape::Shape,
 };
+use serde_json::json;
 
 /// Models whose requests differ: one that thinks by a budget, some that think as they like, a small one, one that nobody knows.
 const MODELS: &[&str] = &[
@@ -35,7 +32,7 @@ struct Play {
 }
 
 /// Drives Claude Code through all plays in folders below `place`, and gives what was learnt.
-pub fn record(claude: &Claude, program: &str, place: &Path) -> io::Result<Shape> {
+pub(crate) fn record(claude: &Claude, program: &str, place: &Path) -> io::Result<Shape> {
     let server = Server::start()?;
     let mut shape = Shape::default();
     for (model_number, model) in MODELS.iter().enumerate() {

@@ -5,20 +5,19 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufReader, ErrorKind, Read, Write},
+    io::{self, BufReader, Read, Write},
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use crate::{
+    connections::{Connection, Shared, is_gone, lock},
     http::{self, HttpRequest, Incoming},
-    key::{Arrived, Board, Key},
+    key::Key,
     play::{Answer, Then, document},
+    player::{Arrived, Board},
     script::Script,
     shape::Shape,
     wire::format_of,
@@ -27,28 +26,11 @@ use crate::{
 /// Connections at once. One more is closed at once.
 const CONNECTIONS_MAX: usize = 256;
 
-/// Requests without a key that are remembered.
-const STRAYS_MAX: usize = 200;
-
 /// A model server that plays scripts.
 pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
-}
-
-/// What all threads of a server know.
-#[derive(Default)]
-pub(crate) struct Shared {
-    keys: Mutex<BTreeMap<String, Arc<Board>>>,
-    strays: Mutex<Vec<String>>,
-    connections: Mutex<Vec<Connection>>,
-    is_stopping: AtomicBool,
-}
-
-struct Connection {
-    socket: TcpStream,
-    thread: JoinHandle<()>,
 }
 
 impl Server {
@@ -108,20 +90,6 @@ impl Drop for Server {
         }
         for connection in connections {
             let _ = connection.thread.join();
-        }
-    }
-}
-
-impl Shared {
-    /// The key is no longer served.
-    pub(crate) fn forget(&self, name: &str) {
-        lock(&self.keys).remove(name);
-    }
-
-    fn stray(&self, what: String) {
-        let mut strays = lock(&self.strays);
-        if strays.len() < STRAYS_MAX {
-            strays.push(what);
         }
     }
 }
@@ -248,20 +216,4 @@ fn pause(delay: Duration, is_gone: &mut impl FnMut() -> bool) {
         }
         thread::sleep(left.min(GLANCE));
     }
-}
-
-/// Whether the other side has closed the connection, or the server stops.
-fn is_gone(socket: &TcpStream) -> bool {
-    let mut ignored = [0; 1];
-    let _ = socket.set_nonblocking(true);
-    let seen = socket.peek(&mut ignored);
-    let _ = socket.set_nonblocking(false);
-    match seen {
-        Ok(bytes) => bytes == 0,
-        Err(error) => error.kind() != ErrorKind::WouldBlock,
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

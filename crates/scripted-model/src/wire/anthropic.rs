@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Ask, Block, Delivery, Format, Purpose, Reply, Stop};
-use crate::script::{Operation, Usage};
+use crate::{
+    script::{Operation, Usage},
+    wire::format::{Ask, Block, Delivery, Format, Purpose, Reply, Stop},
+};
 
 /// `POST /v1/messages`.
 pub(super) struct Messages;
