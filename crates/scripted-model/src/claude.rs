@@ -1,7 +1,7 @@
 //! How a test runs the real Claude Code against a key: where it is, and its clean environment.
 //!
-//! It gets a made-up credential, a home of its own and no way to any server but ours. What the product
-//! passes to Claude Code is not here.
+//! It gets a made-up credential, a home of its own and no way to any server but ours. The arguments that the product
+//! passes to Claude Code are not here.
 
 use std::{
     env, fs,
@@ -10,14 +10,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{key::Key, shape::Shape};
+use crate::{key::ModelKey, shape::RequestShape};
 
 /// The variable that says where Claude Code is.
 const VARIABLE: &str = "FORGE_TEST_CLAUDE";
 
 /// The real Claude Code.
 #[derive(Clone, Debug)]
-pub struct Claude {
+pub struct ClaudeCode {
     program: PathBuf,
 }
 
@@ -32,14 +32,14 @@ pub enum Credential {
     Missing,
 }
 
-impl Claude {
+impl ClaudeCode {
     /// The one that `FORGE_TEST_CLAUDE` names, or else the one that `cargo xtask test` has installed. Without
     /// either it says loudly that `what` is not proved. In CI that is a failure.
     pub fn find(what: &str) -> Option<Self> {
         let installed = || {
             let home = || env::home_dir().map(|home| home.join(".cache"));
             let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
-            let folder = cache.join("forge-agents").join(Shape::of_claude_code().program);
+            let folder = cache.join("forge-agents").join(RequestShape::from_claude_code().program);
             let program = folder.join("node_modules/.bin/claude");
             program.exists().then_some(program)
         };
@@ -51,11 +51,11 @@ impl Claude {
             // Not `eprintln`: the test harness hides what a passing test prints with it.
             let _ = writeln!(io::stderr(), "NOT PROVED: {what}: {missing}");
         }
-        program.map(Self::at)
+        program.map(Self::new)
     }
 
     /// The one in this place.
-    pub fn at(program: PathBuf) -> Self {
+    pub fn new(program: PathBuf) -> Self {
         Self { program }
     }
 
@@ -66,7 +66,7 @@ impl Claude {
 
     /// A turn that reads its prompt from stdin and prints its stream. `place` is a folder of the test's own, in
     /// which `home`, `tmp` and `work` are made; it works in the last one.
-    pub fn turn(&self, key: &Key, place: &Path, credential: Credential) -> Command {
+    pub fn turn(&self, key: &ModelKey, place: &Path, credential: Credential) -> Command {
         for folder in ["home", "tmp", "work"] {
             fs::create_dir_all(place.join(folder)).expect("the test can make a folder");
         }

@@ -1,4 +1,4 @@
-//! What all threads of a server share: its keys and its open connections.
+//! State that all threads of a server share: its keys and its open connections.
 
 use std::{
     collections::BTreeMap,
@@ -8,27 +8,27 @@ use std::{
     thread::JoinHandle,
 };
 
-use crate::player::Board;
+use crate::player::ScriptPlayer;
 
 /// Requests without a key that are remembered.
 const STRAYS_MAX: usize = 200;
 
-/// What all threads of a server know.
+/// State that all threads of a server share.
 #[derive(Default)]
-pub(crate) struct Shared {
-    pub(crate) keys: Mutex<BTreeMap<String, Arc<Board>>>,
+pub(crate) struct ServerState {
+    pub(crate) keys: Mutex<BTreeMap<String, Arc<ScriptPlayer>>>,
     pub(crate) strays: Mutex<Vec<String>>,
-    pub(crate) connections: Mutex<Vec<Connection>>,
+    pub(crate) connections: Mutex<Vec<OpenConnection>>,
     pub(crate) is_stopping: AtomicBool,
 }
 
 /// One connection and its thread.
-pub(crate) struct Connection {
+pub(crate) struct OpenConnection {
     pub(crate) socket: TcpStream,
     pub(crate) thread: JoinHandle<()>,
 }
 
-impl Shared {
+impl ServerState {
     /// The key is no longer served.
     pub(crate) fn forget(&self, name: &str) {
         lock(&self.keys).remove(name);
@@ -43,7 +43,7 @@ impl Shared {
     }
 }
 
-/// Whether the other side has closed the connection, or the server stops.
+/// Tells whether the other side has closed the connection, or the server stops.
 pub(crate) fn is_gone(socket: &TcpStream) -> bool {
     let mut ignored = [0; 1];
     let _ = socket.set_nonblocking(true);

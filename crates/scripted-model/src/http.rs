@@ -23,9 +23,9 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Vec<u8>,
 }
 
-/// What came of reading a request.
+/// The result of reading a request.
 #[derive(Debug)]
-pub(crate) enum Incoming {
+pub(crate) enum IncomingRequest {
     /// A whole one.
     Request(HttpRequest),
     /// The client has gone, also in the middle of one.
@@ -35,20 +35,20 @@ pub(crate) enum Incoming {
 }
 
 /// Reads the next request of a connection.
-pub(crate) fn read(reader: &mut BufReader<TcpStream>) -> Incoming {
-    read_request(reader).unwrap_or(Incoming::Gone)
+pub(crate) fn read(reader: &mut BufReader<TcpStream>) -> IncomingRequest {
+    read_request(reader).unwrap_or(IncomingRequest::Gone)
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Incoming> {
+fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<IncomingRequest> {
     let mut head = reader.by_ref().take(HEAD_BYTES_MAX);
     let Some(first) = line(&mut head)? else { return Ok(no_line(&head)) };
     let mut words = first.split(' ');
     let (Some(method), Some(path), Some(version)) = (words.next(), words.next(), words.next())
     else {
-        return Ok(Incoming::Bad(400, "the first line is not one of HTTP"));
+        return Ok(IncomingRequest::Bad(400, "the first line is not one of HTTP"));
     };
     if !version.starts_with("HTTP/1.") {
-        return Ok(Incoming::Bad(505, "only HTTP/1.1 is spoken"));
+        return Ok(IncomingRequest::Bad(505, "only HTTP/1.1 is spoken"));
     }
     let mut headers = BTreeMap::new();
     loop {
@@ -57,7 +57,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Incoming> {
             break;
         }
         let Some((name, value)) = line.split_once(':') else {
-            return Ok(Incoming::Bad(400, "a header has no colon"));
+            return Ok(IncomingRequest::Bad(400, "a header has no colon"));
         };
         headers.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
     }
@@ -66,13 +66,16 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Incoming> {
     read_body(reader, request)
 }
 
-fn read_body(reader: &mut BufReader<TcpStream>, mut request: HttpRequest) -> io::Result<Incoming> {
+fn read_body(
+    reader: &mut BufReader<TcpStream>,
+    mut request: HttpRequest,
+) -> io::Result<IncomingRequest> {
     let header = |name: &str| request.headers.get(name).map(String::as_str);
     let is_chunked = header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"));
     let length = match header("content-length").map(str::parse::<u64>) {
-        Some(Err(_)) => return Ok(Incoming::Bad(400, "`content-length` is not a number")),
+        Some(Err(_)) => return Ok(IncomingRequest::Bad(400, "`content-length` is not a number")),
         Some(Ok(length)) if length > BODY_BYTES_MAX => {
-            return Ok(Incoming::Bad(413, "the body is too large"));
+            return Ok(IncomingRequest::Bad(413, "the body is too large"));
         }
         Some(Ok(length)) => length,
         None => 0,
@@ -83,29 +86,29 @@ fn read_body(reader: &mut BufReader<TcpStream>, mut request: HttpRequest) -> io:
     if is_chunked {
         loop {
             let mut size = reader.by_ref().take(HEAD_BYTES_MAX);
-            let Some(size) = line(&mut size)? else { return Ok(Incoming::Gone) };
+            let Some(size) = line(&mut size)? else { return Ok(IncomingRequest::Gone) };
             let size = size.split(';').next().unwrap_or_default().trim();
             let Ok(size) = u64::from_str_radix(size, 16) else {
-                return Ok(Incoming::Bad(400, "a chunk has no size"));
+                return Ok(IncomingRequest::Bad(400, "a chunk has no size"));
             };
             if size > BODY_BYTES_MAX.saturating_sub(request.body.len() as u64) {
-                return Ok(Incoming::Bad(413, "the body is too large"));
+                return Ok(IncomingRequest::Bad(413, "the body is too large"));
             }
             if !take(reader, size, &mut request.body)? {
-                return Ok(Incoming::Gone);
+                return Ok(IncomingRequest::Gone);
             }
             if line(&mut reader.by_ref().take(HEAD_BYTES_MAX))?.is_none() {
-                return Ok(Incoming::Gone);
+                return Ok(IncomingRequest::Gone);
             }
             if size == 0 {
-                return Ok(Incoming::Request(request));
+                return Ok(IncomingRequest::Request(request));
             }
         }
     }
     if take(reader, length, &mut request.body)? {
-        Ok(Incoming::Request(request))
+        Ok(IncomingRequest::Request(request))
     } else {
-        Ok(Incoming::Gone)
+        Ok(IncomingRequest::Gone)
     }
 }
 
@@ -128,13 +131,17 @@ fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
 }
 
 /// Why there was no line.
-fn no_line(head: &io::Take<&mut BufReader<TcpStream>>) -> Incoming {
-    if head.limit() == 0 { Incoming::Bad(431, "the head is too large") } else { Incoming::Gone }
+fn no_line(head: &io::Take<&mut BufReader<TcpStream>>) -> IncomingRequest {
+    if head.limit() == 0 {
+        IncomingRequest::Bad(431, "the head is too large")
+    } else {
+        IncomingRequest::Gone
+    }
 }
 
 /// How long a body is.
 #[derive(Clone, Copy)]
-pub(crate) enum Length {
+pub(crate) enum BodyLength {
     /// Known before.
     Bytes(usize),
     /// In chunks.
@@ -146,7 +153,7 @@ pub(crate) fn head(
     code: u16,
     kind: &str,
     headers: &BTreeMap<String, String>,
-    length: Length,
+    length: BodyLength,
 ) -> String {
     let reason = match code {
         200 => "OK",
@@ -164,10 +171,10 @@ pub(crate) fn head(
         let _ = write!(head, "{name}: {value}\r\n");
     }
     match length {
-        Length::Bytes(bytes) => {
+        BodyLength::Bytes(bytes) => {
             let _ = write!(head, "content-length: {bytes}\r\n\r\n");
         }
-        Length::Chunked => head.push_str("transfer-encoding: chunked\r\n\r\n"),
+        BodyLength::Chunked => head.push_str("transfer-encoding: chunked\r\n\r\n"),
     }
     head
 }

@@ -1,39 +1,39 @@
 //! One test's key on the server: its URL, its requests and barriers, and what was wrong.
 //!
-//! A test must end with [`Key::finish`], which fails if a request differed from the recorded shape, came to a wrong
+//! A test must end with [`ModelKey::finish`], which fails if a request differed from the recorded shape, came to a wrong
 //! path, or found no step. Keys share nothing with each other.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    connections::Shared,
-    log::Request,
-    player::{Board, State},
-    shape::Shape,
+    connections::ServerState,
+    log::ModelRequest,
+    player::{PlayerState, ScriptPlayer},
+    shape::RequestShape,
 };
 
 /// How long a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// A test's place on the server.
 #[must_use = "a key that is not finished fails its test"]
-pub struct Key {
+pub struct ModelKey {
     url: String,
-    board: Arc<Board>,
-    server: Arc<Shared>,
-    care: Care,
+    board: Arc<ScriptPlayer>,
+    server: Arc<ServerState>,
+    care: DropPolicy,
 }
 
-/// Whether a dropped key is a mistake.
+/// The reaction to a key that is dropped.
 #[derive(Clone, Copy)]
-enum Care {
+enum DropPolicy {
     MustFinish,
     IsDone,
 }
 
-impl Key {
-    pub(crate) fn new(url: String, board: Arc<Board>, server: Arc<Shared>) -> Self {
-        Self { url, board, server, care: Care::MustFinish }
+impl ModelKey {
+    pub(crate) fn new(url: String, board: Arc<ScriptPlayer>, server: Arc<ServerState>) -> Self {
+        Self { url, board, server, care: DropPolicy::MustFinish }
     }
 
     /// The base URL for the program.
@@ -42,44 +42,44 @@ impl Key {
     }
 
     /// All requests until now.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.board.lock().requests.clone()
     }
 
-    /// What was wrong until now.
+    /// Returns everything that was wrong so far.
     pub fn flaws(&self) -> Vec<String> {
         self.board.lock().flaws.clone()
     }
 
     /// The shape of the requests until now.
-    pub fn seen(&self) -> Shape {
+    pub fn observed_shape(&self) -> RequestShape {
         self.board.lock().seen.clone()
     }
 
     /// The first request after the given number of them, if it comes in time.
-    pub fn request_after(&self, number: usize, patience: Duration) -> Option<Request> {
+    pub fn request_after(&self, number: usize, patience: Duration) -> Option<ModelRequest> {
         self.board.wait(patience, |state| state.requests.get(number).cloned())
     }
 
     /// Waits until there were this many requests.
     #[track_caller]
-    pub fn wait_for_requests(&self, count: usize) -> Vec<Request> {
+    pub fn wait_for_requests(&self, count: usize) -> Vec<ModelRequest> {
         let enough =
-            |state: &State| (state.requests.len() >= count).then(|| state.requests.clone());
-        match self.board.wait(PATIENCE, enough) {
+            |state: &PlayerState| (state.requests.len() >= count).then(|| state.requests.clone());
+        match self.board.wait(WAIT_MAX, enough) {
             Some(requests) => requests,
-            None => panic!("{count} requests did not come: {}", self.story()),
+            None => panic!("{count} requests did not come: {}", self.summary()),
         }
     }
 
     /// Waits until a request stands at this barrier.
     #[track_caller]
-    pub fn reached(&self, barrier: &str) {
-        let there = |state: &State| state.reached.contains(barrier).then_some(());
+    pub fn wait_until_reached(&self, barrier: &str) {
+        let there = |state: &PlayerState| state.reached.contains(barrier).then_some(());
         assert!(
-            self.board.wait(PATIENCE, there).is_some(),
+            self.board.wait(WAIT_MAX, there).is_some(),
             "nobody came to the barrier `{barrier}`: {}",
-            self.story()
+            self.summary()
         );
     }
 
@@ -91,21 +91,21 @@ impl Key {
 
     /// Ends the test's use of the key, and gives all requests. Panics if anything was wrong.
     #[track_caller]
-    pub fn finish(mut self) -> Vec<Request> {
-        self.care = Care::IsDone;
+    pub fn finish(mut self) -> Vec<ModelRequest> {
+        self.care = DropPolicy::IsDone;
         let flaws = self.flaws();
-        assert!(flaws.is_empty(), "{}:\n{}", self.story(), flaws.join("\n"));
+        assert!(flaws.is_empty(), "{}:\n{}", self.summary(), flaws.join("\n"));
         self.requests()
     }
 
     /// Ends the use of the key, and gives what was wrong.
     pub fn finish_with_flaws(mut self) -> Vec<String> {
-        self.care = Care::IsDone;
+        self.care = DropPolicy::IsDone;
         self.flaws()
     }
 
-    /// What happened, in one line.
-    fn story(&self) -> String {
+    /// Summarizes the requests in one line, for a failure message.
+    fn summary(&self) -> String {
         let requests = self.requests();
         let played: Vec<String> =
             requests.iter().map(|request| format!("{:?}", request.played)).collect();
@@ -113,13 +113,13 @@ impl Key {
     }
 }
 
-impl Drop for Key {
+impl Drop for ModelKey {
     fn drop(&mut self) {
         self.server.forget(&self.board.name);
         match self.care {
-            Care::IsDone => {}
-            Care::MustFinish if std::thread::panicking() => {}
-            Care::MustFinish => {
+            DropPolicy::IsDone => {}
+            DropPolicy::MustFinish if std::thread::panicking() => {}
+            DropPolicy::MustFinish => {
                 panic!("the key `{}` was dropped without `finish`", self.board.name)
             }
         }

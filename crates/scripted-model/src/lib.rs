@@ -1,7 +1,7 @@
 //! A model server on 127.0.0.1 that plays a script.
 //!
 //! Real agent programs are pointed at it by their base URL. A test makes a [`Server`], asks it for a
-//! [`Key`] with a [`Script`], gives the key's URL to the program, and afterwards looks at what the
+//! [`ModelKey`] with a [`Script`], gives the key's URL to the program, and afterwards looks at what the
 //! program asked for. Nothing that we ship depends on this crate.
 //!
 //! - `script`, `captures`: what the model says and does, as data.
@@ -11,7 +11,7 @@
 //! - `claude`: how a test runs the real Claude Code against a key.
 //! - `shape`: what the requests of a real program look like. The binary records it (`record.rs`).
 //!
-//! What must stay true: it binds to 127.0.0.1 only; keys share nothing; a credential is never kept;
+//! Invariants: it binds to 127.0.0.1 only; keys share nothing; a credential is never kept;
 //! when a [`Server`] is dropped, all its threads and its port are gone.
 
 mod captures;
@@ -27,9 +27,12 @@ mod server;
 mod shape;
 mod wire;
 
-pub use captures::Between;
-pub use key::Key;
-pub use log::{Played, Request};
-pub use script::{Call, End, Ending, Operation, Places, Script, Step, Usage};
+pub use captures::TextBetween;
+pub use key::ModelKey;
+pub use log::{ModelRequest, PlayedAnswer};
+pub use script::{
+    AfterLastStep, AnswerEnding, Script, ScriptScope, ScriptStep, TokenUsage, ToolCall,
+    ToolOperation,
+};
 pub use server::Server;
-pub use shape::Shape;
+pub use shape::RequestShape;

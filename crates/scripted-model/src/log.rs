@@ -1,4 +1,4 @@
-//! What is remembered of a request. Credentials are not: only whether there was one.
+//! The log of requests. It has no credential, only whether there was one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One request.
 #[derive(Clone, Debug, Serialize)]
-pub struct Request {
+pub struct ModelRequest {
     /// Counted for each key, from 1.
     pub number: usize,
     /// With the query, without the key.
@@ -18,7 +18,7 @@ pub struct Request {
     pub session: Option<String>,
     /// The model it is for.
     pub model: String,
-    /// Whether events are wanted.
+    /// True if the answer is wanted as events.
     pub stream: bool,
     /// Names of the tools it offers.
     pub tools: Vec<String>,
@@ -28,16 +28,15 @@ pub struct Request {
     pub messages: Value,
     /// All text of the last message.
     pub last: String,
-    /// What it was answered with.
-    pub played: Played,
+    pub played: PlayedAnswer,
     /// Where it came from.
     pub client: String,
 }
 
-/// What a request was answered with.
+/// The part of the script that answered a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Played {
+pub enum PlayedAnswer {
     /// A step, counted from 0.
     Step(usize),
     /// The answer to requests without tools.

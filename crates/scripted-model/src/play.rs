@@ -5,24 +5,23 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    captures::{Between, filled, filled_value},
-    http::{LAST_CHUNK, Length, chunk, head},
-    script::{Call, Ending, Step},
-    wire::format::{Ask, Block, Delivery, Format, Reply, Stop},
+    captures::{TextBetween, substitute, substitute_value},
+    http::{BodyLength, LAST_CHUNK, chunk, head},
+    script::{AnswerEnding, ScriptStep, ToolCall},
+    wire::format::{ModelReply, ParsedRequest, ReplyBlock, ReplyDelivery, StopReason, WireFormat},
 };
 
 /// An answer as it goes out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     /// Written and sent one after the other.
     pub(crate) pieces: Vec<String>,
-    /// What happens then.
-    pub(crate) then: Then,
+    pub(crate) then: AfterAnswer,
 }
 
-/// What happens to the connection after an answer.
+/// State of the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterAnswer {
     /// The next request may come.
     Listen,
     /// It is closed.
@@ -36,132 +35,140 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 
 /// A whole document.
-pub(crate) fn document(code: u16, headers: &BTreeMap<String, String>, body: &str) -> Answer {
-    let head = head(code, JSON, headers, Length::Bytes(body.len()));
-    Answer { pieces: vec![head + body], then: Then::Listen }
+pub(crate) fn document(code: u16, headers: &BTreeMap<String, String>, body: &str) -> HttpAnswer {
+    let head = head(code, JSON, headers, BodyLength::Bytes(body.len()));
+    HttpAnswer { pieces: vec![head + body], then: AfterAnswer::Listen }
 }
 
-/// What a step answers to a request. `id` is unique for the server.
+/// Renders the answer of a step to a request. `id` is unique for the server.
 pub(crate) fn answer(
-    step: &Step,
-    ask: &Ask,
-    format: &dyn Format,
-    rules: &BTreeMap<String, Between>,
+    step: &ScriptStep,
+    ask: &ParsedRequest,
+    format: &dyn WireFormat,
+    rules: &BTreeMap<String, TextBetween>,
     id: &str,
-) -> Result<Answer, String> {
+) -> Result<HttpAnswer, String> {
     let mut headers = step.headers.clone();
     headers.insert("request-id".to_owned(), format!("req_{id}"));
     let why = match &step.ending {
-        Ending::Status { code, message } => {
+        AnswerEnding::Status { code, message } => {
             return Ok(document(*code, &headers, &format.failure(*code, message)));
         }
-        Ending::Overflow { tokens, maximum } => {
+        AnswerEnding::Overflow { tokens, maximum } => {
             let (code, message) = format.overflow(*tokens, *maximum);
             return Ok(document(code, &headers, &format.failure(code, &message)));
         }
-        Ending::StallBeforeHeaders => {
-            return Ok(Answer { pieces: Vec::new(), then: Then::Silence });
+        AnswerEnding::StallBeforeHeaders => {
+            return Ok(HttpAnswer { pieces: Vec::new(), then: AfterAnswer::Silence });
         }
-        Ending::Refusal => Stop::Refusal,
-        Ending::MaxTokens => Stop::MaxTokens,
-        Ending::Whole | Ending::MidstreamError | Ending::Cut | Ending::Stall => {
-            if step.calls.is_empty() { Stop::Done } else { Stop::Tools }
+        AnswerEnding::Refusal => StopReason::Refusal,
+        AnswerEnding::MaxTokens => StopReason::MaxTokens,
+        AnswerEnding::Whole
+        | AnswerEnding::MidstreamError
+        | AnswerEnding::Cut
+        | AnswerEnding::Stall => {
+            if step.calls.is_empty() {
+                StopReason::Done
+            } else {
+                StopReason::Tools
+            }
         }
     };
     let blocks = blocks(step, ask, format, rules, id)?;
     let usage = step.usage.unwrap_or_default();
-    let reply = Reply { id: id.to_owned(), model: ask.model.clone(), blocks, stop: why, usage };
+    let reply =
+        ModelReply { id: id.to_owned(), model: ask.model.clone(), blocks, stop: why, usage };
     Ok(match ask.delivery {
-        Delivery::Stream => streamed(&step.ending, &headers, &reply, format),
-        Delivery::Whole => in_one(&step.ending, &headers, &reply, format),
+        ReplyDelivery::Stream => streamed(&step.ending, &headers, &reply, format),
+        ReplyDelivery::Whole => in_one_document(&step.ending, &headers, &reply, format),
     })
 }
 
 /// The parts of an answer.
 fn blocks(
-    step: &Step,
-    ask: &Ask,
-    format: &dyn Format,
-    rules: &BTreeMap<String, Between>,
+    step: &ScriptStep,
+    ask: &ParsedRequest,
+    format: &dyn WireFormat,
+    rules: &BTreeMap<String, TextBetween>,
     id: &str,
-) -> Result<Vec<Block>, String> {
+) -> Result<Vec<ReplyBlock>, String> {
     let mut blocks = Vec::new();
     if let Some(text) = &step.thinking {
-        blocks.push(Block::Thinking(filled(text, rules, &ask.told)?));
+        blocks.push(ReplyBlock::Thinking(substitute(text, rules, &ask.input_texts)?));
     }
     if let Some(text) = &step.say {
-        blocks.push(Block::Text(filled(text, rules, &ask.told)?));
+        blocks.push(ReplyBlock::Text(substitute(text, rules, &ask.input_texts)?));
     }
     for (number, call) in step.calls.iter().enumerate() {
         let (name, input) = match call {
-            Call::Raw { tool, input } => (tool.clone(), input.clone()),
-            Call::Neutral(operation) => format.tool(operation, &ask.tools)?,
+            ToolCall::Raw { tool, input } => (tool.clone(), input.clone()),
+            ToolCall::Neutral(operation) => format.tool(operation, &ask.tools)?,
         };
-        let input = filled_value(&input, rules, &ask.told)?;
-        blocks.push(Block::Tool { id: format!("{id}_{number}"), name, input });
+        let input = substitute_value(&input, rules, &ask.input_texts)?;
+        blocks.push(ReplyBlock::Tool { id: format!("{id}_{number}"), name, input });
     }
     Ok(blocks)
 }
 
 /// The answer as events, whole or broken off in the middle.
 fn streamed(
-    ending: &Ending,
+    ending: &AnswerEnding,
     headers: &BTreeMap<String, String>,
-    reply: &Reply,
-    format: &dyn Format,
-) -> Answer {
+    reply: &ModelReply,
+    format: &dyn WireFormat,
+) -> HttpAnswer {
     let mut events = format.events(reply);
     let then = match ending {
-        Ending::MidstreamError => {
+        AnswerEnding::MidstreamError => {
             events.truncate(events.len() / 2);
             events.push(format.error_event());
-            Then::Listen
+            AfterAnswer::Listen
         }
-        Ending::Cut => {
+        AnswerEnding::Cut => {
             events.truncate(events.len() / 2);
-            Then::Close
+            AfterAnswer::Close
         }
-        Ending::Stall => {
+        AnswerEnding::Stall => {
             events.clear();
-            Then::Silence
+            AfterAnswer::Silence
         }
-        Ending::Whole
-        | Ending::Refusal
-        | Ending::MaxTokens
-        | Ending::Status { .. }
-        | Ending::Overflow { .. }
-        | Ending::StallBeforeHeaders => Then::Listen,
+        AnswerEnding::Whole
+        | AnswerEnding::Refusal
+        | AnswerEnding::MaxTokens
+        | AnswerEnding::Status { .. }
+        | AnswerEnding::Overflow { .. }
+        | AnswerEnding::StallBeforeHeaders => AfterAnswer::Listen,
     };
-    let mut pieces = vec![head(200, EVENTS, headers, Length::Chunked)];
+    let mut pieces = vec![head(200, EVENTS, headers, BodyLength::Chunked)];
     pieces.extend(events.iter().map(|event| chunk(event)));
     match then {
-        Then::Listen => pieces.push(LAST_CHUNK.to_owned()),
-        Then::Close | Then::Silence => {}
+        AfterAnswer::Listen => pieces.push(LAST_CHUNK.to_owned()),
+        AfterAnswer::Close | AfterAnswer::Silence => {}
     }
-    Answer { pieces, then }
+    HttpAnswer { pieces, then }
 }
 
 /// The answer as one document, whole or broken off in the middle.
-fn in_one(
-    ending: &Ending,
+fn in_one_document(
+    ending: &AnswerEnding,
     headers: &BTreeMap<String, String>,
-    reply: &Reply,
-    format: &dyn Format,
-) -> Answer {
+    reply: &ModelReply,
+    format: &dyn WireFormat,
+) -> HttpAnswer {
     let body = format.whole(reply);
-    let promised = || head(200, JSON, headers, Length::Bytes(body.len()));
+    let promised = || head(200, JSON, headers, BodyLength::Bytes(body.len()));
     match ending {
-        Ending::MidstreamError => document(500, headers, &format.failure(500, "Overloaded")),
-        Ending::Cut => {
+        AnswerEnding::MidstreamError => document(500, headers, &format.failure(500, "Overloaded")),
+        AnswerEnding::Cut => {
             let half: String = body.chars().take(body.chars().count() / 2).collect();
-            Answer { pieces: vec![promised(), half], then: Then::Close }
+            HttpAnswer { pieces: vec![promised(), half], then: AfterAnswer::Close }
         }
-        Ending::Stall => Answer { pieces: vec![promised()], then: Then::Silence },
-        Ending::Whole
-        | Ending::Refusal
-        | Ending::MaxTokens
-        | Ending::Status { .. }
-        | Ending::Overflow { .. }
-        | Ending::StallBeforeHeaders => document(200, headers, &body),
+        AnswerEnding::Stall => HttpAnswer { pieces: vec![promised()], then: AfterAnswer::Silence },
+        AnswerEnding::Whole
+        | AnswerEnding::Refusal
+        | AnswerEnding::MaxTokens
+        | AnswerEnding::Status { .. }
+        | AnswerEnding::Overflow { .. }
+        | AnswerEnding::StallBeforeHeaders => document(200, headers, &body),
     }
 }

@@ -1,6 +1,6 @@
 //! A script that is played for one key: which step answers a request, what was asked, what was wrong.
 //!
-//! Nothing of HTTP is here. What a test does with it is in `key`.
+//! Nothing of HTTP is here. The view of a test is in `key`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,12 +11,12 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    captures::{Between, always},
-    log::{Played, Request},
-    play::{Answer, answer, document},
-    script::{End, Places, Script, Step},
-    shape::Shape,
-    wire::format::{Ask, Delivery, Format, Purpose},
+    captures::{TextBetween, built_in_captures},
+    log::{ModelRequest, PlayedAnswer},
+    play::{HttpAnswer, answer, document},
+    script::{AfterLastStep, Script, ScriptScope, ScriptStep},
+    shape::RequestShape,
+    wire::format::{ParsedRequest, ReplyDelivery, RequestPurpose, WireFormat},
 };
 
 /// How many requests a key takes. A program that asks more often runs wild.
@@ -26,57 +26,56 @@ const REQUESTS_MAX: usize = 5000;
 const FLAWS_MAX: usize = 200;
 
 /// A request on its way from the connection to the script.
-pub(crate) struct Arrived<'a> {
+pub(crate) struct ArrivedRequest<'a> {
     pub(crate) path: &'a str,
     pub(crate) headers: &'a BTreeMap<String, String>,
     pub(crate) body: &'a [u8],
     pub(crate) client: String,
-    pub(crate) format: &'static dyn Format,
-    pub(crate) purpose: Purpose,
+    pub(crate) format: &'static dyn WireFormat,
+    pub(crate) purpose: RequestPurpose,
 }
 
-/// What the connection has to do for a request.
-pub(crate) struct Plan {
+/// An answer and when the connection must send it.
+pub(crate) struct PlannedAnswer {
     /// Not before this barrier is released.
     pub(crate) wait_for: Option<String>,
     /// After this silence.
     pub(crate) delay: Duration,
-    /// This.
-    pub(crate) answer: Answer,
+    pub(crate) answer: HttpAnswer,
 }
 
-/// What the server and the test know of a key together.
-pub(crate) struct Board {
+/// The script of one key and its progress, shared by the server and the test.
+pub(crate) struct ScriptPlayer {
     pub(crate) name: String,
     script: Script,
-    rules: BTreeMap<String, Between>,
-    shape: Option<Shape>,
-    state: Mutex<State>,
+    rules: BTreeMap<String, TextBetween>,
+    shape: Option<RequestShape>,
+    state: Mutex<PlayerState>,
     pub(crate) changed: Condvar,
 }
 
-/// What has happened so far.
+/// Everything that has happened so far.
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) requests: Vec<Request>,
+pub(crate) struct PlayerState {
+    pub(crate) requests: Vec<ModelRequest>,
     pub(crate) flaws: Vec<String>,
-    /// Steps played, in order, by who has a place.
+    /// Steps played, in order, by session, or by `""` for the whole key.
     played: BTreeMap<String, Vec<usize>>,
     pub(crate) reached: BTreeSet<String>,
     pub(crate) released: BTreeSet<String>,
-    pub(crate) seen: Shape,
+    pub(crate) seen: RequestShape,
 }
 
-impl Board {
-    pub(crate) fn new(name: &str, script: Script, shape: Option<Shape>) -> Self {
-        let mut rules = always();
+impl ScriptPlayer {
+    pub(crate) fn new(name: &str, script: Script, shape: Option<RequestShape>) -> Self {
+        let mut rules = built_in_captures();
         rules.extend(script.captures.clone());
         let (state, changed) = (Mutex::default(), Condvar::new());
         Self { name: name.to_owned(), script, rules, shape, state, changed }
     }
 
     /// Locks what has happened so far.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, PlayerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,10 +85,10 @@ impl Board {
     }
 
     /// Takes a request, remembers it, and says what to do.
-    pub(crate) fn take(&self, arrived: &Arrived) -> Plan {
+    pub(crate) fn take(&self, arrived: &ArrivedRequest) -> PlannedAnswer {
         let mut state = self.lock();
         let number = state.requests.len() + 1;
-        let at_once = |answer| Plan { wait_for: None, delay: Duration::ZERO, answer };
+        let at_once = |answer| PlannedAnswer { wait_for: None, delay: Duration::ZERO, answer };
         let format = arrived.format;
         let refuse = |code: u16, what: &str| {
             at_once(document(code, &BTreeMap::new(), &format.failure(code, what)))
@@ -109,11 +108,11 @@ impl Board {
         };
         let session = format.session(arrived.headers);
         let (played, plan) = match arrived.purpose {
-            Purpose::Count => {
+            RequestPurpose::Count => {
                 let count = format.count(arrived.body.len() / 4);
-                (Played::Count, at_once(document(200, &BTreeMap::new(), &count)))
+                (PlayedAnswer::Count, at_once(document(200, &BTreeMap::new(), &count)))
             }
-            Purpose::Answer => {
+            RequestPurpose::Answer => {
                 state.seen.learn(arrived.headers, &body, format.opaque());
                 if let Some(shape) = &self.shape {
                     for flaw in shape.flaws(arrived.headers, &body, format.opaque()) {
@@ -123,20 +122,20 @@ impl Board {
                 let id = format!("{}_{number}", self.name);
                 self.plan(&mut state, session, &ask, format, &id).unwrap_or_else(|what| {
                     state.flaw(format!("request {number} cannot be answered: {what}"));
-                    (Played::Nothing, refuse(403, &what))
+                    (PlayedAnswer::Nothing, refuse(403, &what))
                 })
             }
         };
         if let Some(barrier) = &plan.wait_for {
             state.reached.insert(barrier.clone());
         }
-        state.requests.push(Request {
+        state.requests.push(ModelRequest {
             number,
             path: arrived.path.to_owned(),
             headers: arrived.headers.clone(),
             session: session.map(str::to_owned),
             model: ask.model,
-            stream: ask.delivery == Delivery::Stream,
+            stream: ask.delivery == ReplyDelivery::Stream,
             tools: ask.tools,
             system: ask.system,
             messages: ask.messages,
@@ -151,45 +150,49 @@ impl Board {
     /// The step for a request, made into an answer.
     fn plan(
         &self,
-        state: &mut State,
+        state: &mut PlayerState,
         session: Option<&str>,
-        ask: &Ask,
-        format: &dyn Format,
+        ask: &ParsedRequest,
+        format: &dyn WireFormat,
         id: &str,
-    ) -> Result<(Played, Plan), String> {
+    ) -> Result<(PlayedAnswer, PlannedAnswer), String> {
         if ask.tools.is_empty() {
-            let step = Step::say(self.script.aux.as_deref().unwrap_or("Scripted"));
+            let step = ScriptStep::say(self.script.aux.as_deref().unwrap_or("Scripted"));
             let answer = answer(&step, ask, format, &self.rules, id)?;
-            return Ok((Played::Aux, Plan { wait_for: None, delay: Duration::ZERO, answer }));
+            return Ok((
+                PlayedAnswer::Aux,
+                PlannedAnswer { wait_for: None, delay: Duration::ZERO, answer },
+            ));
         }
         let place = match self.script.places {
-            Places::Key => "",
-            Places::Session => session.unwrap_or_default(),
+            ScriptScope::Key => "",
+            ScriptScope::Session => session.unwrap_or_default(),
         };
         let played = state.played.entry(place.to_owned()).or_default();
         let number = self.choose(played, ask)?;
         let step = &self.script.steps[number];
-        let plan = Plan {
+        let plan = PlannedAnswer {
             wait_for: step.wait_for.clone(),
             delay: Duration::from_millis(step.delay_ms),
             answer: answer(step, ask, format, &self.rules, id)?,
         };
-        Ok((Played::Step(number), plan))
+        Ok((PlayedAnswer::Step(number), plan))
     }
 
     /// The number of the step for a request.
-    fn choose(&self, played: &mut Vec<usize>, ask: &Ask) -> Result<usize, String> {
+    fn choose(&self, played: &mut Vec<usize>, ask: &ParsedRequest) -> Result<usize, String> {
         let steps = &self.script.steps;
-        let fresh =
-            (0..steps.len()).find(|number| !played.contains(number) && fits(&steps[*number], ask));
+        let fresh = (0..steps.len())
+            .find(|number| !played.contains(number) && conditions_hold(&steps[*number], ask));
         if let Some(number) = fresh {
             played.push(number);
             return Ok(number);
         }
         match self.script.end {
-            End::Fail => Err("the script has no more steps for it".to_owned()),
-            End::Repeat => {
-                let again = played.iter().rev().find(|number| fits(&steps[**number], ask));
+            AfterLastStep::Fail => Err("the script has no more steps for it".to_owned()),
+            AfterLastStep::Repeat => {
+                let again =
+                    played.iter().rev().find(|number| conditions_hold(&steps[**number], ask));
                 again.copied().ok_or_else(|| "no step of the script fits it".to_owned())
             }
         }
@@ -197,10 +200,10 @@ impl Board {
 
     /// Waits for a barrier, or until the client is gone.
     pub(crate) fn pass(&self, barrier: &str, is_gone: &mut impl FnMut() -> bool) {
-        const GLANCE: Duration = Duration::from_millis(20);
+        const POLL_INTERVAL: Duration = Duration::from_millis(20);
         let mut state = self.lock();
         while !state.released.contains(barrier) && !is_gone() {
-            let waited = self.changed.wait_timeout(state, GLANCE);
+            let waited = self.changed.wait_timeout(state, POLL_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -209,7 +212,7 @@ impl Board {
     pub(crate) fn wait<T>(
         &self,
         patience: Duration,
-        look: impl Fn(&State) -> Option<T>,
+        look: impl Fn(&PlayerState) -> Option<T>,
     ) -> Option<T> {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -224,7 +227,7 @@ impl Board {
     }
 }
 
-impl State {
+impl PlayerState {
     fn flaw(&mut self, what: String) {
         if self.flaws.len() < FLAWS_MAX && !self.flaws.contains(&what) {
             self.flaws.push(what);
@@ -232,10 +235,10 @@ impl State {
     }
 }
 
-/// Whether the conditions of a step hold.
-fn fits(step: &Step, ask: &Ask) -> bool {
+/// Tells whether the conditions of a step hold for a request.
+fn conditions_hold(step: &ScriptStep, ask: &ParsedRequest) -> bool {
     let last = step.when_contains.as_ref().is_none_or(|text| ask.last.contains(text));
-    let mut talk = ask.told.iter().chain(&ask.said);
+    let mut talk = ask.input_texts.iter().chain(&ask.model_texts);
     let anywhere = step.when_talk_contains.as_ref();
     last && anywhere.is_none_or(|text| talk.any(|part| part.contains(text)))
 }

@@ -1,41 +1,39 @@
-//! What the scripted model says and does, as data: written in Rust by a test, or in JSON by a person.
+//! The script of a model as data: written in Rust by a test, or in JSON by a person.
 //!
 //! Which step answers a request: of the steps that were not played yet, the first one whose conditions
 //! hold. When none is left, the last one played whose conditions hold is played again, or, with
-//! `"end": "fail"`, the request is refused and noted as a flaw. How a step looks on the wire is not
-//! said here.
+//! `"end": "fail"`, the request is refused and noted as a flaw. The form of a step on the wire is
+//! defined in `wire`.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::captures::Between;
+use crate::captures::TextBetween;
 
 /// Everything one key answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// One for each request that offers tools.
-    pub steps: Vec<Step>,
-    /// What happens when all steps were played.
+    pub steps: Vec<ScriptStep>,
     #[serde(default)]
-    pub end: End,
-    /// Who has a place in the script.
+    pub end: AfterLastStep,
     #[serde(default)]
-    pub places: Places,
+    pub places: ScriptScope,
     /// The answer to a request without tools, such as one for a title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aux: Option<String>,
     /// Where `${name}` is found in a request, besides the names that are always there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub captures: BTreeMap<String, Between>,
+    pub captures: BTreeMap<String, TextBetween>,
 }
 
-/// What happens when all steps were played.
+/// The answer to requests after the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum AfterLastStep {
     /// The last step that fits is played again.
     #[default]
     Repeat,
@@ -43,11 +41,11 @@ pub enum End {
     Fail,
 }
 
-/// Who has a place in the script.
+/// The scope in which each step is played once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Places {
-    /// The key: every step is played once, whoever asks.
+pub enum ScriptScope {
+    /// The key: every step is played once for all sessions.
     #[default]
     Key,
     /// Each session of the program: several agents play the same script at once, each from its top.
@@ -57,42 +55,41 @@ pub enum Places {
 /// One answer of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Step {
+pub struct ScriptStep {
     /// Only if the last message of the request contains this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_contains: Option<String>,
     /// Only if anything the request says contains this: system text or any message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_talk_contains: Option<String>,
-    /// Answers only after `Key::release` of this name.
+    /// Answers only after `ModelKey::release` of this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_for: Option<String>,
     /// Silence before the answer.
     #[serde(skip_serializing_if = "is_zero")]
     pub delay_ms: u64,
-    /// What the model thinks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
-    /// What the model says.
+    /// Text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
     /// The tools it then calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<Call>,
-    /// What the answer is said to cost.
+    pub calls: Vec<ToolCall>,
+    /// Usage that the answer reports.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Headers of the answer, besides the usual ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// How the answer ends.
-    pub ending: Ending,
+    pub ending: AnswerEnding,
 }
 
 /// How an answer ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Ending {
+pub enum AnswerEnding {
     /// As it should.
     #[default]
     Whole,
@@ -104,7 +101,7 @@ pub enum Ending {
     Status {
         /// The status of HTTP.
         code: u16,
-        /// What is said about it.
+        /// Message of the error document.
         message: String,
     },
     /// No answer: the prompt is too long for the model.
@@ -127,22 +124,22 @@ pub enum Ending {
 /// A tool that the model calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Call {
+pub enum ToolCall {
     /// Sent as it is.
     Raw {
         /// The name of the tool.
         tool: String,
-        /// What it is given.
+        /// Its arguments.
         input: Value,
     },
     /// Sent to the tool of the program that does this.
-    Neutral(Operation),
+    Neutral(ToolOperation),
 }
 
-/// What any agent program has a tool for.
+/// An operation that every agent program has a tool for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Operation {
+pub enum ToolOperation {
     /// Write a whole file.
     Write {
         /// Absolute.
@@ -159,9 +156,9 @@ pub enum Operation {
     Edit {
         /// Absolute.
         path: String,
-        /// What is there.
+        /// Text to replace.
         old: String,
-        /// What shall be there.
+        /// Its replacement.
         new: String,
     },
     /// Run a command.
@@ -176,10 +173,10 @@ pub enum Operation {
     },
 }
 
-/// What an answer is said to cost, in tokens.
+/// Usage that an answer reports, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read for the first time.
     pub input: u64,
     /// Said.
@@ -190,7 +187,7 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
-impl Default for Usage {
+impl Default for TokenUsage {
     fn default() -> Self {
         Self { input: 1000, output: 50, cache_read: 200, cache_write: 100 }
     }
@@ -198,51 +195,51 @@ impl Default for Usage {
 
 impl Script {
     /// A script of these steps, the last of which repeats.
-    pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self { steps: steps.into_iter().collect(), ..Self::default() }
     }
 
     /// The same script, in which a request after the last step is a flaw.
     #[must_use]
-    pub fn that_ends(mut self) -> Self {
-        self.end = End::Fail;
+    pub fn fail_after_last(mut self) -> Self {
+        self.end = AfterLastStep::Fail;
         self
     }
 
     /// The same script, in which each session has its own place.
     #[must_use]
     pub fn for_each_session(mut self) -> Self {
-        self.places = Places::Session;
+        self.places = ScriptScope::Session;
         self
     }
 
     /// The same script, with one more place where a `${name}` is found.
     #[must_use]
-    pub fn capture(mut self, name: &str, between: Between) -> Self {
+    pub fn capture(mut self, name: &str, between: TextBetween) -> Self {
         self.captures.insert(name.to_owned(), between);
         self
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// The model says this and is done.
     pub fn say(text: &str) -> Self {
         Self { say: Some(text.to_owned()), ..Self::default() }
     }
 
     /// The model calls a tool.
-    pub fn call(call: Call) -> Self {
+    pub fn call(call: ToolCall) -> Self {
         Self { calls: vec![call], ..Self::default() }
     }
 
     /// The server answers with an error status.
     pub fn status(code: u16, message: &str) -> Self {
-        Self::default().ending(Ending::Status { code, message: message.to_owned() })
+        Self::default().ending(AnswerEnding::Status { code, message: message.to_owned() })
     }
 
     /// The server says that the prompt is too long.
     pub fn overflow(tokens: u64, maximum: u64) -> Self {
-        Self::default().ending(Ending::Overflow { tokens, maximum })
+        Self::default().ending(AnswerEnding::Overflow { tokens, maximum })
     }
 
     /// A refusal for a while, as a subscription gets it: until `reset`, in seconds since 1970.
@@ -260,7 +257,7 @@ impl Step {
 
     /// The same step, ending otherwise.
     #[must_use]
-    pub fn ending(mut self, ending: Ending) -> Self {
+    pub fn ending(mut self, ending: AnswerEnding) -> Self {
         self.ending = ending;
         self
     }
@@ -281,14 +278,14 @@ impl Step {
 
     /// The same step, with one more call.
     #[must_use]
-    pub fn and_call(mut self, call: Call) -> Self {
+    pub fn and_call(mut self, call: ToolCall) -> Self {
         self.calls.push(call);
         self
     }
 
     /// The same step, at this price.
     #[must_use]
-    pub fn usage(mut self, usage: Usage) -> Self {
+    pub fn usage(mut self, usage: TokenUsage) -> Self {
         self.usage = Some(usage);
         self
     }
@@ -329,7 +326,7 @@ impl Step {
     }
 }
 
-impl Call {
+impl ToolCall {
     /// A tool by its name.
     pub fn raw(tool: &str, input: Value) -> Self {
         Self::Raw { tool: tool.to_owned(), input }
@@ -337,28 +334,28 @@ impl Call {
 
     /// Write a whole file.
     pub fn write(path: &str, content: &str) -> Self {
-        Self::Neutral(Operation::Write { path: path.to_owned(), content: content.to_owned() })
+        Self::Neutral(ToolOperation::Write { path: path.to_owned(), content: content.to_owned() })
     }
 
     /// Read a file.
     pub fn read(path: &str) -> Self {
-        Self::Neutral(Operation::Read { path: path.to_owned() })
+        Self::Neutral(ToolOperation::Read { path: path.to_owned() })
     }
 
     /// Replace one text in a file.
     pub fn edit(path: &str, old: &str, new: &str) -> Self {
         let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
-        Self::Neutral(Operation::Edit { path, old, new })
+        Self::Neutral(ToolOperation::Edit { path, old, new })
     }
 
     /// Run a command.
     pub fn bash(command: &str) -> Self {
-        Self::Neutral(Operation::Bash { command: command.to_owned() })
+        Self::Neutral(ToolOperation::Bash { command: command.to_owned() })
     }
 
     /// Give the structured answer.
     pub fn answer(value: Value) -> Self {
-        Self::Neutral(Operation::Answer { value })
+        Self::Neutral(ToolOperation::Answer { value })
     }
 }
 
@@ -389,18 +386,21 @@ mod tests {
             ]
         });
         let read: Script = serde_json::from_value(written).unwrap();
-        let mut made = Script::of([
-            Step::call(Call::write("${cwd}/a", "a"))
-                .and_call(Call::raw("Task", json!({"x": 1})))
+        let mut made = Script::new([
+            ScriptStep::call(ToolCall::write("${cwd}/a", "a"))
+                .and_call(ToolCall::raw("Task", json!({"x": 1})))
                 .saying("I write."),
-            Step::call(Call::answer(json!({"verdict": "pass"}))).when_contains("Review"),
-            Step::status(429, "slow").header("retry-after", "2"),
-            Step::overflow(3, 2),
-            Step::say("half").ending(Ending::Cut).wait_for("go").after(Duration::from_millis(5)),
+            ScriptStep::call(ToolCall::answer(json!({"verdict": "pass"}))).when_contains("Review"),
+            ScriptStep::status(429, "slow").header("retry-after", "2"),
+            ScriptStep::overflow(3, 2),
+            ScriptStep::say("half")
+                .ending(AnswerEnding::Cut)
+                .wait_for("go")
+                .after(Duration::from_millis(5)),
         ])
-        .that_ends()
+        .fail_after_last()
         .for_each_session()
-        .capture("task", Between::new("Task: ", "\n"));
+        .capture("task", TextBetween::new("Task: ", "\n"));
         made.aux = Some("A title".to_owned());
         assert_eq!(read, made);
         let again = serde_json::to_string(&made).unwrap();

@@ -1,7 +1,7 @@
 //! The server: a port of 127.0.0.1, a thread for each connection, keys below `/k/`.
 //!
-//! When it is dropped, its port is closed and every thread has ended. What a request is answered with is
-//! the key's business.
+//! When it is dropped, its port is closed and every thread has ended. The answer to a request is
+//! chosen by the player of its key.
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use std::{
 };
 
 use crate::{
-    connections::{Connection, Shared, is_gone, lock},
-    http::{self, HttpRequest, Incoming},
-    key::Key,
-    play::{Answer, Then, document},
-    player::{Arrived, Board},
+    connections::{OpenConnection, ServerState, is_gone, lock},
+    http::{self, HttpRequest, IncomingRequest},
+    key::ModelKey,
+    play::{AfterAnswer, HttpAnswer, document},
+    player::{ArrivedRequest, ScriptPlayer},
     script::Script,
-    shape::Shape,
-    wire::format_of,
+    shape::RequestShape,
+    wire::format_for_path,
 };
 
 /// Connections at once. One more is closed at once.
@@ -29,7 +29,7 @@ const CONNECTIONS_MAX: usize = 256;
 /// A model server that plays scripts.
 pub struct Server {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -38,7 +38,7 @@ impl Server {
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         let for_acceptor = Arc::clone(&shared);
         let acceptor = thread::spawn(move || accept(&listener, &for_acceptor));
         Ok(Self { address, shared, acceptor: Some(acceptor) })
@@ -50,12 +50,12 @@ impl Server {
     }
 
     /// A key whose requests must look like those of Claude Code.
-    pub fn key(&self, name: &str, script: Script) -> Key {
-        self.add(name, script, Some(Shape::of_claude_code()))
+    pub fn key(&self, name: &str, script: Script) -> ModelKey {
+        self.add(name, script, Some(RequestShape::from_claude_code()))
     }
 
     /// A key whose requests may have any shape.
-    pub fn key_of_any_shape(&self, name: &str, script: Script) -> Key {
+    pub fn key_without_shape(&self, name: &str, script: Script) -> ModelKey {
         self.add(name, script, None)
     }
 
@@ -64,21 +64,21 @@ impl Server {
         lock(&self.shared.strays).clone()
     }
 
-    fn add(&self, name: &str, script: Script, shape: Option<Shape>) -> Key {
+    fn add(&self, name: &str, script: Script, shape: Option<RequestShape>) -> ModelKey {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         assert!(!name.is_empty() && name.chars().all(is_plain), "`{name}` is no name for a key");
-        let board = Arc::new(Board::new(name, script, shape));
+        let board = Arc::new(ScriptPlayer::new(name, script, shape));
         let before = lock(&self.shared.keys).insert(name.to_owned(), Arc::clone(&board));
         assert!(before.is_none(), "there is a key `{name}` already");
         let url = format!("http://{}/k/{name}", self.address);
-        Key::new(url, board, Arc::clone(&self.shared))
+        ModelKey::new(url, board, Arc::clone(&self.shared))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_stopping.store(true, Ordering::SeqCst);
-        // The acceptor looks up when somebody comes.
+        // A connection wakes the acceptor, which then sees that it must stop.
         if TcpStream::connect(self.address).is_ok()
             && let Some(acceptor) = self.acceptor.take()
         {
@@ -95,7 +95,7 @@ impl Drop for Server {
 }
 
 /// Takes connections until the server stops.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
     for socket in listener.incoming() {
         if shared.is_stopping.load(Ordering::SeqCst) {
             return;
@@ -110,35 +110,36 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let for_connection = Arc::clone(shared);
         let thread = thread::spawn(move || serve(socket, &for_connection));
-        connections.push(Connection { socket: ours, thread });
+        connections.push(OpenConnection { socket: ours, thread });
     }
 }
 
 /// Answers the requests of one connection.
-fn serve(socket: TcpStream, shared: &Shared) {
+fn serve(socket: TcpStream, shared: &ServerState) {
     // An answer in pieces must not wait for the client's word about the piece before.
     let _ = socket.set_nodelay(true);
     let client = socket.peer_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
     let mut reader = BufReader::new(socket);
-    let mut next = Then::Listen;
-    while next == Then::Listen {
+    let mut next = AfterAnswer::Listen;
+    while next == AfterAnswer::Listen {
         next = match http::read(&mut reader) {
-            Incoming::Gone => Then::Close,
-            Incoming::Bad(code, what) => {
+            IncomingRequest::Gone => AfterAnswer::Close,
+            IncomingRequest::Bad(code, what) => {
                 shared.stray(format!("{code}: {what}"));
                 let body = serde_json::json!({"error": what}).to_string();
                 let answer = document(code, &BTreeMap::new(), &body);
                 let _ = send(reader.get_mut(), &answer);
-                Then::Close
+                AfterAnswer::Close
             }
-            Incoming::Request(request) => {
-                respond(reader.get_mut(), request, client.clone(), shared).unwrap_or(Then::Close)
+            IncomingRequest::Request(request) => {
+                respond(reader.get_mut(), request, client.clone(), shared)
+                    .unwrap_or(AfterAnswer::Close)
             }
         };
     }
     match next {
-        Then::Silence => silence(reader.get_mut()),
-        Then::Listen | Then::Close => {}
+        AfterAnswer::Silence => silence(reader.get_mut()),
+        AfterAnswer::Listen | AfterAnswer::Close => {}
     }
     let _ = reader.get_ref().shutdown(Shutdown::Both);
 }
@@ -148,8 +149,8 @@ fn respond(
     socket: &mut TcpStream,
     mut request: HttpRequest,
     client: String,
-    shared: &Shared,
-) -> io::Result<Then> {
+    shared: &ServerState,
+) -> io::Result<AfterAnswer> {
     for name in ["authorization", "x-api-key"] {
         if let Some(value) = request.headers.get_mut(name) {
             "(present)".clone_into(value);
@@ -160,8 +161,8 @@ fn respond(
     let (name, rest) = below.find('/').map_or((below, ""), |at| below.split_at(at));
     let asked = rest.split('?').next().unwrap_or_default();
     let board = lock(&shared.keys).get(name).cloned();
-    match (request.method.as_str(), board, format_of(asked)) {
-        // Programs look whether somebody is there.
+    match (request.method.as_str(), board, format_for_path(asked)) {
+        // Programs check that the server is up.
         ("GET" | "HEAD", board, _) if board.is_some() || path == "/" => {
             let answer = match request.method.as_str() {
                 "HEAD" => document(200, &BTreeMap::new(), ""),
@@ -171,7 +172,7 @@ fn respond(
         }
         ("POST", Some(board), Some((format, purpose))) => {
             let (headers, body) = (&request.headers, request.body.as_slice());
-            let arrived = Arrived { path: rest, headers, body, client, format, purpose };
+            let arrived = ArrivedRequest { path: rest, headers, body, client, format, purpose };
             let plan = board.take(&arrived);
             let mut is_gone = || is_gone(socket);
             if let Some(barrier) = &plan.wait_for {
@@ -192,7 +193,7 @@ fn respond(
     }
 }
 
-fn send(socket: &mut TcpStream, answer: &Answer) -> io::Result<Then> {
+fn send(socket: &mut TcpStream, answer: &HttpAnswer) -> io::Result<AfterAnswer> {
     for piece in &answer.pieces {
         socket.write_all(piece.as_bytes())?;
         socket.flush()?;
@@ -208,12 +209,12 @@ fn silence(socket: &mut TcpStream) {
 
 /// Does nothing for a while, or until the client is gone.
 fn pause(delay: Duration, is_gone: &mut impl FnMut() -> bool) {
-    const GLANCE: Duration = Duration::from_millis(20);
+    const POLL_INTERVAL: Duration = Duration::from_millis(20);
     let until = Instant::now() + delay;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         if left.is_zero() || is_gone() {
             return;
         }
-        thread::sleep(left.min(GLANCE));
+        thread::sleep(left.min(POLL_INTERVAL));
     }
 }

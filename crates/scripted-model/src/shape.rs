@@ -1,4 +1,4 @@
-//! What requests look like: which keys an object has in which place, and the types of their values.
+//! The shape of requests: which keys an object has in which place, and the types of their values.
 //!
 //! A shape is learnt from real requests and later held against others. A place is the path of keys to an
 //! object, with its `type` or `role` behind a colon: `messages:user.content:tool_result`. What a key
@@ -13,29 +13,29 @@ use serde_json::{Map, Value};
 /// The requests of Claude Code, recorded with `scripted-model record`.
 const CLAUDE_CODE: &str = include_str!("../shapes/claude-code-2.1.325.json");
 
-/// More flaws of one request are not told.
+/// Limit on the flaws reported for one request.
 const FLAWS_MAX: usize = 40;
 
 /// Headers that belong to the connection and not to the program.
-const OF_THE_CONNECTION: &[&str] =
+const CONNECTION_HEADERS: &[&str] =
     &["accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding"];
 
-/// What requests look like.
+/// The shape of a program's requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct RequestShape {
     /// The program and version it was learnt from.
     pub program: String,
     /// Headers that every request had.
     headers: BTreeSet<String>,
     /// The objects of the body, by place.
-    places: BTreeMap<String, Fields>,
+    places: BTreeMap<String, ObjectFields>,
 }
 
 /// The keys of the objects in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct ObjectFields {
     /// In every object, with the types they had.
     always: BTreeMap<String, BTreeSet<String>>,
     /// In some objects.
@@ -43,9 +43,9 @@ struct Fields {
     sometimes: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Shape {
+impl RequestShape {
     /// The shape of Claude Code's requests, as recorded.
-    pub fn of_claude_code() -> Self {
+    pub fn from_claude_code() -> Self {
         serde_json::from_str(CLAUDE_CODE).expect("the recorded shape is one")
     }
 
@@ -65,7 +65,7 @@ impl Shape {
         each_object("body", body, opaque, &mut |place, object| {
             let types =
                 object.iter().map(|(key, value)| (key.clone(), BTreeSet::from([kind(value)])));
-            let one = Fields { always: types.collect(), sometimes: BTreeMap::new() };
+            let one = ObjectFields { always: types.collect(), sometimes: BTreeMap::new() };
             match self.places.get_mut(place) {
                 Some(fields) => fields.join(one),
                 None => {
@@ -113,7 +113,7 @@ impl Shape {
     }
 }
 
-impl Fields {
+impl ObjectFields {
     /// Learns more objects of the same place.
     fn join(&mut self, other: Self) {
         let (always, sometimes) = (std::mem::take(&mut self.always), &mut self.sometimes);
@@ -157,7 +157,7 @@ impl Fields {
 
 /// The names of the program's own headers.
 fn own_headers(headers: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let own = headers.keys().filter(|name| !OF_THE_CONNECTION.contains(&name.as_str()));
+    let own = headers.keys().filter(|name| !CONNECTION_HEADERS.contains(&name.as_str()));
     own.map(|name| match name.as_str() {
         "authorization" | "x-api-key" => "credential".to_owned(),
         name => name.to_owned(),
@@ -225,8 +225,8 @@ mod tests {
         names.iter().map(|name| ((*name).to_owned(), String::new())).collect()
     }
 
-    fn learnt() -> Shape {
-        let mut shape = Shape::default();
+    fn learnt() -> RequestShape {
+        let mut shape = RequestShape::default();
         let names = headers(&["x-app", "x-api-key", "host"]);
         let first = json!({"model": "m", "stream": true, "messages": [
             {"role": "user", "content": [{"type": "text", "text": "t"}]},
@@ -273,9 +273,9 @@ mod tests {
 
     #[test]
     fn two_shapes_joined_know_what_both_learnt() {
-        let mut left = Shape::default();
+        let mut left = RequestShape::default();
         left.learn(&headers(&["a", "b"]), &json!({"x": 1, "y": 1}), &[]);
-        let mut right = Shape::default();
+        let mut right = RequestShape::default();
         right.learn(&headers(&["b"]), &json!({"x": "t", "z": null}), &[]);
         left.join(right);
         assert_eq!(

@@ -3,12 +3,12 @@
 mod anthropic;
 pub(crate) mod format;
 
-use format::{Format, Purpose};
+use format::{RequestPurpose, WireFormat};
 
 /// All formats.
-const FORMATS: &[&dyn Format] = &[&anthropic::Messages];
+const FORMATS: &[&dyn WireFormat] = &[&anthropic::MessagesFormat];
 
 /// The format that a path below the key belongs to.
-pub(crate) fn format_of(path: &str) -> Option<(&'static dyn Format, Purpose)> {
+pub(crate) fn format_for_path(path: &str) -> Option<(&'static dyn WireFormat, RequestPurpose)> {
     FORMATS.iter().find_map(|format| format.purpose(path).map(|purpose| (*format, purpose)))
 }

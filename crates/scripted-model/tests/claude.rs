@@ -12,8 +12,8 @@ use std::{
 };
 
 use scripted_model::{
-    Call, Ending, Key, Request, Script, Server, Step,
-    claude::{Claude, Credential},
+    AnswerEnding, ModelKey, ModelRequest, Script, ScriptStep, Server, ToolCall,
+    claude::{ClaudeCode, Credential},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 struct Turn {
     lines: Vec<Value>,
     code: Option<i32>,
-    requests: Vec<Request>,
+    requests: Vec<ModelRequest>,
     place: TempDir,
 }
 
@@ -48,13 +48,13 @@ impl Turn {
 
 /// Plays the steps to one turn of Claude Code, all of whose requests must have the recorded shape.
 fn turn(
-    steps: impl IntoIterator<Item = Step>,
+    steps: impl IntoIterator<Item = ScriptStep>,
     arguments: &[&str],
     who: Credential,
 ) -> Option<Turn> {
-    let claude = Claude::find(std::thread::current().name().unwrap_or("Claude Code"))?;
+    let claude = ClaudeCode::find(std::thread::current().name().unwrap_or("Claude Code"))?;
     let server = Server::start().unwrap();
-    let key = server.key("claude", Script::of(steps));
+    let key = server.key("claude", Script::new(steps));
     let place = tempfile::tempdir().unwrap();
     let output = run(&claude, &key, place.path(), arguments, who);
     assert!(server.strays().is_empty(), "{:?}", server.strays());
@@ -64,7 +64,13 @@ fn turn(
     Some(Turn { lines, code: output.status.code(), requests, place })
 }
 
-fn run(claude: &Claude, key: &Key, place: &Path, arguments: &[&str], who: Credential) -> Output {
+fn run(
+    claude: &ClaudeCode,
+    key: &ModelKey,
+    place: &Path,
+    arguments: &[&str],
+    who: Credential,
+) -> Output {
     let mut command = claude.turn(key, place, who);
     let mut child = command.args(["--model", "claude-sonnet-4-5"]).args(arguments).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -73,13 +79,13 @@ fn run(claude: &Claude, key: &Key, place: &Path, arguments: &[&str], who: Creden
     child.wait_with_output().unwrap()
 }
 
-fn turn_with_key(steps: impl IntoIterator<Item = Step>) -> Option<Turn> {
+fn turn_with_key(steps: impl IntoIterator<Item = ScriptStep>) -> Option<Turn> {
     turn(steps, &[], Credential::ApiKey)
 }
 
 #[test]
 fn a_turn_says_what_the_script_says_and_costs_what_it_costs() {
-    let Some(turn) = turn_with_key([Step::say("Hello.")]) else { return };
+    let Some(turn) = turn_with_key([ScriptStep::say("Hello.")]) else { return };
     let result = turn.result();
     assert_eq!((turn.code, &result["result"]), (Some(0), &json!("Hello.")));
     assert_eq!(result["usage"]["input_tokens"], 1000);
@@ -92,11 +98,13 @@ fn a_turn_says_what_the_script_says_and_costs_what_it_costs() {
 #[test]
 fn it_really_writes_edits_and_runs() {
     let steps = [
-        Step::call(Call::write("${cwd}/hello.txt", "hello\n")).saying("I write.").thinking("How?"),
-        Step::call(Call::edit("${cwd}/hello.txt", "hello", "goodbye")),
-        Step::call(Call::bash("wc -c < hello.txt > size.txt"))
-            .and_call(Call::read("${cwd}/hello.txt")),
-        Step::say("Done."),
+        ScriptStep::call(ToolCall::write("${cwd}/hello.txt", "hello\n"))
+            .saying("I write.")
+            .thinking("How?"),
+        ScriptStep::call(ToolCall::edit("${cwd}/hello.txt", "hello", "goodbye")),
+        ScriptStep::call(ToolCall::bash("wc -c < hello.txt > size.txt"))
+            .and_call(ToolCall::read("${cwd}/hello.txt")),
+        ScriptStep::say("Done."),
     ];
     let Some(turn) = turn_with_key(steps) else { return };
     assert_eq!(turn.code, Some(0));
@@ -115,8 +123,8 @@ fn the_script_finds_the_boxes_and_the_attempt_that_the_agent_was_told_of() {
     }
     let (inbox, outbox) = (inbox.display().to_string(), outbox.display().to_string());
     let steps = [
-        Step::call(Call::write("${outbox}/plan.md", "for ${attempt}, from ${inbox}\n")),
-        Step::say("Done."),
+        ScriptStep::call(ToolCall::write("${outbox}/plan.md", "for ${attempt}, from ${inbox}\n")),
+        ScriptStep::say("Done."),
     ];
     let told = "forge    1\nattempt  \"build.T2/implement#3\"\n";
     let arguments = ["--add-dir", &inbox, "--add-dir", &outbox, "--append-system-prompt", told];
@@ -130,7 +138,7 @@ fn the_script_finds_the_boxes_and_the_attempt_that_the_agent_was_told_of() {
 fn a_structured_answer_reaches_the_result() {
     let schema = json!({"type": "object", "properties": {"verdict": {"enum": ["pass", "revise"]}},
         "required": ["verdict"]});
-    let steps = [Step::call(Call::answer(json!({"verdict": "pass"})))];
+    let steps = [ScriptStep::call(ToolCall::answer(json!({"verdict": "pass"})))];
     let schema = schema.to_string();
     let turn = turn(steps, &["--json-schema", &schema], Credential::ApiKey);
     let Some(turn) = turn else { return };
@@ -140,7 +148,7 @@ fn a_structured_answer_reaches_the_result() {
 
 #[test]
 fn a_wrong_credential_is_401() {
-    let Some(turn) = turn_with_key([Step::status(401, "invalid x-api-key")]) else { return };
+    let Some(turn) = turn_with_key([ScriptStep::status(401, "invalid x-api-key")]) else { return };
     turn.failed(401, "api_error");
     assert_eq!(turn.result()["api_error_type"], "authentication_error");
     assert_eq!(turn.requests.len(), 2);
@@ -148,13 +156,14 @@ fn a_wrong_credential_is_401() {
 
 #[test]
 fn a_rate_limit_with_a_delay_is_waited_for_and_one_without_is_not_known() {
-    let steps = [Step::status(429, "slow").header("retry-after", "1"), Step::say("Late.")];
+    let steps =
+        [ScriptStep::status(429, "slow").header("retry-after", "1"), ScriptStep::say("Late.")];
     let Some(waited) = turn_with_key(steps) else { return };
     assert_eq!((waited.code, &waited.result()["result"]), (Some(0), &json!("Late.")));
     let retries = waited.lines_of("api_retry");
     assert_eq!(retries[0]["retry_delay_ms"], 1000);
     assert_eq!(retries[0]["error"], "rate_limit");
-    let Some(plain) = turn_with_key([Step::status(429, "slow")]) else { return };
+    let Some(plain) = turn_with_key([ScriptStep::status(429, "slow")]) else { return };
     plain.failed(429, "api_error");
     assert!(plain.lines_of("rate_limit_event").is_empty());
 }
@@ -162,7 +171,7 @@ fn a_rate_limit_with_a_delay_is_waited_for_and_one_without_is_not_known() {
 #[test]
 fn a_usage_window_says_until_when_to_a_subscription_only() {
     let reset = 4_102_444_800_u64;
-    let steps = || [Step::usage_window("five_hour", reset)];
+    let steps = || [ScriptStep::usage_window("five_hour", reset)];
     let Some(subscribed) = turn(steps(), &[], Credential::Subscription) else { return };
     subscribed.failed(429, "api_error");
     assert_eq!(subscribed.result()["api_error"], "usage_limit_reached");
@@ -178,28 +187,32 @@ fn a_usage_window_says_until_when_to_a_subscription_only() {
 
 #[test]
 fn an_error_of_the_server_is_500() {
-    let Some(turn) = turn_with_key([Step::status(500, "Internal server error")]) else { return };
+    let Some(turn) = turn_with_key([ScriptStep::status(500, "Internal server error")]) else {
+        return;
+    };
     turn.failed(500, "api_error");
     assert_eq!(turn.lines_of("api_retry")[0]["error"], "server_error");
 }
 
 #[test]
 fn a_prompt_that_is_too_long_has_its_own_reason() {
-    let Some(turn) = turn_with_key([Step::overflow(210_000, 200_000)]) else { return };
+    let Some(turn) = turn_with_key([ScriptStep::overflow(210_000, 200_000)]) else { return };
     turn.failed(400, "prompt_too_long");
 }
 
 #[test]
 fn a_refusal_has_its_own_stop_reason() {
-    let Some(turn) = turn_with_key([Step::say("I").ending(Ending::Refusal)]) else { return };
+    let Some(turn) = turn_with_key([ScriptStep::say("I").ending(AnswerEnding::Refusal)]) else {
+        return;
+    };
     turn.failed(Value::Null, "api_error");
     assert_eq!(turn.result()["stop_reason"], "refusal");
 }
 
 #[test]
 fn an_error_in_mid_stream_and_a_cut_are_failures_without_a_status() {
-    for ending in [Ending::MidstreamError, Ending::Cut] {
-        let Some(turn) = turn_with_key([Step::say("Half.").ending(ending)]) else { return };
+    for ending in [AnswerEnding::MidstreamError, AnswerEnding::Cut] {
+        let Some(turn) = turn_with_key([ScriptStep::say("Half.").ending(ending)]) else { return };
         assert_eq!(turn.code, Some(1), "{}", turn.result());
         assert_eq!(turn.result()["is_error"], true);
     }
@@ -207,21 +220,21 @@ fn an_error_in_mid_stream_and_a_cut_are_failures_without_a_status() {
 
 #[test]
 fn without_a_credential_nothing_is_asked() {
-    let Some(turn) = turn([Step::say("x")], &[], Credential::Missing) else { return };
+    let Some(turn) = turn([ScriptStep::say("x")], &[], Credential::Missing) else { return };
     turn.failed(Value::Null, "api_error");
     assert!(turn.requests.is_empty());
 }
 
 #[test]
 fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
-    let Some(claude) = Claude::find("killed at a barrier and resumed") else { return };
+    let Some(claude) = ClaudeCode::find("killed at a barrier and resumed") else { return };
     let server = Server::start().unwrap();
     let steps = [
-        Step::call(Call::bash("echo first > first.txt")),
-        Step::say("never heard").wait_for("killed"),
-        Step::say("Carried on."),
+        ScriptStep::call(ToolCall::bash("echo first > first.txt")),
+        ScriptStep::say("never heard").wait_for("killed"),
+        ScriptStep::say("Carried on."),
     ];
-    let key = server.key("claude", Script::of(steps));
+    let key = server.key("claude", Script::new(steps));
     let place = tempfile::tempdir().unwrap();
     let session = "7f0e4c1a-0000-4000-8000-000000000001";
     let mut command = claude.turn(&key, place.path(), Credential::ApiKey);
@@ -229,7 +242,7 @@ fn it_is_killed_at_a_barrier_and_resumed_in_its_session() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"Go.").unwrap();
     drop(stdin);
-    key.reached("killed");
+    key.wait_until_reached("killed");
     // It writes its memory down a little later than it asks.
     let deadline = Instant::now() + Duration::from_secs(30);
     while !remembers(place.path(), session, "echo first") {

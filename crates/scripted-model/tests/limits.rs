@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use scripted_model::{Script, Server, Step};
+use scripted_model::{Script, ScriptStep, Server};
 
 /// Sends all requests at once and counts the answers with this status.
 fn count(server: &Server, requests: &str, status: &str) -> usize {
@@ -34,7 +34,7 @@ fn post(path: &str, body: &str) -> String {
 #[test]
 fn a_program_that_runs_wild_is_refused_after_5000_requests() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("wild", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("wild", Script::new([ScriptStep::say("x")]));
     let body = r#"{"model":"m","tools":[{"name":"T"}],"messages":[{"role":"user","content":"x"}]}"#;
     let requests = post("/k/wild/v1/messages", body).repeat(5002);
     assert_eq!(count(&server, &requests, "200"), 5000);
@@ -45,7 +45,7 @@ fn a_program_that_runs_wild_is_refused_after_5000_requests() {
 #[test]
 fn flaws_and_strays_are_remembered_up_to_a_limit() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let mut requests = String::new();
     for number in 0..250 {
         let _ = write!(requests, "{}", post(&format!("/k/one/{number}"), ""));

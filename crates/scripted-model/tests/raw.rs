@@ -8,11 +8,14 @@ use std::{
     time::Duration,
 };
 
-use scripted_model::{Between, Call, Ending, Key, Played, Script, Server, Shape, Step, Usage};
+use scripted_model::{
+    AnswerEnding, ModelKey, PlayedAnswer, RequestShape, Script, ScriptStep, Server, TextBetween,
+    TokenUsage, ToolCall,
+};
 use serde_json::{Value, json};
 
 /// A test that waits longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// What came back.
 #[derive(Debug, Default)]
@@ -42,7 +45,7 @@ impl Response {
 
 fn connect(server: &Server) -> TcpStream {
     let socket = TcpStream::connect(server.address()).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(WAIT_MAX)).unwrap();
     socket
 }
 
@@ -95,7 +98,7 @@ fn line(socket: &mut TcpStream) -> String {
 }
 
 /// Sends a request of Claude's format.
-fn ask(socket: &mut TcpStream, key: &Key, body: &Value) {
+fn ask(socket: &mut TcpStream, key: &ModelKey, body: &Value) {
     let path = key.url().find("/k/").map(|at| &key.url()[at..]).unwrap();
     let body = body.to_string();
     let length = body.len();
@@ -123,7 +126,7 @@ fn in_one(mut question: Value) -> Value {
 /// One question to a script, and its answer.
 fn answer_to(script: Script, question: &Value) -> Response {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", script);
+    let key = server.key_without_shape("one", script);
     let mut socket = connect(&server);
     ask(&mut socket, &key, question);
     let response = receive(&mut socket);
@@ -131,15 +134,16 @@ fn answer_to(script: Script, question: &Value) -> Response {
     response
 }
 
-fn answer(step: Step) -> Response {
-    answer_to(Script::of([step]), &question("x"))
+fn answer(step: ScriptStep) -> Response {
+    answer_to(Script::new([step]), &question("x"))
 }
 
 #[test]
 fn text_thoughts_and_calls_come_as_events_with_their_price() {
-    let usage = Usage { input: 7, output: 8, cache_read: 9, cache_write: 10 };
-    let response =
-        answer(Step::call(Call::bash("ls")).saying("Looking.").thinking("Where?").usage(usage));
+    let usage = TokenUsage { input: 7, output: 8, cache_read: 9, cache_write: 10 };
+    let response = answer(
+        ScriptStep::call(ToolCall::bash("ls")).saying("Looking.").thinking("Where?").usage(usage),
+    );
     assert!(response.is_whole && response.head.contains("text/event-stream"));
     let types = response.event_types();
     assert_eq!(types.first().unwrap(), "message_start");
@@ -161,8 +165,8 @@ fn text_thoughts_and_calls_come_as_events_with_their_price() {
 
 #[test]
 fn the_same_answer_comes_as_one_document_when_no_events_are_wanted() {
-    let step = Step::call(Call::raw("Other", json!({"a": 1}))).saying("Now.");
-    let response = answer_to(Script::of([step]), &in_one(question("x")));
+    let step = ScriptStep::call(ToolCall::raw("Other", json!({"a": 1}))).saying("Now.");
+    let response = answer_to(Script::new([step]), &in_one(question("x")));
     let message = response.json();
     assert_eq!(message["stop_reason"], "tool_use");
     assert_eq!(message["content"][0], json!({"type": "text", "text": "Now."}));
@@ -172,11 +176,11 @@ fn the_same_answer_comes_as_one_document_when_no_events_are_wanted() {
 
 #[test]
 fn neutral_calls_become_the_tools_that_are_offered() {
-    let step = Step::call(Call::write("/a", "b"))
-        .and_call(Call::read("/a"))
-        .and_call(Call::edit("/a", "b", "c"))
-        .and_call(Call::answer(json!({"ok": true})));
-    let response = answer_to(Script::of([step]), &in_one(question("x")));
+    let step = ScriptStep::call(ToolCall::write("/a", "b"))
+        .and_call(ToolCall::read("/a"))
+        .and_call(ToolCall::edit("/a", "b", "c"))
+        .and_call(ToolCall::answer(json!({"ok": true})));
+    let response = answer_to(Script::new([step]), &in_one(question("x")));
     let calls: Vec<Value> = response.json()["content"].as_array().unwrap().clone();
     let calls: Vec<(&Value, &Value)> =
         calls.iter().map(|call| (&call["name"], &call["input"])).collect();
@@ -189,8 +193,10 @@ fn neutral_calls_become_the_tools_that_are_offered() {
 
 #[test]
 fn refusal_and_length_are_reasons_to_stop() {
-    for (ending, reason) in [(Ending::Refusal, "refusal"), (Ending::MaxTokens, "max_tokens")] {
-        let events = answer(Step::say("I").ending(ending)).events();
+    for (ending, reason) in
+        [(AnswerEnding::Refusal, "refusal"), (AnswerEnding::MaxTokens, "max_tokens")]
+    {
+        let events = answer(ScriptStep::say("I").ending(ending)).events();
         assert_eq!(events[events.len() - 2]["delta"]["stop_reason"], reason);
     }
 }
@@ -205,18 +211,18 @@ fn every_status_has_its_kind_of_error_and_its_headers() {
         (500, "api_error"),
         (529, "overloaded_error"),
     ] {
-        let response = answer(Step::status(code, "so it is").header("retry-after", "7"));
+        let response = answer(ScriptStep::status(code, "so it is").header("retry-after", "7"));
         assert_eq!((response.code, response.is_whole), (code, true));
         assert!(response.head.contains("\r\nretry-after: 7\r\n"), "{}", response.head);
         assert_eq!(response.json()["error"], json!({"type": kind, "message": "so it is"}));
     }
-    let plain = answer(Step::status(429, "slow"));
+    let plain = answer(ScriptStep::status(429, "slow"));
     assert!(!plain.head.contains("retry-after") && !plain.head.contains("unified"));
 }
 
 #[test]
 fn a_usage_window_says_until_when_in_headers() {
-    let response = answer(Step::usage_window("five_hour", 1_800_000_000));
+    let response = answer(ScriptStep::usage_window("five_hour", 1_800_000_000));
     assert_eq!(response.code, 429);
     for header in [
         "unified-status: rejected",
@@ -230,7 +236,7 @@ fn a_usage_window_says_until_when_in_headers() {
 
 #[test]
 fn a_prompt_that_is_too_long_is_refused_in_the_words_of_the_provider() {
-    let response = answer(Step::overflow(210_000, 200_000));
+    let response = answer(ScriptStep::overflow(210_000, 200_000));
     assert_eq!(response.code, 400);
     let message = "prompt is too long: 210000 tokens > 200000 maximum";
     assert_eq!(
@@ -241,32 +247,35 @@ fn a_prompt_that_is_too_long_is_refused_in_the_words_of_the_provider() {
 
 #[test]
 fn an_error_in_mid_stream_comes_after_half_of_the_answer() {
-    let response = answer(Step::say("Half.").ending(Ending::MidstreamError));
+    let response = answer(ScriptStep::say("Half.").ending(AnswerEnding::MidstreamError));
     let types = response.event_types();
     assert_eq!(types, ["message_start", "content_block_start", "content_block_delta", "error"]);
-    let whole = Script::of([Step::say("Half.").ending(Ending::MidstreamError)]);
+    let whole = Script::new([ScriptStep::say("Half.").ending(AnswerEnding::MidstreamError)]);
     assert_eq!(answer_to(whole, &in_one(question("x"))).code, 500);
 }
 
 #[test]
 fn a_cut_answer_never_comes_to_its_end() {
-    let step = Step::say("Half.").ending(Ending::Cut);
+    let step = ScriptStep::say("Half.").ending(AnswerEnding::Cut);
     let response = answer(step.clone());
     assert_eq!(
         response.event_types(),
         ["message_start", "content_block_start", "content_block_delta"]
     );
     assert!(!response.is_whole);
-    let response = answer_to(Script::of([step]), &in_one(question("x")));
+    let response = answer_to(Script::new([step]), &in_one(question("x")));
     assert!(response.code == 200 && !response.is_whole && !response.body.is_empty());
 }
 
 #[test]
 fn a_stalled_answer_ends_with_the_server_and_leaves_nothing() {
-    for (ending, starts) in [(Ending::Stall, "HTTP/1.1 200"), (Ending::StallBeforeHeaders, "")] {
+    for (ending, starts) in
+        [(AnswerEnding::Stall, "HTTP/1.1 200"), (AnswerEnding::StallBeforeHeaders, "")]
+    {
         let server = Server::start().unwrap();
         let address = server.address();
-        let key = server.key_of_any_shape("one", Script::of([Step::say("x").ending(ending)]));
+        let key =
+            server.key_without_shape("one", Script::new([ScriptStep::say("x").ending(ending)]));
         let mut socket = connect(&server);
         ask(&mut socket, &key, &question("x"));
         key.wait_for_requests(1);
@@ -284,7 +293,7 @@ fn a_stalled_answer_ends_with_the_server_and_leaves_nothing() {
 
 #[test]
 fn a_delayed_answer_comes_whole() {
-    let step = Step::say("Late.").after(Duration::from_millis(30));
+    let step = ScriptStep::say("Late.").after(Duration::from_millis(30));
     let began = std::time::Instant::now();
     assert!(answer(step).is_whole);
     assert!(began.elapsed() >= Duration::from_millis(30));
@@ -293,10 +302,10 @@ fn a_delayed_answer_comes_whole() {
 #[test]
 fn a_barrier_holds_the_answer_until_it_is_released() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x").wait_for("go")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x").wait_for("go")]));
     let mut socket = connect(&server);
     ask(&mut socket, &key, &question("x"));
-    key.reached("go");
+    key.wait_until_reached("go");
     socket.set_nonblocking(true).unwrap();
     assert!(socket.peek(&mut [0]).is_err(), "nothing is said yet");
     socket.set_nonblocking(false).unwrap();
@@ -308,10 +317,11 @@ fn a_barrier_holds_the_answer_until_it_is_released() {
 #[test]
 fn a_server_stops_while_a_request_stands_at_a_barrier() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x").wait_for("never")]));
+    let key =
+        server.key_without_shape("one", Script::new([ScriptStep::say("x").wait_for("never")]));
     let mut socket = connect(&server);
     ask(&mut socket, &key, &question("x"));
-    key.reached("never");
+    key.wait_until_reached("never");
     key.finish();
     drop(server);
 }
@@ -319,7 +329,8 @@ fn a_server_stops_while_a_request_stands_at_a_barrier() {
 #[test]
 fn steps_are_played_in_order_and_the_last_one_again() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("a"), Step::say("b")]));
+    let key =
+        server.key_without_shape("one", Script::new([ScriptStep::say("a"), ScriptStep::say("b")]));
     let mut socket = connect(&server);
     let mut said = Vec::new();
     for _ in 0..3 {
@@ -327,14 +338,16 @@ fn steps_are_played_in_order_and_the_last_one_again() {
         said.push(receive(&mut socket).json()["content"][0]["text"].clone());
     }
     assert_eq!(said, ["a", "b", "b"]);
-    let played: Vec<Played> = key.finish().into_iter().map(|request| request.played).collect();
-    assert_eq!(played, [Played::Step(0), Played::Step(1), Played::Step(1)]);
+    let played: Vec<PlayedAnswer> =
+        key.finish().into_iter().map(|request| request.played).collect();
+    assert_eq!(played, [PlayedAnswer::Step(0), PlayedAnswer::Step(1), PlayedAnswer::Step(1)]);
 }
 
 #[test]
 fn a_script_that_ends_refuses_what_comes_after() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("a")]).that_ends());
+    let key =
+        server.key_without_shape("one", Script::new([ScriptStep::say("a")]).fail_after_last());
     let mut socket = connect(&server);
     for code in [200, 403] {
         ask(&mut socket, &key, &question("x"));
@@ -346,15 +359,15 @@ fn a_script_that_ends_refuses_what_comes_after() {
 
 #[test]
 fn conditions_choose_the_step_and_sessions_have_their_own_place() {
-    let script = Script::of([
-        Step::say("review 1").when_talk_contains("a reviewer"),
-        Step::say("review 2").when_talk_contains("a reviewer"),
-        Step::say("again").when_contains("try again"),
-        Step::say("build"),
+    let script = Script::new([
+        ScriptStep::say("review 1").when_talk_contains("a reviewer"),
+        ScriptStep::say("review 2").when_talk_contains("a reviewer"),
+        ScriptStep::say("again").when_contains("try again"),
+        ScriptStep::say("build"),
     ])
     .for_each_session();
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", script);
+    let key = server.key_without_shape("one", script);
     let path = "/k/one/v1/messages";
     let mut said = Vec::new();
     let asked = [
@@ -381,8 +394,8 @@ fn conditions_choose_the_step_and_sessions_have_their_own_place() {
 
 #[test]
 fn a_step_takes_text_of_the_request() {
-    let script = Script::of([Step::say("in ${dir}, not ${HOME}")])
-        .capture("dir", Between::new("Dir: ", "."));
+    let script = Script::new([ScriptStep::say("in ${dir}, not ${HOME}")])
+        .capture("dir", TextBetween::new("Dir: ", "."));
     let response = answer_to(script, &in_one(question("x")));
     assert_eq!(response.json()["content"][0]["text"], "in /w/x, not ${HOME}");
 }
@@ -390,11 +403,11 @@ fn a_step_takes_text_of_the_request() {
 #[test]
 fn what_is_not_in_the_request_and_a_tool_that_is_not_offered_are_flaws() {
     for (step, what) in [
-        (Step::say("${outbox}"), "`${outbox}` is not in it"),
-        (Step::call(Call::bash("x")), "the tool Bash is not offered"),
+        (ScriptStep::say("${outbox}"), "`${outbox}` is not in it"),
+        (ScriptStep::call(ToolCall::bash("x")), "the tool Bash is not offered"),
     ] {
         let server = Server::start().unwrap();
-        let key = server.key_of_any_shape("one", Script::of([step]));
+        let key = server.key_without_shape("one", Script::new([step]));
         let mut question = question("x");
         question["tools"] = json!([{"name": "Other"}]);
         let mut socket = connect(&server);
@@ -408,7 +421,7 @@ fn what_is_not_in_the_request_and_a_tool_that_is_not_offered_are_flaws() {
 #[test]
 fn a_request_without_tools_and_one_for_the_length_use_no_step() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("main")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("main")]));
     let mut socket = connect(&server);
     let mut title = in_one(question("x"));
     title["tools"] = json!([]);
@@ -421,14 +434,15 @@ fn a_request_without_tools_and_one_for_the_length_use_no_step() {
     );
     socket.write_all((head + &body).as_bytes()).unwrap();
     assert_eq!(receive(&mut socket).json()["input_tokens"], length / 4);
-    let played: Vec<Played> = key.finish().into_iter().map(|request| request.played).collect();
-    assert_eq!(played, [Played::Aux, Played::Count]);
+    let played: Vec<PlayedAnswer> =
+        key.finish().into_iter().map(|request| request.played).collect();
+    assert_eq!(played, [PlayedAnswer::Aux, PlayedAnswer::Count]);
 }
 
 #[test]
 fn the_log_has_what_was_asked_and_no_credential() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let mut socket = connect(&server);
     ask(&mut socket, &key, &question("Hello there"));
     receive(&mut socket);
@@ -448,7 +462,7 @@ fn the_log_has_what_was_asked_and_no_credential() {
 #[test]
 fn an_unknown_key_and_an_unknown_path_are_answered_404_and_noted() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let mut socket = connect(&server);
     for path in ["/k/two/v1/messages", "/k/one/v1/other", "/elsewhere"] {
         let request = format!("POST {path} HTTP/1.1\r\ncontent-length: 2\r\n\r\n{{}}");
@@ -465,7 +479,7 @@ fn an_unknown_key_and_an_unknown_path_are_answered_404_and_noted() {
 #[test]
 fn programs_that_look_whether_somebody_is_there_find_somebody() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let mut socket = connect(&server);
     for request in ["GET / HTTP/1.1", "HEAD /k/one HTTP/1.1", "HEAD / HTTP/1.1"] {
         socket.write_all(format!("{request}\r\n\r\n").as_bytes()).unwrap();
@@ -477,7 +491,7 @@ fn programs_that_look_whether_somebody_is_there_find_somebody() {
 #[test]
 fn malformed_requests_are_answered_and_harm_nobody() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let large = 65 << 20;
     for (sent, code) in [
         ("nonsense\r\n\r\n".to_owned(), 400),
@@ -511,7 +525,7 @@ fn malformed_requests_are_answered_and_harm_nobody() {
 #[test]
 fn a_body_in_chunks_is_read_and_one_that_is_no_json_is_a_flaw() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let mut socket = connect(&server);
     let body = question("in chunks").to_string();
     let (left, right) = body.split_at(10);
@@ -532,7 +546,7 @@ fn a_body_in_chunks_is_read_and_one_that_is_no_json_is_a_flaw() {
 #[test]
 fn a_request_of_another_shape_fails_its_test() {
     let server = Server::start().unwrap();
-    let key = server.key("one", Script::of([Step::say("x")]));
+    let key = server.key("one", Script::new([ScriptStep::say("x")]));
     let mut socket = connect(&server);
     ask(&mut socket, &key, &question("x"));
     assert_eq!(receive(&mut socket).code, 200, "it is answered all the same");
@@ -547,10 +561,10 @@ fn a_request_of_another_shape_fails_its_test() {
 #[test]
 fn a_key_that_is_not_finished_fails_its_test() {
     let server = Server::start().unwrap();
-    let key = server.key_of_any_shape("one", Script::of([Step::say("x")]));
+    let key = server.key_without_shape("one", Script::new([ScriptStep::say("x")]));
     let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(key)));
     assert!(dropped.is_err());
-    let shape = Shape::of_claude_code();
+    let shape = RequestShape::from_claude_code();
     assert!(shape.program.starts_with("claude-code-"), "{}", shape.program);
 }
 
@@ -562,8 +576,8 @@ fn keys_play_at_the_same_time_and_share_nothing() {
             let server = &server;
             scope.spawn(move || {
                 let name = format!("key-{number}");
-                let steps = (0..20).map(|step| Step::say(&format!("{number}.{step}")));
-                let key = server.key_of_any_shape(&name, Script::of(steps).that_ends());
+                let steps = (0..20).map(|step| ScriptStep::say(&format!("{number}.{step}")));
+                let key = server.key_without_shape(&name, Script::new(steps).fail_after_last());
                 let mut socket = connect(server);
                 for step in 0..20 {
                     ask(&mut socket, &key, &in_one(question("x")));

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use scripted_model::{Call, Script, Step};
+use scripted_model::{Script, ScriptStep, ToolCall};
 
 use crate::{
     stage::{API_KEY, Stage, done, note},
@@ -19,7 +19,8 @@ use crate::{
 fn what_a_tool_left_running_ends_with_the_attempt() {
     let leave = "nohup setsid sleep 1000 > /dev/null 2>&1 & echo $! > $HOME/left; \
         (nohup sleep 1000 > /dev/null 2>&1 &); cat $HOME/left";
-    let script = Script::of([Step::call(Call::bash(leave)), note(), done()]).that_ends();
+    let script =
+        Script::new([ScriptStep::call(ToolCall::bash(leave)), note(), done()]).fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, DONE, "{said}");
@@ -51,7 +52,8 @@ fn can_record() -> bool {
 #[test]
 fn nobody_reaches_for_another_machine_than_127_0_0_1() {
     let tool = "(exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null; git log --oneline";
-    let script = Script::of([Step::call(Call::bash(tool)), done(), note(), done()]).that_ends();
+    let script = Script::new([ScriptStep::call(ToolCall::bash(tool)), done(), note(), done()])
+        .fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     if !can_record() {
         let _ = stage.key.finish();
@@ -105,7 +107,8 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 fn a_credential_that_the_model_makes_claude_print_is_in_nothing_that_forge_wrote() {
     let env = "env; printf %s \"$ANTHROPIC_API_KEY\" | base64 -w0; env > \"$FORGE_OUTBOX/note.md\"";
     let say = format!("The key is {API_KEY}, as you see.");
-    let script = Script::of([Step::call(Call::bash(env)).saying(&say), done()]).that_ends();
+    let script =
+        Script::new([ScriptStep::call(ToolCall::bash(env)).saying(&say), done()]).fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, DONE, "{said}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use scripted_model::{Call, Ending, Script, Step, claude::Credential};
+use scripted_model::{AnswerEnding, Script, ScriptStep, ToolCall, claude::Credential};
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,7 +23,9 @@ fn check(stage: &Stage, more: &[&str]) -> Said {
 #[test]
 fn an_agent_that_answers_is_said_to_answer_with_version_model_and_price() {
     let ready = json!({"forge": 1, "attempt": "check#1", "status": "done", "summary": "ready"});
-    let Some(stage) = Stage::solo(Script::of([Step::call(Call::answer(ready))])) else { return };
+    let Some(stage) = Stage::solo(Script::new([ScriptStep::call(ToolCall::answer(ready))])) else {
+        return;
+    };
     let words = check(&stage, &[]);
     assert_eq!(words.code, DONE, "{words}");
     has(&words.all(), &["answers", MODEL, "$0.0041"]);
@@ -51,18 +53,18 @@ fn who_is_not_logged_in_is_told_how_to() {
 
 #[test]
 fn a_wrong_model_is_named() {
-    let script = Script::of([Step::status(404, "model: claude-sonnet-4-5")]);
+    let script = Script::new([ScriptStep::status(404, "model: claude-sonnet-4-5")]);
     told(script, Credential::ApiKey, &["does not get this model", MODEL]);
 }
 
 #[test]
 fn a_usage_window_says_until_when() {
-    let script = Script::of([Step::usage_window("five_hour", 1_900_000_000)]);
+    let script = Script::new([ScriptStep::usage_window("five_hour", 1_900_000_000)]);
     told(script, Credential::Subscription, &["has reached a limit", "2030-03-17"]);
 }
 
 #[test]
 fn a_refusal_is_told_as_one() {
-    let script = Script::of([Step::default().ending(Ending::Refusal)]);
+    let script = Script::new([ScriptStep::default().ending(AnswerEnding::Refusal)]);
     told(script, Credential::ApiKey, &["does not want to"]);
 }

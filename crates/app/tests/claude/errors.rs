@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use scripted_model::{Ending, Request, Script, Step, claude::Credential};
+use scripted_model::{AnswerEnding, ModelRequest, Script, ScriptStep, claude::Credential};
 use serde_json::Value;
 
 use crate::{
@@ -19,7 +19,7 @@ struct Met {
     view: Value,
     log: String,
     status: String,
-    requests: Vec<Request>,
+    requests: Vec<ModelRequest>,
     /// When the attempt ended.
     at: u64,
 }
@@ -58,8 +58,8 @@ fn met(stage: Stage, url: Option<&str>) -> Met {
 }
 
 /// The same, if every request is answered like this.
-fn met_by(step: Step) -> Option<Met> {
-    Some(met(Stage::solo(Script::of([step]))?, None))
+fn met_by(step: ScriptStep) -> Option<Met> {
+    Some(met(Stage::solo(Script::new([step]))?, None))
 }
 
 impl Met {
@@ -91,7 +91,7 @@ impl Met {
 
 #[test]
 fn a_wrong_key_is_asked_about_and_retry_after_a_login_goes_on() {
-    let script = Script::of([Step::status(401, "invalid x-api-key")]);
+    let script = Script::new([ScriptStep::status(401, "invalid x-api-key")]);
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, WAITS, "{said}");
@@ -121,20 +121,22 @@ fn who_is_not_logged_in_at_all_is_told_to_and_no_model_is_asked() {
 
 #[test]
 fn who_may_not_is_asked_about() {
-    let Some(met) = met_by(Step::status(403, "Your account may not use this.")) else { return };
+    let Some(met) = met_by(ScriptStep::status(403, "Your account may not use this.")) else {
+        return;
+    };
     met.is_blocked("no_access", &["may not use this"]);
 }
 
 #[test]
 fn a_model_that_does_not_exist_is_asked_about() {
-    let Some(met) = met_by(Step::status(404, "model: claude-sonnet-4-5")) else { return };
+    let Some(met) = met_by(ScriptStep::status(404, "model: claude-sonnet-4-5")) else { return };
     met.is_blocked("no_access", &["claude-sonnet-4-5", "for a new run"]);
 }
 
 #[test]
 fn a_rate_limit_is_waited_for_and_is_no_miss() {
     // Claude Code waits and asks again itself before it gives up, so the provider's delay is short here.
-    let step = Step::status(429, "slow down").header("retry-after", "1");
+    let step = ScriptStep::status(429, "slow down").header("retry-after", "1");
     let Some(met) = met_by(step) else { return };
     met.waits(30_000, &["slow down"]);
     assert_eq!(met.requests.len(), 4, "three times again by itself");
@@ -142,14 +144,15 @@ fn a_rate_limit_is_waited_for_and_is_no_miss() {
 
 #[test]
 fn a_rate_limit_that_says_nothing_of_time_waits_half_a_minute_first() {
-    let Some(met) = met_by(Step::status(429, "slow down")) else { return };
+    let Some(met) = met_by(ScriptStep::status(429, "slow down")) else { return };
     met.waits(30_000, &["slow down"]);
 }
 
 #[test]
 fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person() {
     let reset = now() / 1000 + 12;
-    let script = Script::of([Step::usage_window("five_hour", reset), note(), done()]).that_ends();
+    let script = Script::new([ScriptStep::usage_window("five_hour", reset), note(), done()])
+        .fail_after_last();
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
     let (mut running, run) = stage.start(&[]);
     running.until_says("work#1 has to wait");
@@ -176,25 +179,27 @@ fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person(
 
 #[test]
 fn a_broken_server_is_waited_for() {
-    let Some(met) = met_by(Step::status(500, "Internal server error")) else { return };
+    let Some(met) = met_by(ScriptStep::status(500, "Internal server error")) else { return };
     met.waits(30_000, &["Internal server error"]);
 }
 
 #[test]
 fn an_overloaded_server_is_waited_for() {
-    let Some(met) = met_by(Step::status(529, "Overloaded")) else { return };
+    let Some(met) = met_by(ScriptStep::status(529, "Overloaded")) else { return };
     met.waits(30_000, &["Overloaded"]);
 }
 
 #[test]
 fn an_error_in_the_middle_of_an_answer_is_waited_out() {
-    let Some(met) = met_by(Step::say("Half of").ending(Ending::MidstreamError)) else { return };
+    let Some(met) = met_by(ScriptStep::say("Half of").ending(AnswerEnding::MidstreamError)) else {
+        return;
+    };
     met.waits(30_000, &["Overloaded"]);
 }
 
 #[test]
 fn an_answer_that_is_cut_off_is_waited_out() {
-    let Some(met) = met_by(Step::say("Half of").ending(Ending::Cut)) else { return };
+    let Some(met) = met_by(ScriptStep::say("Half of").ending(AnswerEnding::Cut)) else { return };
     met.waits(30_000, &["lost"]);
 }
 
@@ -212,26 +217,28 @@ fn a_provider_that_is_not_there_is_waited_for() {
 
 #[test]
 fn a_prompt_that_is_too_long_is_asked_about() {
-    let Some(met) = met_by(Step::overflow(250_000, 200_000)) else { return };
+    let Some(met) = met_by(ScriptStep::overflow(250_000, 200_000)) else { return };
     met.is_blocked("context_overflow", &["too long"]);
 }
 
 #[test]
 fn a_refusal_is_asked_about() {
-    let Some(met) = met_by(Step::default().ending(Ending::Refusal)) else { return };
+    let Some(met) = met_by(ScriptStep::default().ending(AnswerEnding::Refusal)) else { return };
     met.is_blocked("model_refusal", &["cannot go on"]);
     assert_ne!(met.view["spent"], 0, "a refusal has its price");
 }
 
 #[test]
 fn an_answer_that_is_longer_than_it_may_be_is_asked_about() {
-    let Some(met) = met_by(Step::say("On and on").ending(Ending::MaxTokens)) else { return };
+    let Some(met) = met_by(ScriptStep::say("On and on").ending(AnswerEnding::MaxTokens)) else {
+        return;
+    };
     met.is_blocked("context_overflow", &["cannot go on"]);
 }
 
 #[test]
 fn a_provider_that_falls_silent_is_left_by_ctrl_c_and_the_run_goes_on_later() {
-    let script = Script::of([Step::say("Wait").ending(Ending::Stall)]);
+    let script = Script::new([ScriptStep::say("Wait").ending(AnswerEnding::Stall)]);
     let Some(stage) = Stage::solo(script) else { return };
     let (running, run) = stage.start(&[]);
     stage.key.wait_for_requests(1);
@@ -253,7 +260,7 @@ fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again()
     if std::env::var("FORGE_CLAUDE_SILENCE").as_deref() != Ok("wait") {
         return;
     }
-    let script = Script::of([Step::say("Wait").ending(Ending::Stall)]);
+    let script = Script::new([ScriptStep::say("Wait").ending(AnswerEnding::Stall)]);
     let Some(stage) = Stage::solo(script) else { return };
     stage.set("[limits]\nsilence_minutes = 1\n");
     let (running, run) = stage.start(&[]);

@@ -1,7 +1,7 @@
 //! Claude Code plays the whole flow `feature` in effort L, from the look at the request to the last commit. A
 //! person answers at both checkpoints, and wants the design changed once.
 
-use scripted_model::{Call, Script, Step};
+use scripted_model::{Script, ScriptStep, ToolCall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,38 +10,38 @@ use crate::{
 };
 
 /// The steps of one call, known by the line of its brief that names it.
-fn call(name: &str, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
+fn call(name: &str, steps: impl IntoIterator<Item = ScriptStep>) -> Vec<ScriptStep> {
     let line = format!("attempt  \"{name}\"\n");
     steps.into_iter().map(|step| step.when_talk_contains(&line)).collect()
 }
 
 /// A call that reads all of its inbox, leaves one artifact, and ends.
-fn leaves(name: &str, artifact: &str, text: &str, result: Value) -> Vec<Step> {
-    let look = Step::call(Call::bash("ls -R \"$FORGE_INBOX\""));
-    let write = Step::call(Call::write(&format!("${{outbox}}/{artifact}"), text));
+fn leaves(name: &str, artifact: &str, text: &str, result: Value) -> Vec<ScriptStep> {
+    let look = ScriptStep::call(ToolCall::bash("ls -R \"$FORGE_INBOX\""));
+    let write = ScriptStep::call(ToolCall::write(&format!("${{outbox}}/{artifact}"), text));
     call(name, [look, write, answer(result)])
 }
 
-fn reviews(name: &str, artifact: &str) -> Vec<Step> {
+fn reviews(name: &str, artifact: &str) -> Vec<ScriptStep> {
     let findings = json!([]);
     let result = json!({"summary": "it is good", "verdict": "pass", "findings": findings});
     leaves(name, artifact, "# pass\n\nNothing was found.\n", result)
 }
 
-fn designs(name: &str, approach: &str) -> Vec<Step> {
+fn designs(name: &str, approach: &str) -> Vec<ScriptStep> {
     let shown =
         json!({"approach": approach, "key_changes": ["sum.sh", "product.sh"], "risk": "low"});
     let result = json!({"summary": approach, "shown": shown});
     leaves(name, "design.md", &format!("# Design\n\n{approach}\n"), result)
 }
 
-fn builds(item: &str, file: &str, text: &str) -> Vec<Step> {
+fn builds(item: &str, file: &str, text: &str) -> Vec<ScriptStep> {
     let note = format!("${{outbox}}/impl-{item}.md");
     call(
         &format!("build.{item}/implement#1"),
         [
-            Step::call(Call::write(&format!("${{cwd}}/{file}"), text)),
-            Step::call(Call::write(&note, "# What I did\n\nAll of the task.\n")),
+            ScriptStep::call(ToolCall::write(&format!("${{cwd}}/{file}"), text)),
+            ScriptStep::call(ToolCall::write(&note, "# What I did\n\nAll of the task.\n")),
             answer(json!({"summary": "built it", "commit": format!("Build {file}")})),
         ],
     )
@@ -52,7 +52,7 @@ fn script() -> Script {
     let tasks = json!([task("T1", &[], "sum.sh"), task("T2", &["T1"], "product.sh")]);
     let split = json!({"summary": "two tasks", "shown": {"approach": "side by side", "risk": "low"}, "lists": {"tasks": tasks}});
     let whole = json!({"summary": "all of it is done", "findings": [], "commit": "none"});
-    Script::of(
+    Script::new(
         [
             call("coherence#1", [answer(json!({"summary": "it can be built", "verdict": "pass"}))]),
             leaves("analyse#1", "analysis.md", "# Analysis\n", json!({"summary": "looked"})),
@@ -77,7 +77,7 @@ fn script() -> Script {
         .concat(),
     )
     .for_each_session()
-    .that_ends()
+    .fail_after_last()
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use scripted_model::{Call, Script, Step};
+use scripted_model::{Script, ScriptStep, ToolCall};
 use serde_json::Value;
 
 use crate::{
@@ -20,13 +20,13 @@ const WAITS_IN_THE_TOOL: &str = "echo first > part.txt; mkfifo $HOME/gate; touch
 /// The worker calls the tool that waits, and once it is back does the rest.
 fn script() -> Script {
     let done = answer(serde_json::json!({"summary": "did both parts", "commit": "Both parts"}));
-    Script::of([
-        Step::call(Call::bash(WAITS_IN_THE_TOOL)).saying("I begin."),
-        Step::call(Call::bash("cat part.txt && echo second > rest.txt")),
+    Script::new([
+        ScriptStep::call(ToolCall::bash(WAITS_IN_THE_TOOL)).saying("I begin."),
+        ScriptStep::call(ToolCall::bash("cat part.txt && echo second > rest.txt")),
         note(),
         done,
     ])
-    .that_ends()
+    .fail_after_last()
 }
 
 /// A run whose agent is in the middle of its tool.

@@ -1,6 +1,6 @@
 //! Claude Code is stopped at its cap inside an attempt, and the run goes on with more money.
 
-use scripted_model::{Call, Script, Step};
+use scripted_model::{Script, ScriptStep, ToolCall};
 
 use crate::{
     stage::{ANSWER_MICROS, Stage, good, paid},
@@ -13,7 +13,9 @@ const BUDGET_MICROS: u64 = 10_000;
 
 #[test]
 fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_more_money_goes_on() {
-    let Some(stage) = Stage::solo(Script::of([Step::call(Call::bash("true"))])) else { return };
+    let Some(stage) = Stage::solo(Script::new([ScriptStep::call(ToolCall::bash("true"))])) else {
+        return;
+    };
     let said = stage.run(&["--budget", BUDGET]);
     let run = stage.world.latest();
     assert_eq!(said.code, PARKED, "{said}");

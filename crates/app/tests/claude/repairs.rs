@@ -1,7 +1,7 @@
 //! The result of a turn cannot be used: it is mended once in the same session, and then it is a fault.
 
 use rustix::process::Signal;
-use scripted_model::{Call, Request, Script, Step};
+use scripted_model::{ModelRequest, Script, ScriptStep, ToolCall};
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +14,7 @@ fn cost(ended: &Value) -> u64 {
     ended["receipt"]["spent"]["cost"]["known"].as_u64().unwrap_or_else(|| panic!("{ended:#}"))
 }
 
-fn sessions(requests: &[Request]) -> Vec<&str> {
+fn sessions(requests: &[ModelRequest]) -> Vec<&str> {
     let mut all: Vec<&str> =
         requests.iter().map(|request| request.session.as_deref().unwrap_or_default()).collect();
     all.dedup();
@@ -23,7 +23,8 @@ fn sessions(requests: &[Request]) -> Vec<&str> {
 
 #[test]
 fn a_missing_artifact_is_mended_in_one_more_turn_of_the_same_session() {
-    let script = Script::of([done(), note().when_contains("cannot be used"), done()]).that_ends();
+    let script =
+        Script::new([done(), note().when_contains("cannot be used"), done()]).fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, DONE, "{said}");
@@ -41,9 +42,9 @@ fn a_missing_artifact_is_mended_in_one_more_turn_of_the_same_session() {
 #[test]
 fn an_answer_that_was_never_given_is_asked_for_once_more() {
     // Claude Code asks for it once by itself.
-    let silent = || Step::say("I am done.");
-    let script = Script::of([note(), silent(), silent(), done().when_contains("cannot be used")]);
-    let Some(stage) = Stage::solo(script.that_ends()) else { return };
+    let silent = || ScriptStep::say("I am done.");
+    let script = Script::new([note(), silent(), silent(), done().when_contains("cannot be used")]);
+    let Some(stage) = Stage::solo(script.fail_after_last()) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = stage.world.latest();
@@ -57,7 +58,7 @@ fn an_answer_that_was_never_given_is_asked_for_once_more() {
 
 #[test]
 fn who_leaves_no_result_twice_has_missed_and_after_two_misses_a_person_is_asked() {
-    let Some(stage) = Stage::solo(Script::of([Step::say("I am done.")])) else { return };
+    let Some(stage) = Stage::solo(Script::new([ScriptStep::say("I am done.")])) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.out, &["work#1 ended without a result", "it left no result", "retry"]);
@@ -77,7 +78,7 @@ fn who_leaves_no_result_twice_has_missed_and_after_two_misses_a_person_is_asked(
 #[test]
 fn an_answer_of_the_wrong_form_is_refused_by_the_program_and_tried_again_in_the_same_turn() {
     let wrong = answer(serde_json::json!({"summary": 5}));
-    let script = Script::of([note(), wrong, done()]).that_ends();
+    let script = Script::new([note(), wrong, done()]).fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, DONE, "{said}");
@@ -88,11 +89,12 @@ fn an_answer_of_the_wrong_form_is_refused_by_the_program_and_tried_again_in_the_
 
 #[test]
 fn killed_in_its_repair_turn_it_goes_on_and_what_it_cost_is_not_known() {
-    let wait = Step::call(Call::bash("true")).when_contains("cannot be used").wait_for("never");
-    let script = Script::of([done(), wait, note(), done()]).that_ends();
+    let wait =
+        ScriptStep::call(ToolCall::bash("true")).when_contains("cannot be used").wait_for("never");
+    let script = Script::new([done(), wait, note(), done()]).fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };
     let (running, run) = stage.start(&[]);
-    stage.key.reached("never");
+    stage.key.wait_until_reached("never");
     let kept = kept(&stage.world.repo);
     running.signal(Signal::KILL);
     for one in &kept {

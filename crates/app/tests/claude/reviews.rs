@@ -4,7 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
-use scripted_model::{Call, Script, Step, claude::Credential};
+use scripted_model::{Script, ScriptStep, ToolCall, claude::Credential};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,18 +16,18 @@ use crate::{
 const REVIEWER: &str = "You are the reviewer.";
 
 /// The author does its work at once. Then comes the reviewer.
-fn script(reviewer: impl IntoIterator<Item = Step>) -> Script {
-    let author = [Step::call(Call::bash("echo work > work.txt")), note(), done()];
+fn script(reviewer: impl IntoIterator<Item = ScriptStep>) -> Script {
+    let author = [ScriptStep::call(ToolCall::bash("echo work > work.txt")), note(), done()];
     let author = author.map(|step| step.when_talk_contains("You are the worker."));
     let reviewer = reviewer.into_iter().map(|step| step.when_talk_contains(REVIEWER));
-    Script::of(author.into_iter().chain(reviewer)).that_ends()
+    Script::new(author.into_iter().chain(reviewer)).fail_after_last()
 }
 
-fn review() -> Step {
-    Step::call(Call::write("${outbox}/review.md", "PASS\n"))
+fn review() -> ScriptStep {
+    ScriptStep::call(ToolCall::write("${outbox}/review.md", "PASS\n"))
 }
 
-fn pass() -> Step {
+fn pass() -> ScriptStep {
     answer(json!({"summary": "good", "verdict": "pass", "findings": []}))
 }
 
@@ -54,11 +54,11 @@ fn is_done(stage: &Stage, said: &Said, run: &str) {
 
 #[test]
 fn a_reviewer_that_was_stopped_goes_on_in_its_session_and_the_author_is_not_asked_again() {
-    let wait = Step::call(Call::bash("cat work.txt")).saying("I look.");
+    let wait = ScriptStep::call(ToolCall::bash("cat work.txt")).saying("I look.");
     let script = script([wait, review().wait_for("never"), review(), pass()]);
     let Some(stage) = Stage::solo(script) else { return };
     let running = start(&stage);
-    stage.key.reached("never");
+    stage.key.wait_until_reached("never");
     running.signal(Signal::INT);
     assert_eq!(running.end().code, INTERRUPTED);
     let run = stage.world.latest();
@@ -77,7 +77,7 @@ fn a_reviewer_that_was_stopped_goes_on_in_its_session_and_the_author_is_not_aske
 fn a_usage_window_of_a_reviewer_is_a_timer_and_the_work_is_kept() {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let reset = since.as_secs() + 15;
-    let script = script([Step::usage_window("seven_day", reset), review(), pass()]);
+    let script = script([ScriptStep::usage_window("seven_day", reset), review(), pass()]);
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
     let mut running = start(&stage);
     running.until_says("review#1 has to wait until");
@@ -95,8 +95,8 @@ fn a_usage_window_of_a_reviewer_is_a_timer_and_the_work_is_kept() {
 
 #[test]
 fn what_a_reviewer_changes_is_not_in_the_result() {
-    let write = Step::call(Call::write("${cwd}/written.txt", "by the reviewer\n"))
-        .and_call(Call::bash("echo changed > work.txt; rm README.md; echo done"));
+    let write = ScriptStep::call(ToolCall::write("${cwd}/written.txt", "by the reviewer\n"))
+        .and_call(ToolCall::bash("echo changed > work.txt; rm README.md; echo done"));
     let Some(stage) = Stage::solo(script([write, review(), pass()])) else { return };
     let running = start(&stage);
     let said = running.end();

@@ -1,7 +1,7 @@
 //! Claude Code plays all roles of the shipped flow `change`: a planner, two implementers at once, and reviewers, one
 //! of whom sends the work back. Files are really edited, and every answer is paid once.
 
-use scripted_model::{Call, Script, Step};
+use scripted_model::{Script, ScriptStep, ToolCall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The steps of one call, known by the line of its brief that names it.
-fn call(name: &str, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
+fn call(name: &str, steps: impl IntoIterator<Item = ScriptStep>) -> Vec<ScriptStep> {
     let line = format!("attempt  \"{name}\"\n");
     steps.into_iter().map(|step| step.when_talk_contains(&line)).collect()
 }
@@ -19,11 +19,11 @@ fn task(id: &str, title: &str, writes: &str) -> Value {
     json!({"id": id, "title": title, "after": [], "writes": [writes], "tags": {}, "must": ["the tests pass"]})
 }
 
-fn review(task: &str, verdict: &str, findings: &Value) -> [Step; 2] {
+fn review(task: &str, verdict: &str, findings: &Value) -> [ScriptStep; 2] {
     let path = format!("${{outbox}}/review-{task}.md");
     [
-        Step::call(Call::bash("cat \"$FORGE_INBOX/change.diff\""))
-            .and_call(Call::write(&path, &format!("{verdict}\n"))),
+        ScriptStep::call(ToolCall::bash("cat \"$FORGE_INBOX/change.diff\""))
+            .and_call(ToolCall::write(&path, &format!("{verdict}\n"))),
         answer(json!({"summary": "looked at it", "verdict": verdict, "findings": findings})),
     ]
 }
@@ -40,30 +40,30 @@ fn script() -> Script {
     let fault = json!([{"severity": "major", "path": "product.sh", "line": 1, "what": "it adds", "why": "it should multiply",
         "proof": {"quote": "echo $(( $1 + $2 ))"}}]);
     let product = |sign| format!("echo $(( $1 {sign} $2 ))\n");
-    Script::of(
+    Script::new(
         [
             call("plan#1", [
-                Step::call(Call::bash("ls && cat sum.sh")).saying("I look at the project."),
-                Step::call(Call::write("${outbox}/plan.md", "# Plan\n\nSum, and product.\n")),
+                ScriptStep::call(ToolCall::bash("ls && cat sum.sh")).saying("I look at the project."),
+                ScriptStep::call(ToolCall::write("${outbox}/plan.md", "# Plan\n\nSum, and product.\n")),
                 plan,
             ]),
             call("build.T1/implement#1", [
-                Step::call(Call::read("${cwd}/sum.sh")).wait_for("T1"),
-                Step::call(Call::edit("${cwd}/sum.sh", "echo $(( $1 + $2 ))",
+                ScriptStep::call(ToolCall::read("${cwd}/sum.sh")).wait_for("T1"),
+                ScriptStep::call(ToolCall::edit("${cwd}/sum.sh", "echo $(( $1 + $2 ))",
                     "s=0; for n; do s=$(( s + n )); done; echo $s")),
-                Step::call(Call::bash("sh sum.sh 1 2 3 4")),
+                ScriptStep::call(ToolCall::bash("sh sum.sh 1 2 3 4")),
                 answer(json!({"summary": "adds them all", "commit": "Add up any number of numbers"})),
             ]),
             call("build.T1/implement#1/review#1", review("T1", "pass", &json!([]))),
             call("build.T2/implement#1", [
-                Step::call(Call::write("${cwd}/product.sh", &product("+"))).wait_for("T2"),
+                ScriptStep::call(ToolCall::write("${cwd}/product.sh", &product("+"))).wait_for("T2"),
                 answer(json!({"summary": "multiplies", "commit": "Multiply two numbers"})),
             ]),
             call("build.T2/implement#1/review#1", review("T2", "revise", &fault)),
             call("build.T2/implement#2", [
-                Step::call(Call::bash("cat product.sh")),
-                Step::call(Call::read("${cwd}/product.sh")),
-                Step::call(Call::edit("${cwd}/product.sh", "$1 + $2", "$1 * $2")),
+                ScriptStep::call(ToolCall::bash("cat product.sh")),
+                ScriptStep::call(ToolCall::read("${cwd}/product.sh")),
+                ScriptStep::call(ToolCall::edit("${cwd}/product.sh", "$1 + $2", "$1 * $2")),
                 answer(json!({"summary": "now it multiplies", "commit": "Multiply two numbers"})),
             ]),
             call("build.T2/implement#2/review#1", review("T2", "pass", &json!([]))),
@@ -71,7 +71,7 @@ fn script() -> Script {
         .concat(),
     )
     .for_each_session()
-    .that_ends()
+    .fail_after_last()
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn claude_plays_all_roles_of_the_flow_change_with_two_tasks_at_once_and_one_sent
     world.git(&["commit", "--quiet", "-m", "a sum"]);
     let args = ["run", "--auto", "--flow", "change", "--budget", "5", "Sum and product"];
     let running = Running::of(&mut stage.command_at(stage.key.url(), &args));
-    stage.key.reached("T1");
-    stage.key.reached("T2");
+    stage.key.wait_until_reached("T1");
+    stage.key.wait_until_reached("T2");
     // Both are at work, so one is not waiting for the other.
     stage.key.release("T1");
     stage.key.release("T2");

@@ -16,8 +16,8 @@ use std::{
 };
 
 use scripted_model::{
-    Between, Call, Key, Request, Script, Server, Step,
-    claude::{Claude, Credential},
+    ModelKey, ModelRequest, Script, ScriptStep, Server, TextBetween, ToolCall,
+    claude::{ClaudeCode, Credential},
 };
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ const REVIEWER: &str = "+++\nmust = [\"verdict\", \"findings\"]\n+++\nYou are th
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) server: Server,
-    pub(crate) key: Key,
+    pub(crate) key: ModelKey,
     who: Credential,
 }
 
@@ -61,7 +61,7 @@ impl Stage {
 
     /// The same with another credential.
     pub(crate) fn of(script: Script, who: Credential) -> Option<Self> {
-        let claude = Claude::find(thread::current().name().unwrap_or("Claude Code"))?;
+        let claude = ClaudeCode::find(thread::current().name().unwrap_or("Claude Code"))?;
         let world = World::new();
         let programs = world.beside("programs");
         fs::create_dir(&programs).unwrap();
@@ -80,7 +80,7 @@ impl Stage {
     }
 
     /// One more key: the same model, behaving otherwise.
-    pub(crate) fn key(&self, name: &str, script: Script) -> Key {
+    pub(crate) fn key(&self, name: &str, script: Script) -> ModelKey {
         self.server.key(name, with_boxes(script))
     }
 
@@ -153,34 +153,34 @@ impl Stage {
 
 /// The boxes are where the newest brief says. What Claude Code says of folders is as old as its session.
 fn with_boxes(script: Script) -> Script {
-    let named = |end| Between::that_ends_with("In the folder `", "`", end);
+    let named = |end| TextBetween::ending_with("In the folder `", "`", end);
     script.capture("outbox", named("/outbox")).capture("inbox", named("/inbox"))
 }
 
 /// The structured answer of an agent, with what this one adds.
-pub(crate) fn answer(more: Value) -> Step {
+pub(crate) fn answer(more: Value) -> ScriptStep {
     let mut value = json!({"forge": 1, "attempt": "${attempt}", "status": "done"});
     let Value::Object(more) = more else { panic!("an answer is an object") };
     value.as_object_mut().unwrap().extend(more);
-    Step::call(Call::answer(value))
+    ScriptStep::call(ToolCall::answer(value))
 }
 
 /// The worker leaves its note.
-pub(crate) fn note() -> Step {
-    Step::call(Call::write("${outbox}/note.md", "# A note\n"))
+pub(crate) fn note() -> ScriptStep {
+    ScriptStep::call(ToolCall::write("${outbox}/note.md", "# A note\n"))
 }
 
 /// The worker says that it is done.
-pub(crate) fn done() -> Step {
+pub(crate) fn done() -> ScriptStep {
     answer(json!({"summary": "wrote a note"}))
 }
 
 /// The worker does what it should.
 pub(crate) fn good() -> Script {
-    Script::of([note(), done()]).that_ends()
+    Script::new([note(), done()]).fail_after_last()
 }
 
 /// What all these answers cost, in millionths of a dollar: as many as were played to the end.
-pub(crate) fn paid(requests: &[Request]) -> u64 {
+pub(crate) fn paid(requests: &[ModelRequest]) -> u64 {
     ANSWER_MICROS * requests.len() as u64
 }

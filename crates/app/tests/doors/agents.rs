@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
 use forge_runtime::{probe::Probed, roster::AgentRow};
-use scripted_model::{Call, Key, Script, Server, Step, claude::Claude};
+use scripted_model::{ModelKey, Script, ScriptStep, Server, ToolCall, claude::ClaudeCode};
 use serde_json::{Value, json};
 
 use crate::{
@@ -228,9 +228,9 @@ fn real(
     what: &str,
     script: Script,
     more: &[&str],
-    with: impl FnOnce(&mut Command, &Key),
+    with: impl FnOnce(&mut Command, &ModelKey),
 ) -> Option<(World, Said)> {
-    let claude = Claude::find(what)?;
+    let claude = ClaudeCode::find(what)?;
     let world = World::new();
     let program = claude.program().display();
     world.user_settings(&format!("[agents.claude]\ncommand = [\"{program}\"]\n"));
@@ -247,7 +247,7 @@ fn real(
 #[test]
 fn the_real_claude_answers() {
     let answer = json!({"forge": 1, "attempt": "check#1", "status": "done", "summary": "ready"});
-    let script = Script::of([Step::call(Call::answer(answer))]);
+    let script = Script::new([ScriptStep::call(ToolCall::answer(answer))]);
     let Some((world, said)) =
         real("claude answers a check", script, &["--model", "claude-sonnet-4-5"], |_, _| {})
     else {
@@ -261,7 +261,7 @@ fn the_real_claude_answers() {
 
 #[test]
 fn the_real_claude_says_what_keeps_it_out() {
-    let no = |code, words: &str| Script::of([Step::status(code, words)]);
+    let no = |code, words: &str| Script::new([ScriptStep::status(code, words)]);
     let cases: [(Script, &[&str], &[&str]); 3] = [
         (
             no(401, "invalid x-api-key"),
@@ -292,8 +292,8 @@ fn the_real_claude_says_what_keeps_it_out() {
 
 #[test]
 fn the_real_claude_without_a_key_or_without_a_network_says_so() {
-    let never = || Script::of([Step::say("never asked")]);
-    let without_key = |command: &mut Command, _: &Key| {
+    let never = || Script::new([ScriptStep::say("never asked")]);
+    let without_key = |command: &mut Command, _: &ModelKey| {
         command.env_remove("ANTHROPIC_API_KEY");
     };
     let Some((_world, said)) = real("claude without a key", never(), &[], without_key) else {
@@ -301,7 +301,7 @@ fn the_real_claude_without_a_key_or_without_a_network_says_so() {
     };
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["claude 2.1.325 is not logged in", "next: run `claude` and say /login there"]);
-    let to_nobody = |command: &mut Command, _: &Key| {
+    let to_nobody = |command: &mut Command, _: &ModelKey| {
         // Nobody listens on the port of nothing.
         command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     };

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use forge_runtime::watch::Seen;
 use rustix::process::Signal;
-use scripted_model::{Call, Script, Server, Step, claude::Claude};
+use scripted_model::{Script, ScriptStep, Server, ToolCall, claude::ClaudeCode};
 use serde_json::{Value, json};
 
 use crate::{
@@ -154,7 +154,7 @@ fn a_large_transcript_is_never_in_memory_as_a_whole() {
 
 #[test]
 fn the_real_claude_is_seen_at_work() {
-    let Some(claude) = Claude::find("claude is watched at work") else { return };
+    let Some(claude) = ClaudeCode::find("claude is watched at work") else { return };
     let world = World::new();
     world.roles(&["writer"]);
     world.flow("one", "[[stage]]\nname = \"look\"\nagent = \"writer\"\n");
@@ -167,15 +167,15 @@ fn the_real_claude_is_seen_at_work() {
     let answer = json!({"forge": 1, "attempt": "look#1", "status": "done", "summary": "looked"});
     let key = server.key(
         "watch",
-        Script::of([
-            Step::call(Call::bash("cat README.md")).saying("I look around."),
-            Step::call(Call::answer(answer)).wait_for("watched"),
+        Script::new([
+            ScriptStep::call(ToolCall::bash("cat README.md")).saying("I look around."),
+            ScriptStep::call(ToolCall::answer(answer)).wait_for("watched"),
         ]),
     );
     let mut run = world.command(&["run", "--flow", "one", "--agent", "claude", "look at it"]);
     run.env("ANTHROPIC_BASE_URL", key.url()).env("ANTHROPIC_API_KEY", "sk-ant-made-up");
     let running = Running::of(&mut run);
-    key.reached("watched");
+    key.wait_until_reached("watched");
     let id = world.latest();
     let mut watch = world.start(&["watch", &id, "look"]);
     has(&watch.until_says("look#1 started"), &["played by claude with claude-sonnet-4-5"]);

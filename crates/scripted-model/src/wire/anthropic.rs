@@ -1,58 +1,61 @@
-//! The Anthropic Messages API, as Claude Code 2.1 uses it. All its words are in this file.
+//! The Anthropic MessagesFormat API, as Claude Code 2.1 uses it. All its words are in this file.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use crate::{
-    script::{Operation, Usage},
-    wire::format::{Ask, Block, Delivery, Format, Purpose, Reply, Stop},
+    script::{TokenUsage, ToolOperation},
+    wire::format::{
+        ModelReply, ParsedRequest, ReplyBlock, ReplyDelivery, RequestPurpose, StopReason,
+        WireFormat,
+    },
 };
 
 /// `POST /v1/messages`.
-pub(super) struct Messages;
+pub(super) struct MessagesFormat;
 
-impl Format for Messages {
-    fn purpose(&self, path: &str) -> Option<Purpose> {
+impl WireFormat for MessagesFormat {
+    fn purpose(&self, path: &str) -> Option<RequestPurpose> {
         match path {
-            "/v1/messages" => Some(Purpose::Answer),
-            "/v1/messages/count_tokens" => Some(Purpose::Count),
+            "/v1/messages" => Some(RequestPurpose::Answer),
+            "/v1/messages/count_tokens" => Some(RequestPurpose::Count),
             _ => None,
         }
     }
 
-    fn ask(&self, body: &Value) -> Result<Ask, String> {
+    fn ask(&self, body: &Value) -> Result<ParsedRequest, String> {
         let field = |name: &str| body.get(name).ok_or_else(|| format!("the body has no `{name}`"));
         let messages = field("messages")?;
         let list = messages.as_array().ok_or("`messages` is not a list")?;
         let newest = list.last().ok_or("`messages` is empty")?;
-        let mut told = Vec::new();
-        let mut said = Vec::new();
+        let mut input_texts = Vec::new();
+        let mut model_texts = Vec::new();
         for message in list.iter().rev() {
-            let text = text_of(message.get("content").unwrap_or(&Value::Null));
+            let text = plain_text(message.get("content").unwrap_or(&Value::Null));
             match message.get("role").and_then(Value::as_str) {
-                Some("assistant") => said.push(text),
-                Some(_) | None => told.push(text),
+                Some("assistant") => model_texts.push(text),
+                Some(_) | None => input_texts.push(text),
             }
         }
-        let system = body.get("system").map(text_of).unwrap_or_default();
-        told.push(system.clone());
+        let system = body.get("system").map(plain_text).unwrap_or_default();
+        input_texts.push(system.clone());
         let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
-        Ok(Ask {
+        Ok(ParsedRequest {
             model: field("model")?.as_str().ok_or("`model` is not a text")?.to_owned(),
             delivery: match body.get("stream") {
-                Some(Value::Bool(true)) => Delivery::Stream,
-                Some(_) | None => Delivery::Whole,
+                Some(Value::Bool(true)) => ReplyDelivery::Stream,
+                Some(_) | None => ReplyDelivery::Whole,
             },
             tools: tools
                 .filter_map(|tool| tool.get("name").and_then(Value::as_str))
                 .map(str::to_owned)
                 .collect(),
             system,
-            last: text_of(newest.get("content").unwrap_or(&Value::Null)),
+            last: plain_text(newest.get("content").unwrap_or(&Value::Null)),
             messages: messages.clone(),
-            told,
-            said,
+            input_texts,
+            model_texts,
         })
     }
 
@@ -64,17 +67,21 @@ impl Format for Messages {
         &["input", "input_schema"]
     }
 
-    fn tool(&self, operation: &Operation, offered: &[String]) -> Result<(String, Value), String> {
+    fn tool(
+        &self,
+        operation: &ToolOperation,
+        offered: &[String],
+    ) -> Result<(String, Value), String> {
         let (name, input) = match operation {
-            Operation::Write { path, content } => {
+            ToolOperation::Write { path, content } => {
                 ("Write", json!({"file_path": path, "content": content}))
             }
-            Operation::Read { path } => ("Read", json!({"file_path": path})),
-            Operation::Edit { path, old, new } => {
+            ToolOperation::Read { path } => ("Read", json!({"file_path": path})),
+            ToolOperation::Edit { path, old, new } => {
                 ("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
             }
-            Operation::Bash { command } => ("Bash", json!({"command": command})),
-            Operation::Answer { value } => ("StructuredOutput", value.clone()),
+            ToolOperation::Bash { command } => ("Bash", json!({"command": command})),
+            ToolOperation::Answer { value } => ("StructuredOutput", value.clone()),
         };
         if offered.iter().any(|tool| tool == name) {
             Ok((name.to_owned(), input))
@@ -83,14 +90,14 @@ impl Format for Messages {
         }
     }
 
-    fn whole(&self, reply: &Reply) -> String {
+    fn whole(&self, reply: &ModelReply) -> String {
         let content: Vec<Value> = reply.blocks.iter().map(block).collect();
         let mut message = message(reply, &content, reply.usage.output);
         message["stop_reason"] = json!(stop_reason(reply.stop));
         message.to_string()
     }
 
-    fn events(&self, reply: &Reply) -> Vec<String> {
+    fn events(&self, reply: &ModelReply) -> Vec<String> {
         let mut events = vec![event("message_start", json!({"message": message(reply, &[], 1)}))];
         for (index, block) in reply.blocks.iter().enumerate() {
             let (start, deltas) = pieces(block);
@@ -138,13 +145,13 @@ impl Format for Messages {
 }
 
 /// All text of a `content` or `system`, also of what tools gave back.
-fn text_of(content: &Value) -> String {
+fn plain_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {
             let texts = blocks.iter().map(|block| {
                 let text = ["text", "content"].into_iter().find_map(|key| block.get(key));
-                text.map(text_of).unwrap_or_default()
+                text.map(plain_text).unwrap_or_default()
             });
             texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
@@ -152,7 +159,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-fn message(reply: &Reply, content: &[Value], output: u64) -> Value {
+fn message(reply: &ModelReply, content: &[Value], output: u64) -> Value {
     json!({
         "id": format!("msg_{}", reply.id), "type": "message", "role": "assistant",
         "model": reply.model, "content": content, "stop_reason": null, "stop_sequence": null,
@@ -160,7 +167,7 @@ fn message(reply: &Reply, content: &[Value], output: u64) -> Value {
     })
 }
 
-fn usage(usage: Usage, output: u64) -> Value {
+fn usage(usage: TokenUsage, output: u64) -> Value {
     json!({
         "input_tokens": usage.input, "output_tokens": output,
         "cache_read_input_tokens": usage.cache_read,
@@ -169,23 +176,23 @@ fn usage(usage: Usage, output: u64) -> Value {
 }
 
 /// A part as it stands in a document.
-fn block(block: &Block) -> Value {
+fn block(block: &ReplyBlock) -> Value {
     match block {
-        Block::Thinking(text) => {
+        ReplyBlock::Thinking(text) => {
             json!({"type": "thinking", "thinking": text, "signature": SIGNATURE})
         }
-        Block::Text(text) => json!({"type": "text", "text": text}),
-        Block::Tool { id, name, input } => {
+        ReplyBlock::Text(text) => json!({"type": "text", "text": text}),
+        ReplyBlock::Tool { id, name, input } => {
             json!({"type": "tool_use", "id": format!("toolu_{id}"), "name": name, "input": input})
         }
     }
 }
 
 /// A part as events: how it begins, and what is then added.
-fn pieces(part: &Block) -> (Value, Vec<Value>) {
+fn pieces(part: &ReplyBlock) -> (Value, Vec<Value>) {
     let mut start = block(part);
     let deltas = match part {
-        Block::Thinking(text) => {
+        ReplyBlock::Thinking(text) => {
             start["thinking"] = json!("");
             start["signature"] = json!("");
             vec![
@@ -193,11 +200,11 @@ fn pieces(part: &Block) -> (Value, Vec<Value>) {
                 json!({"type": "signature_delta", "signature": SIGNATURE}),
             ]
         }
-        Block::Text(text) => {
+        ReplyBlock::Text(text) => {
             start["text"] = json!("");
             vec![json!({"type": "text_delta", "text": text})]
         }
-        Block::Tool { id: _, name: _, input } => {
+        ReplyBlock::Tool { id: _, name: _, input } => {
             start["input"] = Value::Object(Map::new());
             vec![json!({"type": "input_json_delta", "partial_json": input.to_string()})]
         }
@@ -205,15 +212,15 @@ fn pieces(part: &Block) -> (Value, Vec<Value>) {
     (start, deltas)
 }
 
-/// A thought comes with a proof of who thought it. Nobody here looks at it.
+/// A thinking block carries a signature of the model. Clients send it back without checking it.
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
 
-fn stop_reason(stop: Stop) -> &'static str {
+fn stop_reason(stop: StopReason) -> &'static str {
     match stop {
-        Stop::Done => "end_turn",
-        Stop::Tools => "tool_use",
-        Stop::Refusal => "refusal",
-        Stop::MaxTokens => "max_tokens",
+        StopReason::Done => "end_turn",
+        StopReason::Tools => "tool_use",
+        StopReason::Refusal => "refusal",
+        StopReason::MaxTokens => "max_tokens",
     }
 }
 

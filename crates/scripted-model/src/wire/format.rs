@@ -1,30 +1,30 @@
-//! What every wire format has in common: a request and an answer in the words of no vendor.
+//! The common interface of all wire formats: a request and an answer, independent of the vendor.
 //!
-//! A request of any format becomes an [`Ask`], and a step becomes a [`Reply`] which the format writes
+//! A request of any format becomes an [`ParsedRequest`], and a step becomes a [`ModelReply`] which the format writes
 //! as one document or as events. Nothing of HTTP is here.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::script::{Operation, Usage};
+use crate::script::{TokenUsage, ToolOperation};
 
 /// How an answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delivery {
+pub(crate) enum ReplyDelivery {
     /// As events while it is made.
     Stream,
     /// As one document.
     Whole,
 }
 
-/// What a request says, in no vendor's words.
+/// The content of a request, independent of the vendor.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct ParsedRequest {
     /// The model it is for.
     pub(crate) model: String,
     /// How the answer is wanted.
-    pub(crate) delivery: Delivery,
+    pub(crate) delivery: ReplyDelivery,
     /// Names of the tools it offers.
     pub(crate) tools: Vec<String>,
     /// All system text.
@@ -33,30 +33,29 @@ pub(crate) struct Ask {
     pub(crate) messages: Value,
     /// All text of the last message.
     pub(crate) last: String,
-    /// What the model was told and did not say itself, newest first, the system text last.
-    pub(crate) told: Vec<String>,
-    /// What the model said itself.
-    pub(crate) said: Vec<String>,
+    /// Texts that do not come from the model, newest first, the system text last.
+    pub(crate) input_texts: Vec<String>,
+    /// Texts that come from the model, newest first.
+    pub(crate) model_texts: Vec<String>,
 }
 
-/// An answer, in no vendor's words.
+/// An answer, independent of the vendor.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ModelReply {
     /// Its name, unique for the server.
     pub(crate) id: String,
     /// The model that gives it.
     pub(crate) model: String,
     /// Its parts, in order.
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<ReplyBlock>,
     /// Why it ends.
-    pub(crate) stop: Stop,
-    /// What it costs.
-    pub(crate) usage: Usage,
+    pub(crate) stop: StopReason,
+    pub(crate) usage: TokenUsage,
 }
 
 /// A part of an answer.
 #[derive(Debug)]
-pub(crate) enum Block {
+pub(crate) enum ReplyBlock {
     /// A thought.
     Thinking(String),
     /// A text.
@@ -67,14 +66,14 @@ pub(crate) enum Block {
         id: String,
         /// The name of the tool.
         name: String,
-        /// What it is given.
+        /// Its arguments.
         input: Value,
     },
 }
 
 /// Why an answer ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// The model is done.
     Done,
     /// It waits for its tools.
@@ -85,9 +84,9 @@ pub(crate) enum Stop {
     MaxTokens,
 }
 
-/// What a path asks a format for.
+/// The kind of request that a path stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum RequestPurpose {
     /// An answer of the model.
     Answer,
     /// How long the prompt is.
@@ -95,26 +94,30 @@ pub(crate) enum Purpose {
 }
 
 /// One format.
-pub(crate) trait Format: Sync {
-    /// What a path below the key asks for, if it is one of this format.
-    fn purpose(&self, path: &str) -> Option<Purpose>;
+pub(crate) trait WireFormat: Sync {
+    /// Returns the purpose of a path below the key, if it belongs to this format.
+    fn purpose(&self, path: &str) -> Option<RequestPurpose>;
     /// Reads a request.
-    fn ask(&self, body: &Value) -> Result<Ask, String>;
+    fn ask(&self, body: &Value) -> Result<ParsedRequest, String>;
     /// The session a request belongs to, if the program says so.
     fn session<'a>(&self, headers: &'a BTreeMap<String, String>) -> Option<&'a str>;
     /// Keys whose values are not the program's own and have any shape.
     fn opaque(&self) -> &'static [&'static str];
     /// The tool of the program that does this, and its input.
-    fn tool(&self, operation: &Operation, offered: &[String]) -> Result<(String, Value), String>;
+    fn tool(
+        &self,
+        operation: &ToolOperation,
+        offered: &[String],
+    ) -> Result<(String, Value), String>;
     /// The answer as one document.
-    fn whole(&self, reply: &Reply) -> String;
+    fn whole(&self, reply: &ModelReply) -> String;
     /// The answer as events.
-    fn events(&self, reply: &Reply) -> Vec<String>;
+    fn events(&self, reply: &ModelReply) -> Vec<String>;
     /// The document that comes with a status.
     fn failure(&self, code: u16, message: &str) -> String;
     /// The event that breaks an answer off.
     fn error_event(&self) -> String;
-    /// What is said when the prompt is too long.
+    /// Returns status and message for a prompt that is too long.
     fn overflow(&self, tokens: u64, maximum: u64) -> (u16, String);
     /// The length of the prompt.
     fn count(&self, tokens: usize) -> String;
