@@ -40,7 +40,7 @@ use crate::terminal_output;
 #[command(name = "forge", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
-    command: Cmd,
+    command: CliCommand,
 }
 
 const EXIT_CODES: &str = "\
@@ -50,38 +50,38 @@ Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person,
 A RUN can be shortened to any unique beginning, or to its last four letters.";
 
 #[derive(Subcommand)]
-enum Cmd {
-    Demo(demo::Demo),
-    Init(init::Init),
-    Run(run::Run),
-    Resume(resume::Resume),
-    Attach(attach::Attach),
-    Status(status::Status),
-    Show(show::Show),
-    Log(log::Log),
-    Watch(watch::Watch),
-    Brief(brief::Brief),
-    Answer(answer::Answer),
-    Pause(stop::Pause),
-    Stop(stop::Stop),
-    Abandon(stop::Abandon),
-    Edit(edit::Edit),
-    Rewind(rewind::Rewind),
-    Stats(stats::Stats),
-    Flow(flow::Flow),
-    Agents(agents::Agents),
-    Config(config::Config),
-    Doctor(doctor::Doctor),
-    Completions(completions::Completions),
-    Man(man::Man),
+enum CliCommand {
+    Demo(demo::DemoArgs),
+    Init(init::InitArgs),
+    Run(run::RunArgs),
+    Resume(resume::ResumeArgs),
+    Attach(attach::AttachArgs),
+    Status(status::StatusArgs),
+    Show(show::ShowArgs),
+    Log(log::LogArgs),
+    Watch(watch::WatchArgs),
+    Brief(brief::BriefArgs),
+    Answer(answer::AnswerArgs),
+    Pause(stop::PauseArgs),
+    Stop(stop::StopArgs),
+    Abandon(stop::AbandonArgs),
+    Edit(edit::EditArgs),
+    Rewind(rewind::RewindArgs),
+    Stats(stats::StatsArgs),
+    Flow(flow::FlowArgs),
+    Agents(agents::AgentsArgs),
+    Config(config::ConfigArgs),
+    Doctor(doctor::DoctorArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Reads the command line and does what it says.
-pub(crate) fn main(args: &[OsString]) -> ExitCode {
+pub(crate) fn run(args: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            match usage_errors::refusal(&error, args, &Cli::command()) {
+            match usage_errors::run_usage_error(&error, args, &Cli::command()) {
                 Some(refusal) => terminal_output::print_error(&refusal),
                 None => {
                     let _nobody_reads = error.print();
@@ -91,32 +91,32 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         }
     };
     let done = match cli.command {
-        Cmd::Demo(command) => command.main(),
-        Cmd::Init(command) => command.main(),
-        Cmd::Show(command) => command.main(),
-        Cmd::Edit(command) => command.main(),
-        Cmd::Rewind(command) => command.main(),
-        Cmd::Run(command) => command.main(),
-        Cmd::Attach(command) => command.main(),
-        Cmd::Resume(command) => command.main(),
-        Cmd::Status(command) => command.main(),
-        Cmd::Watch(command) => command.main(),
-        Cmd::Brief(command) => command.main(),
-        Cmd::Stats(command) => command.main(),
-        Cmd::Log(command) => command.main(),
-        Cmd::Answer(command) => command.main(),
-        Cmd::Pause(command) => command.main(),
-        Cmd::Stop(command) => command.main(),
-        Cmd::Abandon(command) => command.main(),
-        Cmd::Flow(command) => command.main(),
-        Cmd::Agents(command) => command.main(),
-        Cmd::Config(command) => command.main(),
-        Cmd::Doctor(command) => command.main(),
-        Cmd::Completions(command) => Ok(command.main(&mut Cli::command())),
-        Cmd::Man(command) => command.main(Cli::command()),
+        CliCommand::Demo(command) => command.run(),
+        CliCommand::Init(command) => command.run(),
+        CliCommand::Show(command) => command.run(),
+        CliCommand::Edit(command) => command.run(),
+        CliCommand::Rewind(command) => command.run(),
+        CliCommand::Run(command) => command.run(),
+        CliCommand::Attach(command) => command.run(),
+        CliCommand::Resume(command) => command.run(),
+        CliCommand::Status(command) => command.run(),
+        CliCommand::Watch(command) => command.run(),
+        CliCommand::Brief(command) => command.run(),
+        CliCommand::Stats(command) => command.run(),
+        CliCommand::Log(command) => command.run(),
+        CliCommand::Answer(command) => command.run(),
+        CliCommand::Pause(command) => command.run(),
+        CliCommand::Stop(command) => command.run(),
+        CliCommand::Abandon(command) => command.run(),
+        CliCommand::Flow(command) => command.run(),
+        CliCommand::Agents(command) => command.run(),
+        CliCommand::Config(command) => command.run(),
+        CliCommand::Doctor(command) => command.run(),
+        CliCommand::Completions(command) => Ok(command.run(&mut Cli::command())),
+        CliCommand::Man(command) => command.run(Cli::command()),
     };
-    done.unwrap_or_else(|trouble| {
-        terminal_output::print_error(&trouble);
-        ExitCode::from(trouble.kind.exit_code())
+    done.unwrap_or_else(|error| {
+        terminal_output::print_error(&error);
+        ExitCode::from(error.kind.exit_code())
     })
 }

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal as _};
 
 use crate::{
-    markdown::{self, Ink},
-    pager::{Paging, page},
-    terminal_output,
+    markdown,
+    pager::{Paging, print_paged},
+    terminal_output::{self, Colours},
 };
 
 /// What something that is shown is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum DocumentFormat {
     Markdown,
     Diff,
     Text,
@@ -18,35 +18,35 @@ pub(crate) enum Form {
 
 /// A piece of what is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Document {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) form: Form,
+    pub(crate) format: DocumentFormat,
 }
 
 /// Shows the content of something: as it is for programs; rendered, harmless and in pages on a terminal.
-pub(crate) fn show(pieces: &[Piece], paging: Paging) {
+pub(crate) fn show(documents: &[Document], paging: Paging) {
     if io::stdout().is_terminal() {
-        return page(&render(pieces), paging);
+        return print_paged(&render(documents), paging);
     }
-    for piece in pieces {
-        terminal_output::print_bytes(&piece.bytes);
+    for document in documents {
+        terminal_output::print_bytes(&document.bytes);
     }
 }
 
 /// The content of something as a person reads it on a terminal. It cannot steer it.
-pub(crate) fn render(pieces: &[Piece]) -> String {
-    let ink = if terminal_output::has_colours(&io::stdout()) { Ink::Coloured } else { Ink::Plain };
-    let readable = |piece: &Piece| {
-        let text = terminal_output::sanitize(String::from_utf8_lossy(&piece.bytes).trim_end());
-        match (piece.form, ink) {
-            (Form::Markdown, ink) => {
-                markdown::render(&text, terminal_output::terminal_width(), ink)
+pub(crate) fn render(documents: &[Document]) -> String {
+    let colours = terminal_output::stdout_colours();
+    let readable = |document: &Document| {
+        let text = terminal_output::sanitize(String::from_utf8_lossy(&document.bytes).trim_end());
+        match (document.format, colours) {
+            (DocumentFormat::Markdown, colours) => {
+                markdown::render(&text, terminal_output::terminal_width(), colours)
             }
-            (Form::Diff, Ink::Coloured) => coloured_diff(&text),
-            (Form::Diff, Ink::Plain) | (Form::Text, _) => text,
+            (DocumentFormat::Diff, Colours::Yes) => coloured_diff(&text),
+            (DocumentFormat::Diff, Colours::No) | (DocumentFormat::Text, _) => text,
         }
     };
-    pieces.iter().map(readable).collect::<Vec<String>>().join("\n\n")
+    documents.iter().map(readable).collect::<Vec<String>>().join("\n\n")
 }
 
 /// Writes a text in Markdown that goes by while a run is driven: rendered on a terminal.
@@ -55,11 +55,11 @@ pub(crate) fn print_progress_markdown(text: &str) {
     if !out.is_terminal() {
         return terminal_output::print_progress(text);
     }
-    let ink = if terminal_output::has_colours(&out) { Ink::Coloured } else { Ink::Plain };
+    let colours = terminal_output::stdout_colours();
     terminal_output::print_progress_raw(&markdown::render(
         &terminal_output::sanitize(text.trim_end()),
         terminal_output::terminal_width(),
-        ink,
+        colours,
     ));
 }
 

@@ -33,5 +33,5 @@ fn main() -> ExitCode {
             "this is a bug of ours, not yours: {bug}\nnothing that was journaled is lost; `forge resume` goes on"
         ));
     }));
-    panic::catch_unwind(|| cli::main(&args)).unwrap_or(ExitCode::from(BUG))
+    panic::catch_unwind(|| cli::run(&args)).unwrap_or(ExitCode::from(BUG))
 }

@@ -8,18 +8,11 @@
 
 use std::fmt::Write as _;
 
-use crate::text_width;
-
-/// Whether colours and weights are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
-    Coloured,
-    Plain,
-}
+use crate::{terminal_output::Colours, text_width};
 
 /// The narrowest column of text in a table, while there is any other way, and at all.
 const COLUMN_MIN: usize = 6;
-const COLUMN_LEAST: usize = 3;
+const COLUMN_FLOOR: usize = 3;
 /// The longest word that is the unit of a number.
 const UNIT: usize = 3;
 /// Code is set off by this much.
@@ -27,7 +20,7 @@ const CODE_INDENT: &str = "    ";
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum MarkdownStyle {
     Normal,
     Bold,
     Slanted,
@@ -35,7 +28,7 @@ enum Style {
     Heading,
 }
 
-impl Style {
+impl MarkdownStyle {
     const fn code(self) -> &'static str {
         match self {
             Self::Normal => "",
@@ -48,11 +41,11 @@ impl Style {
 }
 
 /// A word, of pieces that may look different.
-type Word = Vec<(String, Style)>;
+type StyledWord = Vec<(String, MarkdownStyle)>;
 
 /// Renders a text at a width.
-pub(crate) fn render(text: &str, width: usize, ink: Ink) -> String {
-    let page = Page { width: width.max(20), ink };
+pub(crate) fn render(text: &str, width: usize, colours: Colours) -> String {
+    let page = Renderer { width: width.max(20), colours };
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks: Vec<String> = Vec::new();
     let mut at = 0;
@@ -69,12 +62,12 @@ pub(crate) fn render(text: &str, width: usize, ink: Ink) -> String {
     blocks.join("\n\n")
 }
 
-struct Page {
+struct Renderer {
     width: usize,
-    ink: Ink,
+    colours: Colours,
 }
 
-impl Page {
+impl Renderer {
     /// One block that begins at a line, and the line after it.
     fn block(&self, lines: &[&str], at: usize) -> (String, usize) {
         let line = lines[at];
@@ -107,26 +100,29 @@ impl Page {
             let n = lines[at..].iter().take_while(is_code).count();
             return (lines[at..at + n].join("\n"), at + n);
         }
-        let n = lines[at..].iter().skip(1).take_while(|line| goes_on(line)).count() + 1;
+        let n = lines[at..].iter().skip(1).take_while(|line| continues_paragraph(line)).count() + 1;
         let text = lines[at..at + n].join("\n");
         (self.flow(&text, "", ""), at + n)
     }
 
     fn heading(&self, level: usize, title: &str) -> String {
-        let style = if level <= 2 { Style::Heading } else { Style::Bold };
+        let style = if level <= 2 { MarkdownStyle::Heading } else { MarkdownStyle::Bold };
         let words = words(title)
             .into_iter()
-            .map(|word| word.into_iter().map(|(text, _)| (text, style)).collect::<Word>());
+            .map(|word| word.into_iter().map(|(text, _)| (text, style)).collect::<StyledWord>());
         let line = self.lines(&words.collect::<Vec<_>>(), "", "");
-        match self.ink {
-            Ink::Coloured => line,
-            Ink::Plain => format!("{} {line}", "#".repeat(level)),
+        match self.colours {
+            Colours::Yes => line,
+            Colours::No => format!("{} {line}", "#".repeat(level)),
         }
     }
 
     fn code(&self, lines: &[&str]) -> String {
         let lines = lines.iter().map(|line| {
-            format!("{CODE_INDENT}{}", self.inked(&line.replace('\t', "    "), Style::Code))
+            format!(
+                "{CODE_INDENT}{}",
+                self.styled(&line.replace('\t', "    "), MarkdownStyle::Code)
+            )
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -149,7 +145,7 @@ impl Page {
         while let Some((indent, mark, text)) = lines.get(at).and_then(|line| bullet(line)) {
             let mut text = text.to_owned();
             at += 1;
-            while let Some(line) = lines.get(at).filter(|line| goes_on(line)) {
+            while let Some(line) = lines.get(at).filter(|line| continues_paragraph(line)) {
                 text.push('\n');
                 text.push_str(line.trim());
                 at += 1;
@@ -214,13 +210,13 @@ impl Page {
     /// as the widest of them, though its head may be broken.
     fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
         let widest = |rows: &[Vec<&str>], column: usize| {
-            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| width_of(&words(cell)));
+            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));
             rows.iter().map(of).max().unwrap_or_default().max(1)
         };
         let body = rows.get(1..).unwrap_or_default();
         let mut widths: Vec<usize> = (0..n_columns).map(|column| widest(rows, column)).collect();
         let room = self.width.saturating_sub(3 * n_columns.saturating_sub(1));
-        for least in [COLUMN_MIN, COLUMN_LEAST] {
+        for least in [COLUMN_MIN, COLUMN_FLOOR] {
             let least = |column: usize| {
                 let has_numbers =
                     body.iter().filter_map(|row| row.get(column)).all(|cell| is_number(cell));
@@ -241,10 +237,11 @@ impl Page {
     fn cell(&self, text: &str, width: usize, row: usize) -> Vec<String> {
         let mut words = words(text);
         if row == 0 {
-            words.iter_mut().flatten().for_each(|(_, style)| *style = Style::Bold);
+            words.iter_mut().flatten().for_each(|(_, style)| *style = MarkdownStyle::Bold);
         }
-        let words: Vec<Word> = words.into_iter().flat_map(|word| broken(word, width)).collect();
-        let narrow = Self { width, ink: self.ink };
+        let words: Vec<StyledWord> =
+            words.into_iter().flat_map(|word| break_word(word, width)).collect();
+        let narrow = Self { width, colours: self.colours };
         narrow.lines(&words, "", "").lines().map(str::to_owned).collect()
     }
 
@@ -267,7 +264,7 @@ impl Page {
     }
 
     /// Words in lines of the width.
-    fn lines(&self, words: &[Word], first: &str, rest: &str) -> String {
+    fn lines(&self, words: &[StyledWord], first: &str, rest: &str) -> String {
         let mut text = first.to_owned();
         let (mut column, mut is_first) = (text_width::width(first), true);
         for word in words {
@@ -281,7 +278,7 @@ impl Page {
                 column += 1;
             }
             for (part, style) in word {
-                text.push_str(&self.inked(part, *style));
+                text.push_str(&self.styled(part, *style));
             }
             column += length;
             is_first = false;
@@ -289,10 +286,10 @@ impl Page {
         text
     }
 
-    fn inked(&self, text: &str, style: Style) -> String {
-        match (self.ink, style) {
-            (Ink::Plain, _) | (Ink::Coloured, Style::Normal) => text.to_owned(),
-            (Ink::Coloured, style) => format!("{}{text}\x1b[0m", style.code()),
+    fn styled(&self, text: &str, style: MarkdownStyle) -> String {
+        match (self.colours, style) {
+            (Colours::No, _) | (Colours::Yes, MarkdownStyle::Normal) => text.to_owned(),
+            (Colours::Yes, style) => format!("{}{text}\x1b[0m", style.code()),
         }
     }
 }
@@ -311,11 +308,11 @@ fn visible(text: &str) -> usize {
     text_width::width(&shown)
 }
 
-fn length(word: &Word) -> usize {
+fn length(word: &StyledWord) -> usize {
     word.iter().map(|(part, _)| text_width::width(part)).sum()
 }
 
-fn width_of(words: &[Word]) -> usize {
+fn words_width(words: &[StyledWord]) -> usize {
     words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
 }
 
@@ -328,11 +325,11 @@ fn is_number(cell: &str) -> bool {
 }
 
 /// A word in pieces of at most so many columns. It is broken behind a mark, if there is one.
-fn broken(word: Word, columns: usize) -> Vec<Word> {
+fn break_word(word: StyledWord, columns: usize) -> Vec<StyledWord> {
     if length(&word) <= columns {
         return vec![word];
     }
-    let all: Vec<(char, Style)> = word
+    let all: Vec<(char, MarkdownStyle)> = word
         .iter()
         .flat_map(|(part, style)| part.chars().map(move |letter| (letter, *style)))
         .collect();
@@ -340,7 +337,7 @@ fn broken(word: Word, columns: usize) -> Vec<Word> {
     let mut rest = all.as_slice();
     while !rest.is_empty() {
         let mut width = 0;
-        let fits = |(letter, _): &&(char, Style)| {
+        let fits = |(letter, _): &&(char, MarkdownStyle)| {
             width += text_width::width(&letter.to_string());
             width <= columns
         };
@@ -350,7 +347,7 @@ fn broken(word: Word, columns: usize) -> Vec<Word> {
             Some(mark) if most < rest.len() => mark + 1,
             Some(_) | None => most,
         };
-        let mut piece: Word = Vec::new();
+        let mut piece: StyledWord = Vec::new();
         for (letter, style) in &rest[..end] {
             match piece.last_mut() {
                 Some((text, last)) if last == style => text.push(*letter),
@@ -408,7 +405,7 @@ fn bullet(line: &str) -> Option<(usize, String, &str)> {
 }
 
 /// Whether a line belongs to the paragraph before it.
-fn goes_on(line: &str) -> bool {
+fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty()
         && fence(line).is_none()
         && heading(line).is_none()
@@ -418,9 +415,9 @@ fn goes_on(line: &str) -> bool {
 }
 
 /// The words of a text, with how they look. Marks that mean nothing stay.
-fn words(text: &str) -> Vec<Word> {
-    let mut words: Vec<Word> = vec![Vec::new()];
-    let mut style = Style::Normal;
+fn words(text: &str) -> Vec<StyledWord> {
+    let mut words: Vec<StyledWord> = vec![Vec::new()];
+    let mut style = MarkdownStyle::Normal;
     let mut rest = text;
     let mut before = ' ';
     while let Some(c) = rest.chars().next() {
@@ -434,7 +431,7 @@ fn words(text: &str) -> Vec<Word> {
                     }
                     let word = words.last_mut().expect("there is always one");
                     let code = if taken > shown.len() && rest.starts_with('`') {
-                        Style::Code
+                        MarkdownStyle::Code
                     } else {
                         style
                     };
@@ -454,10 +451,10 @@ fn words(text: &str) -> Vec<Word> {
 }
 
 /// What comes next in a text: how many bytes, what is shown of them, and how it goes on if they are a mark.
-fn piece(rest: &str, style: Style, before: char) -> (usize, String, Option<Style>) {
+fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Option<MarkdownStyle>) {
     let c = rest.chars().next().unwrap_or_default();
     let plain = |n: usize| (n, rest[..n].to_owned(), None);
-    let mark = |mark: &str, wanted: Style| {
+    let mark = |mark: &str, wanted: MarkdownStyle| {
         let is_open = style == wanted;
         let after = &rest[mark.len()..];
         let starts = after.starts_with(|c: char| !c.is_whitespace())
@@ -466,8 +463,10 @@ fn piece(rest: &str, style: Style, before: char) -> (usize, String, Option<Style
         let ends =
             !before.is_whitespace() && (mark != "_" || !after.starts_with(char::is_alphanumeric));
         match (style, is_open) {
-            (_, true) if ends => Some((mark.len(), String::new(), Some(Style::Normal))),
-            (Style::Normal, false) if starts => Some((mark.len(), String::new(), Some(wanted))),
+            (_, true) if ends => Some((mark.len(), String::new(), Some(MarkdownStyle::Normal))),
+            (MarkdownStyle::Normal, false) if starts => {
+                Some((mark.len(), String::new(), Some(wanted)))
+            }
             (_, _) => None,
         }
     };
@@ -482,10 +481,14 @@ fn piece(rest: &str, style: Style, before: char) -> (usize, String, Option<Style
                 None => plain(n),
             }
         }
-        '*' if rest.starts_with("**") => mark("**", Style::Bold).unwrap_or_else(|| plain(2)),
-        '_' if rest.starts_with("__") => mark("__", Style::Bold).unwrap_or_else(|| plain(2)),
-        '*' => mark("*", Style::Slanted).unwrap_or_else(|| plain(1)),
-        '_' => mark("_", Style::Slanted).unwrap_or_else(|| plain(1)),
+        '*' if rest.starts_with("**") => {
+            mark("**", MarkdownStyle::Bold).unwrap_or_else(|| plain(2))
+        }
+        '_' if rest.starts_with("__") => {
+            mark("__", MarkdownStyle::Bold).unwrap_or_else(|| plain(2))
+        }
+        '*' => mark("*", MarkdownStyle::Slanted).unwrap_or_else(|| plain(1)),
+        '_' => mark("_", MarkdownStyle::Slanted).unwrap_or_else(|| plain(1)),
         '[' => link(rest).map_or_else(|| plain(1), |(taken, shown)| (taken, shown, None)),
         _ => {
             let ordinary = |c: char| !"\\`*_[".contains(c);

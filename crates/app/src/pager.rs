@@ -24,7 +24,7 @@ pub(crate) enum Paging {
 
 impl Paging {
     /// As `--no-pager` says.
-    pub(crate) fn of(no_pager: bool) -> Self {
+    pub(crate) fn from_no_pager(no_pager: bool) -> Self {
         if no_pager { Self::Never } else { Self::IfLong }
     }
 }
@@ -33,13 +33,13 @@ impl Paging {
 const LESS: &str = "if command -v less >/dev/null; then exec less -FRX; else exec cat; fi";
 
 /// Says a text, with our own colours in it and nobody else's.
-pub(crate) fn page(text: &str, paging: Paging) {
+pub(crate) fn print_paged(text: &str, paging: Paging) {
     let pager = match paging {
-        Paging::IfLong if is_long(text) => pager(|name| env::var(name).ok()),
+        Paging::IfLong if is_long(text) => pager_command(|name| env::var(name).ok()),
         Paging::IfLong | Paging::Never => None,
     };
     if let Some(pager) = pager
-        && let Ok(file) = unnamed(format!("{text}\n").as_bytes())
+        && let Ok(file) = unnamed_file(format!("{text}\n").as_bytes())
     {
         let mut command = Command::new("sh");
         command.arg("-c").arg(pager).stdin(Stdio::from(file));
@@ -54,7 +54,7 @@ pub(crate) fn page(text: &str, paging: Paging) {
 }
 
 /// Which pager is wanted: `FORGE_PAGER`, then `PAGER`, then less. Nothing if there shall be none.
-fn pager(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+fn pager_command(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let named = variable("FORGE_PAGER").or_else(|| variable("PAGER"));
     let pager = named.unwrap_or_else(|| LESS.to_owned());
     let is_none = pager.trim().is_empty() || pager.trim() == "cat";
@@ -72,7 +72,7 @@ fn is_long(text: &str) -> bool {
 }
 
 /// A file that only we have, with this in it, at its beginning.
-pub(crate) fn unnamed(bytes: &[u8]) -> io::Result<File> {
+pub(crate) fn unnamed_file(bytes: &[u8]) -> io::Result<File> {
     let path = env::temp_dir().join(format!("forge-page-{}", std::process::id()));
     let mut options = File::options();
     let mut file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_pager_is_the_one_that_was_named_for_forge_then_for_all_then_less() {
         let with = |forge: Option<&str>, all: Option<&str>| {
-            pager(|name| match name {
+            pager_command(|name| match name {
                 "FORGE_PAGER" => forge.map(str::to_owned),
                 "PAGER" => all.map(str::to_owned),
                 other => panic!("nobody needs {other}"),

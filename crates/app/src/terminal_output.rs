@@ -13,6 +13,13 @@ use crate::text_width::{self, LongWords};
 /// The width of a screen that does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
 
+/// Whether output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    Yes,
+    No,
+}
+
 /// Writes text for people. A reader that has gone away ends the program quietly; a full disk does
 /// not.
 pub(crate) fn print(text: &str) {
@@ -118,6 +125,11 @@ pub(crate) fn sanitize(text: &str) -> String {
 pub(crate) fn has_colours(stream: &impl io::IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether stdout is shown in colours.
+pub(crate) fn stdout_colours() -> Colours {
+    if has_colours(&io::stdout()) { Colours::Yes } else { Colours::No }
 }
 
 /// How wide the screen is.

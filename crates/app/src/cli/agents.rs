@@ -10,28 +10,28 @@ use forge_runtime::{
     start::Allowed,
 };
 
-use super::{common::say_json, start_prompts::ask_commands};
+use super::{common::print_json, start_prompts::approve_commands};
 use crate::{format, terminal_output};
 
 /// List the agents that you have here, or see whether one answers
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Agents {
+pub(crate) struct AgentsArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    subcommand: Option<AgentsSubcommand>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum AgentsSubcommand {
     /// Make one tiny real call, and say what is wrong if there is no answer
-    Check(Check),
+    Check(CheckArgs),
 }
 
 #[derive(Args)]
-struct Check {
+struct CheckArgs {
     /// The agent
     name: String,
     /// The model; the one of the settings if none is named
@@ -52,25 +52,25 @@ const NAME_WIDTH: usize = 10;
 /// The least room between two columns.
 const INDENT: usize = NAME_WIDTH + 2;
 /// The exit code of surroundings in which nothing can be done.
-const WRONG: u8 = 2;
+const UNUSABLE: u8 = 2;
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-impl Agents {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+impl AgentsArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         let here = env::current_dir().map_err(|error| {
             let what = format!("the current folder is gone: {error}");
             Trouble::surroundings(what, "go into your project")
         })?;
         let roster = Roster::of(&here)?;
-        match self.what {
-            Some(What::Check(check)) => check.main(&roster),
+        match self.subcommand {
+            Some(AgentsSubcommand::Check(check)) => check.run(&roster),
             None => {
                 let rows = roster.rows();
                 if self.json {
-                    say_json(&rows);
+                    print_json(&rows);
                 } else {
-                    terminal_output::print(&list(&rows, terminal_output::terminal_width()));
+                    terminal_output::print(&list_text(&rows, terminal_output::terminal_width()));
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -78,20 +78,21 @@ impl Agents {
     }
 }
 
-impl Check {
-    fn main(self, roster: &Roster) -> Result<ExitCode, Trouble> {
+impl CheckArgs {
+    fn run(self, roster: &Roster) -> Result<ExitCode, Trouble> {
         let mut allowed = |commands: &[String]| {
             // Whoever calls it with this has said it by name.
-            if self.allow { Allowed::FromNowOn } else { ask_commands(commands) }
+            if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }
         };
-        let mut tell = |plan: &Plan| {
-            terminal_output::print_stderr(&terminal_output::sanitize(&announced(plan)))
+        let mut announce = |plan: &Plan| {
+            terminal_output::print_stderr(&terminal_output::sanitize(&announcement(plan)))
         };
-        let probed = roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut tell)?;
+        let probed =
+            roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut announce)?;
         if self.json {
-            say_json(&probed);
+            print_json(&probed);
         } else {
-            terminal_output::print(&answer(&probed, terminal_output::terminal_width()));
+            terminal_output::print(&check_text(&probed, terminal_output::terminal_width()));
         }
         Ok(ExitCode::from(match probed.state {
             ProbeState::Ready => 0,
@@ -108,13 +109,13 @@ impl Check {
             | ProbeState::NoResult
             | ProbeState::TooSlow
             | ProbeState::TooDear
-            | ProbeState::Broken => WRONG,
+            | ProbeState::Broken => UNUSABLE,
         }))
     }
 }
 
 /// What is about to be run, and that it may cost something.
-fn announced(plan: &Plan) -> String {
+fn announcement(plan: &Plan) -> String {
     let cost = match plan.cap {
         Some(cap) => {
             format!("which may cost a little (it is stopped at {cap}, if it tells what it costs)")
@@ -126,7 +127,7 @@ fn announced(plan: &Plan) -> String {
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 
-fn list(rows: &[AgentRow], width: usize) -> String {
+fn list_text(rows: &[AgentRow], width: usize) -> String {
     let mut text = String::new();
     for (position, row) in rows.iter().enumerate() {
         if position > 0 {
@@ -135,39 +136,39 @@ fn list(rows: &[AgentRow], width: usize) -> String {
         let head = format!(
             "{:<NAME_WIDTH$}  {}",
             row.name,
-            format::wrap(&what_it_is(row), INDENT, width - INDENT)
+            format::wrap(&description(row), INDENT, width - INDENT)
         );
         text.push_str(&head);
-        let mut say = |mark: &str, words: &str| {
+        let mut push = |mark: &str, words: &str| {
             let words = format!("{mark}{words}");
             let _ =
                 write!(text, "\n{:INDENT$}{}", "", format::wrap(&words, INDENT, width - INDENT));
         };
-        let plays = plays(row);
-        if !plays.is_empty() {
-            say("plays ", &plays);
+        let roles_text = roles_text(row);
+        if !roles_text.is_empty() {
+            push("plays ", &roles_text);
         }
         if let Some(model) = &row.model {
-            say("model ", model);
+            push("model ", model);
         }
         let can: Vec<&str> = row.can.iter().map(|ability| ability.words()).collect();
         if !can.is_empty() {
-            say("", &can.join(", "));
+            push("", &can.join(", "));
         }
         if let Some(wrong) = &row.wrong {
             // What nobody plays with harms nobody.
-            let mark = if plays.is_empty() { "not usable: " } else { "WRONG: " };
-            say(mark, wrong);
+            let mark = if roles_text.is_empty() { "not usable: " } else { "WRONG: " };
+            push(mark, wrong);
         }
         if let Some(next) = &row.next {
-            say("next: ", next);
+            push("next: ", next);
         }
     }
     text
 }
 
 /// The program, its version, and where it is.
-fn what_it_is(row: &AgentRow) -> String {
+fn description(row: &AgentRow) -> String {
     let version = row.version.as_deref().unwrap_or("version unknown");
     let path = row.path.as_deref().unwrap_or("not found");
     match row.kind {
@@ -181,7 +182,7 @@ fn what_it_is(row: &AgentRow) -> String {
     }
 }
 
-fn plays(row: &AgentRow) -> String {
+fn roles_text(row: &AgentRow) -> String {
     let roles = row.roles.join(", ");
     match (row.is_default, roles.as_str()) {
         (true, "") => "all roles about which nobody said otherwise".to_owned(),
@@ -190,7 +191,7 @@ fn plays(row: &AgentRow) -> String {
     }
 }
 
-fn answer(probed: &Probed, width: usize) -> String {
+fn check_text(probed: &Probed, width: usize) -> String {
     let version = probed.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut text = format!("{}{version} {}", probed.agent, probed.state.word());
     if probed.state == ProbeState::Ready {

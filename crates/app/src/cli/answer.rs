@@ -10,18 +10,18 @@ use forge_runtime::{
 };
 
 use super::{
-    choose_run::{self, Wanted},
-    common::doors,
+    choose_run::{RunAction, choose_run},
+    common::open_forge,
 };
 use crate::{
     terminal_output,
-    text::{question_text::command, status_text::next_step},
+    text::{question_text::answer_command, status_text::next_command},
 };
 
 /// Answer a question of a run
 #[derive(Args)]
 #[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
-pub(crate) struct Answer {
+pub(crate) struct AnswerArgs {
     /// The run; the only one that asks if you begin with the question
     run: Option<String>,
     /// The question, such as Q1
@@ -35,7 +35,7 @@ pub(crate) struct Answer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Choice {
+enum AnswerChoice {
     Approve,
     Revise,
     Retry,
@@ -44,25 +44,25 @@ enum Choice {
 }
 
 /// What was said, by its place on the command line.
-struct Said {
+struct ParsedAnswer {
     run: String,
     question: QuestionId,
-    choice: Choice,
+    choice: AnswerChoice,
     words: Vec<String>,
 }
 
-impl Answer {
+impl AnswerArgs {
     /// Who begins with a question names no run: no run is called like a question.
-    fn read(self, doors: &Doors) -> Result<Said, Trouble> {
+    fn parse(self, forge: &Doors) -> Result<ParsedAnswer, Trouble> {
         let Self { run, question, choice, mut words } = self;
-        let Some(run) = run else { return Err(missing(doors, None)?) };
+        let Some(run) = run else { return Err(missing_answer(forge, None)?) };
         let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
             // What stands there is the first of the words.
             words.splice(0..0, choice);
-            (choose_run::run(doors, None, Wanted::Answer { question: asked })?, asked, question)
+            (choose_run(forge, None, RunAction::Answer { question: asked })?, asked, question)
         } else {
-            let run = doors.resolve(&run)?;
-            let Some(question) = question else { return Err(missing(doors, Some(&run))?) };
+            let run = forge.resolve(&run)?;
+            let Some(question) = question else { return Err(missing_answer(forge, Some(&run))?) };
             let question = question.parse().map_err(|error| {
                 Trouble::usage(format!("{error}"), format!("forge status {run}"))
             })?;
@@ -71,27 +71,27 @@ impl Answer {
         let wrong = |what: String| {
             Trouble::usage(what, format!("forge status {run} (says what can be answered)"))
         };
-        let all = Choice::value_variants().iter().filter_map(Choice::to_possible_value);
+        let all = AnswerChoice::value_variants().iter().filter_map(AnswerChoice::to_possible_value);
         let all: Vec<String> = all.map(|value| value.get_name().to_owned()).collect();
         let all = all.join(", ");
         let Some(choice) = choice else {
             return Err(wrong(format!("the answer to {question} is missing: one of {all}")));
         };
-        let Ok(choice) = Choice::from_str(&choice, true) else {
+        let Ok(choice) = AnswerChoice::from_str(&choice, true) else {
             return Err(wrong(format!("`{choice}` is no answer; it can be {all}")));
         };
-        Ok(Said { run, question, choice, words })
+        Ok(ParsedAnswer { run, question, choice, words })
     }
 
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let Said { run, question, choice, mut words } = self.read(&doors)?;
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let ParsedAnswer { run, question, choice, mut words } = self.parse(&forge)?;
         let answer = match choice {
-            Choice::Approve => event::Answer::Approve,
-            Choice::Revise => event::Answer::Revise,
-            Choice::Retry => event::Answer::Retry,
-            Choice::GiveUp => event::Answer::GiveUp,
-            Choice::Waive => {
+            AnswerChoice::Approve => event::Answer::Approve,
+            AnswerChoice::Revise => event::Answer::Revise,
+            AnswerChoice::Retry => event::Answer::Retry,
+            AnswerChoice::GiveUp => event::Answer::GiveUp,
+            AnswerChoice::Waive => {
                 if words.is_empty() {
                     return Err(Trouble::usage(
                         "what is waived has to be named",
@@ -103,16 +103,16 @@ impl Answer {
         };
         let words = words.join(" ");
         let command = Command::Answer { question, answer, words, by: person() };
-        match doors.send(&run, &command)? {
+        match forge.send(&run, &command)? {
             Sent::ToDriver => {
                 terminal_output::print(&format!("{question} is answered, and the run goes on"))
             }
             Sent::Journaled => {
-                let view = doors.view(&run)?;
+                let view = forge.view(&run)?;
                 let now =
                     format!("{question} is answered; the run is now {}", view.row.standing.word());
                 terminal_output::print(&match view.row.standing.course() {
-                    Course::Driven if doors.is_attended(&run) => {
+                    Course::Driven if forge.is_attended(&run) => {
                         format!("{question} is answered, and the run goes on where it is shown")
                     }
                     Course::Driven => {
@@ -123,7 +123,7 @@ impl Answer {
                         let asked = asked.collect::<Vec<&str>>().join(", ");
                         format!("{question} is answered; {asked} waits for you: forge status {run}")
                     }
-                    Course::Held | Course::Failed => match next_step(&view) {
+                    Course::Held | Course::Failed => match next_command(&view) {
                         Some(next) => format!("{now}\nnext: {next}"),
                         None => now,
                     },
@@ -136,19 +136,19 @@ impl Answer {
 }
 
 /// That nothing was answered, with what could be: the first open question of the run, or of all.
-fn missing(doors: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
+fn missing_answer(forge: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
     let what = "QUESTION and CHOICE are missing";
     let runs: Vec<String> = if let Some(run) = run {
         vec![run.to_owned()]
     } else {
-        let (rows, _) = doors.rows(RUNS_MAX)?;
+        let (rows, _) = forge.rows(RUNS_MAX)?;
         rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
     };
     for run in runs {
-        let view = doors.view(&run)?;
+        let view = forge.view(&run)?;
         if let Some(asked) = view.asked.first() {
             let commands =
-                asked.options.iter().map(|option| command(&run, &asked.question, option));
+                asked.options.iter().map(|option| answer_command(&run, &asked.question, option));
             let commands = commands.collect::<Vec<String>>().join("\n   or: ");
             let what = format!("{what}; {run} asks {}: {}", asked.question, asked.text);
             return Ok(Trouble::usage(

@@ -15,27 +15,27 @@ use forge_runtime::{
 };
 
 use super::{
-    choose_run::{self, Wanted},
-    common::doors,
-    drive_mode::{Form, leave, leave_screen},
+    choose_run::{RunAction, choose_run},
+    common::open_forge,
+    drive_mode::{OutputFormat, report_outcome, report_screen_exit},
     log,
 };
 use crate::{
-    live::{self, Ended, Task},
+    live::{self, ScreenExit, ScreenTask},
     terminal_output,
 };
 
 /// How long whoever drives a run may take from its last fact until it lets go.
-const LET_GO_WAIT: Duration = Duration::from_secs(5);
+const DRIVER_EXIT_WAIT: Duration = Duration::from_secs(5);
 /// How often it is looked at meanwhile.
-const LET_GO_LOOK: Duration = Duration::from_millis(20);
+const DRIVER_EXIT_POLL: Duration = Duration::from_millis(20);
 
 /// After so many looks without a driver a run has none: drivers hand over to each other.
-const LOOKS_ALONE: u32 = 10;
+const ABSENT_LOOKS_MAX: u32 = 10;
 
 /// Look at a run that goes on elsewhere, and answer what it asks
 #[derive(Args)]
-pub(crate) struct Attach {
+pub(crate) struct AttachArgs {
     /// The run; the one that is driven if none is named
     run: Option<String>,
     /// Print one line for each fact, also on a terminal
@@ -43,43 +43,43 @@ pub(crate) struct Attach {
     plain: bool,
 }
 
-impl Attach {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Attach)?;
-        if !self.plain && live::is_possible() {
-            return show(&doors, &run);
+impl AttachArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, self.run.as_deref(), RunAction::Attach)?;
+        if !self.plain && live::is_supported() {
+            return show_screen(&forge, &run);
         }
-        let standing = doors.view(&run)?.row.standing;
+        let standing = forge.view(&run)?.row.standing;
         match standing.course() {
             // It is shown as it is: nothing comes any more.
             Course::Failed | Course::Over => {}
             Course::Driven | Course::Asking | Course::Held => {
-                if !is_looked_after(&doors, &run) {
-                    return Err(nobody_drives(&run, standing));
+                if !has_driver_or_screen(&forge, &run) {
+                    return Err(not_driven(&run, standing));
                 }
             }
         }
-        log::follow(&doors, &run, &mut Company::of(&doors, &run))?;
-        until_let_go(&doors, &run);
-        let how = LetGo::Stopped(doors.view(&run)?.row.standing);
+        log::follow(&forge, &run, &mut DriverPresence::new(&forge, &run))?;
+        wait_for_driver(&forge, &run);
+        let how = LetGo::Stopped(forge.view(&run)?.row.standing);
         let left = Left { run, how, view: None, behind: None };
-        leave(&doors, left, Form::Sentences)
+        report_outcome(&forge, left, OutputFormat::Sentences)
     }
 }
 
 /// Shows a run that others drive, or nobody: the screen says so, and can drive it on.
-fn show(doors: &Doors, run: &str) -> Result<ExitCode, Trouble> {
-    let ended = live::show(doors, run, Task::Attach)?;
-    match ended {
-        Ended::Left(_) => until_let_go(doors, run),
-        Ended::Alone | Ended::Detached | Ended::LookedAway(_) => {}
+fn show_screen(forge: &Doors, run: &str) -> Result<ExitCode, Trouble> {
+    let exit = live::show(forge, run, ScreenTask::Attach)?;
+    match exit {
+        ScreenExit::Finished(_) => wait_for_driver(forge, run),
+        ScreenExit::NotDriven | ScreenExit::Detached | ScreenExit::Closed(_) => {}
     }
-    leave_screen(doors, run, ended)
+    report_screen_exit(forge, run, exit)
 }
 
 /// A run that would go on, and nobody is there who lets it.
-fn nobody_drives(run: &str, standing: Standing) -> Trouble {
+fn not_driven(run: &str, standing: Standing) -> Trouble {
     let (why, next) = match standing.course() {
         Course::Asking => {
             (": it waits for your answer", format!("forge status {run} (what it asks), then "))
@@ -89,40 +89,41 @@ fn nobody_drives(run: &str, standing: Standing) -> Trouble {
     Trouble::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
 }
 
-fn is_looked_after(doors: &Doors, run: &str) -> bool {
-    doors.is_driven(run) || doors.is_attended(run)
+fn has_driver_or_screen(forge: &Doors, run: &str) -> bool {
+    forge.is_driven(run) || forge.is_attended(run)
 }
 
 /// Whether anybody is still there to drive a run that is followed.
-struct Company<'a> {
-    doors: &'a Doors,
+struct DriverPresence<'a> {
+    forge: &'a Doors,
     run: &'a str,
-    n_alone: u32,
+    absent_looks: u32,
 }
 
-impl<'a> Company<'a> {
-    fn of(doors: &'a Doors, run: &'a str) -> Self {
-        Self { doors, run, n_alone: 0 }
+impl<'a> DriverPresence<'a> {
+    fn new(forge: &'a Doors, run: &'a str) -> Self {
+        Self { forge, run, absent_looks: 0 }
     }
 }
 
-impl log::Until for Company<'_> {
-    fn goes_on(&mut self) -> bool {
-        self.n_alone = if is_looked_after(self.doors, self.run) { 0 } else { self.n_alone + 1 };
-        self.n_alone < LOOKS_ALONE
+impl log::FollowUntil for DriverPresence<'_> {
+    fn can_continue(&mut self) -> bool {
+        self.absent_looks =
+            if has_driver_or_screen(self.forge, self.run) { 0 } else { self.absent_looks + 1 };
+        self.absent_looks < ABSENT_LOOKS_MAX
     }
 }
 
 /// Waits until whoever drives a run has written all of it down: its last commit comes after its last fact.
-fn until_let_go(doors: &Doors, run: &str) {
+fn wait_for_driver(forge: &Doors, run: &str) {
     let began = Instant::now();
-    while doors.is_driven(run) {
-        if began.elapsed() >= LET_GO_WAIT {
+    while forge.is_driven(run) {
+        if began.elapsed() >= DRIVER_EXIT_WAIT {
             terminal_output::print_note(&format!(
                 "{run} is still being written down where it is driven"
             ));
             return;
         }
-        thread::sleep(LET_GO_LOOK);
+        thread::sleep(DRIVER_EXIT_POLL);
     }
 }

@@ -8,16 +8,16 @@ use forge_runtime::{
     watch::{Told, TurnName, Which},
 };
 
-use super::common::{doors, say_json};
+use super::common::{open_forge, print_json};
 use crate::{
-    document::{self, Form, Piece},
-    pager::{Paging, page},
+    document::{self, Document, DocumentFormat},
+    pager::{Paging, print_paged},
     terminal_output,
 };
 
 /// Show exactly what an agent was told, and what it could read
 #[derive(Args)]
-pub(crate) struct Brief {
+pub(crate) struct BriefArgs {
     /// The run
     run: String,
     /// A unit, an attempt or a review, or a part of its name: T2, review#1
@@ -39,54 +39,58 @@ pub(crate) struct Brief {
     json: bool,
 }
 
-impl Brief {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
+impl BriefArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = forge.resolve(&self.run)?;
         let which = Which { attempt: self.attempt, gate: self.gate };
-        let told = doors.told(&run, &self.unit, &which)?;
-        let paging = Paging::of(self.no_pager);
+        let briefing = forge.told(&run, &self.unit, &which)?;
+        let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.inbox {
-            let bytes = doors.inbox_file(&told, name)?;
-            document::show(&[Piece { bytes, form: Form::Text }], paging);
+            let bytes = forge.inbox_file(&briefing, name)?;
+            document::show(&[Document { bytes, format: DocumentFormat::Text }], paging);
         } else if self.json {
-            say_json(&told);
+            print_json(&briefing);
         } else {
             // Word for word, also on a terminal: it is what the agent read.
-            page(&terminal_output::sanitize(&in_words(&told)), paging);
+            print_paged(&terminal_output::sanitize(&brief_text(&briefing)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// The words as they were, each turn below a line that says which it is.
-fn in_words(told: &Told) -> String {
+fn brief_text(briefing: &Told) -> String {
     let mut text = String::new();
-    let who = match (&told.role, &told.agent) {
+    let who = match (&briefing.role, &briefing.agent) {
         (Some(role), Some(agent)) => format!(", {role} played by {agent}"),
         (Some(role), None) => format!(", {role}"),
         (None, _) => String::new(),
     };
-    if let Some(due) = &told.due {
-        let _ =
-            write!(text, "--- {due} is due, but has not begun; before it was {}:\n\n", told.call);
+    if let Some(due) = &briefing.due {
+        let _ = write!(
+            text,
+            "--- {due} is due, but has not begun; before it was {}:\n\n",
+            briefing.call
+        );
     }
-    let several = told.turns.len() > 1;
-    for (position, turn) in told.turns.iter().enumerate() {
+    let several = briefing.turns.len() > 1;
+    for (position, turn) in briefing.turns.iter().enumerate() {
         let before = if position == 0 { "" } else { "\n\n" };
         let which = match (several, turn.turn) {
             (false, TurnName::First) => String::new(),
-            (_, turn) => format!(": {}", turn_in_words(turn)),
+            (_, turn) => format!(": {}", turn_text(turn)),
         };
-        let _ = write!(text, "{before}--- {}{who}{which}\n\n{}", told.call, turn.brief.trim_end());
+        let _ =
+            write!(text, "{before}--- {}{who}{which}\n\n{}", briefing.call, turn.brief.trim_end());
     }
-    match (&told.inbox_folder, told.inbox.is_empty()) {
+    match (&briefing.inbox_folder, briefing.inbox.is_empty()) {
         (None, _) => text.push_str("\n\n--- its inbox is gone"),
         (Some(_), true) => text.push_str("\n\n--- its inbox is empty"),
         (Some(_), false) => {
             let _ = write!(text, "\n\n--- its inbox (--inbox NAME prints one)\n");
-            for file in &told.inbox {
-                let _ = write!(text, "\n{:>9}  {}", size(file.bytes), file.name);
+            for file in &briefing.inbox {
+                let _ = write!(text, "\n{:>9}  {}", byte_size(file.bytes), file.name);
             }
         }
     }
@@ -94,7 +98,7 @@ fn in_words(told: &Told) -> String {
 }
 
 /// Bytes in a few letters.
-fn size(bytes: u64) -> String {
+fn byte_size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     match bytes {
         0..10_240 => format!("{bytes} B"),
@@ -103,7 +107,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-const fn turn_in_words(turn: TurnName) -> &'static str {
+const fn turn_text(turn: TurnName) -> &'static str {
     match turn {
         TurnName::First => "first turn",
         TurnName::Resumed => "in the session that was interrupted",

@@ -18,7 +18,7 @@ const LISTED_MAX: usize = 10;
 
 /// What a person wants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RunAction {
     Resume,
     Attach,
     Pause,
@@ -30,7 +30,7 @@ pub(crate) enum Wanted {
     },
 }
 
-impl Wanted {
+impl RunAction {
     fn command(self) -> String {
         match self {
             Self::Resume => "forge resume RUN".to_owned(),
@@ -43,7 +43,7 @@ impl Wanted {
     }
 
     /// What could be done with them, in words.
-    fn done(self) -> String {
+    fn past_participle(self) -> String {
         match self {
             Self::Resume => "resumed".to_owned(),
             Self::Attach => "looked at".to_owned(),
@@ -56,20 +56,24 @@ impl Wanted {
 }
 
 /// The run that a person named, or the only one that can take what they want.
-pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<String, Trouble> {
+pub(crate) fn choose_run(
+    forge: &Doors,
+    named: Option<&str>,
+    action: RunAction,
+) -> Result<String, Trouble> {
     if let Some(named) = named {
-        return doors.resolve(named);
+        return forge.resolve(named);
     }
     // Says what to do where there is none at all.
-    doors.latest()?;
-    let (rows, _) = doors.rows(RUNS_MAX)?;
+    forge.latest()?;
+    let (rows, _) = forge.rows(RUNS_MAX)?;
     // Those that somebody is at, and those that nobody is.
     let (attended, alone): (Vec<&RunRow>, Vec<&RunRow>) = rows
         .iter()
         .filter(|row| row.standing.course() != Course::Over)
-        .partition(|row| doors.is_driven(&row.run) || doors.is_attended(&row.run));
-    let choices: [Vec<&RunRow>; 2] = match wanted {
-        Wanted::Resume => {
+        .partition(|row| forge.is_driven(&row.run) || forge.is_attended(&row.run));
+    let choices: [Vec<&RunRow>; 2] = match action {
+        RunAction::Resume => {
             let (failed, open) =
                 alone.into_iter().partition(|row| row.standing.course() == Course::Failed);
             // What has failed is meant only if nothing else can be.
@@ -80,11 +84,11 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
                 [open, attended]
             }
         }
-        Wanted::Attach => [
+        RunAction::Attach => [
             attended,
             alone.into_iter().filter(|row| row.standing.course() != Course::Failed).collect(),
         ],
-        Wanted::Pause => {
+        RunAction::Pause => {
             let alone = alone.into_iter().filter(|row| match row.standing.course() {
                 Course::Driven | Course::Asking => true,
                 Course::Held | Course::Failed | Course::Over => false,
@@ -92,15 +96,15 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
             [attended, alone.collect()]
         }
         // Where nobody drives, nothing is to be stopped, unless a person names it.
-        Wanted::Stop => [attended, Vec::new()],
+        RunAction::Stop => [attended, Vec::new()],
         // It is for good: no run is meant rather than another.
-        Wanted::Abandon => {
+        RunAction::Abandon => {
             [rows.iter().filter(|row| row.standing.course() != Course::Over).collect(), Vec::new()]
         }
-        Wanted::Answer { question } => {
+        RunAction::Answer { question } => {
             let mut asking = Vec::new();
             for row in attended.into_iter().chain(alone).filter(|row| row.questions > 0) {
-                let asked = doors.view(&row.run)?.asked;
+                let asked = forge.view(&row.run)?.asked;
                 if asked.iter().any(|asked| asked.question == question.to_string()) {
                     asking.push(row);
                 }
@@ -110,15 +114,15 @@ pub(crate) fn run(doors: &Doors, named: Option<&str>, wanted: Wanted) -> Result<
     };
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
-        Some(rows) => Err(several(rows, wanted)),
+        Some(rows) => Err(several_runs(rows, action)),
         None => Err(Trouble::usage(
-            format!("there is no run that could be {}", wanted.done()),
+            format!("there is no run that could be {}", action.past_participle()),
             "forge status",
         )),
     }
 }
 
-fn several(rows: &[&RunRow], wanted: Wanted) -> Trouble {
+fn several_runs(rows: &[&RunRow], action: RunAction) -> Trouble {
     let now = now();
     let mut lines: Vec<String> = rows
         .iter()
@@ -132,7 +136,7 @@ fn several(rows: &[&RunRow], wanted: Wanted) -> Trouble {
         lines.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
     }
     Trouble::usage(
-        format!("{} runs could be {}; say which", rows.len(), wanted.done()),
-        format!("{}, one of\n{}", wanted.command(), lines.join("\n")),
+        format!("{} runs could be {}; say which", rows.len(), action.past_participle()),
+        format!("{}, one of\n{}", action.command(), lines.join("\n")),
     )
 }

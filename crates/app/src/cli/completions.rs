@@ -12,7 +12,7 @@ use crate::terminal_output;
 /// Print the script that makes your shell complete commands
 #[derive(Args)]
 #[command(after_help = HOW)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// Your shell
     shell: ShellName,
 }
@@ -32,8 +32,8 @@ enum ShellName {
     Powershell,
 }
 
-impl Completions {
-    pub(crate) fn main(self, cli: &mut clap::Command) -> ExitCode {
+impl CompletionsArgs {
+    pub(crate) fn run(self, cli: &mut clap::Command) -> ExitCode {
         let shell = match self.shell {
             ShellName::Bash => Shell::Bash,
             ShellName::Zsh => Shell::Zsh,

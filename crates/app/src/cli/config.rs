@@ -19,20 +19,20 @@ use forge_runtime::{
 };
 
 use super::{
-    common::{doors, say_json},
-    prompt::{Consent, consent_to_commands},
+    common::{open_forge, print_json},
+    prompt::{Confirmation, confirm_commands},
 };
 use crate::{format, terminal_output, text_width};
 
 /// Show and change what is set, and allow what a repository runs
 #[derive(Args)]
-pub(crate) struct Config {
+pub(crate) struct ConfigArgs {
     #[command(subcommand)]
-    what: What,
+    subcommand: ConfigSubcommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum ConfigSubcommand {
     /// List all keys, with what counts and who says so
     List {
         /// Print JSON
@@ -54,14 +54,14 @@ enum What {
         /// The value; a list is written as in TOML
         value: String,
         #[command(flatten)]
-        target: Switches,
+        target: TargetFlags,
     },
     /// Take a key out of forge.toml, or out of a file of your own
     Unset {
         /// The key, such as limits.budget
         key: String,
         #[command(flatten)]
-        target: Switches,
+        target: TargetFlags,
     },
     /// Print the JSON Schema of forge.toml, for editors
     Schema,
@@ -75,7 +75,7 @@ enum What {
 
 /// Which file is meant: at most one of these.
 #[derive(Args)]
-struct Switches {
+struct TargetFlags {
     /// In forge.local.toml: for you, in this checkout
     #[arg(long, conflicts_with = "user")]
     local: bool,
@@ -85,75 +85,75 @@ struct Switches {
 }
 
 /// The width of the longest name of a layer.
-const WHO_WIDTH: usize = "environment".len();
+const LAYER_WIDTH: usize = "environment".len();
 
 /// Which file is changed.
 #[derive(Clone, Copy)]
-enum Target {
+enum SettingsTarget {
     Repo,
     Local,
     User,
 }
 
-impl Switches {
-    fn target(&self) -> Target {
+impl TargetFlags {
+    fn target(&self) -> SettingsTarget {
         match (self.local, self.user) {
-            (true, _) => Target::Local,
-            (false, true) => Target::User,
-            (false, false) => Target::Repo,
+            (true, _) => SettingsTarget::Local,
+            (false, true) => SettingsTarget::User,
+            (false, false) => SettingsTarget::Repo,
         }
     }
 }
 
-impl Target {
+impl SettingsTarget {
     fn file(self) -> Result<EditedFile, Trouble> {
         match self {
             // It can be changed from everywhere.
             Self::User => {
-                let top = doors().ok().and_then(|doors| top(&doors).ok());
-                Ok(EditedFile::user(top.as_deref())?)
+                let checkout = open_forge().ok().and_then(|forge| checkout_dir(&forge).ok());
+                Ok(EditedFile::user(checkout.as_deref())?)
             }
-            Self::Repo => Ok(EditedFile::repo(&top(&doors()?)?)),
-            Self::Local => Ok(EditedFile::local(&top(&doors()?)?)),
+            Self::Repo => Ok(EditedFile::repo(&checkout_dir(&open_forge()?)?)),
+            Self::Local => Ok(EditedFile::local(&checkout_dir(&open_forge()?)?)),
         }
     }
 }
 
-impl Config {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        match self.what {
-            What::List { json } => list(json)?,
-            What::Explain { key, json } => explain(&key, json)?,
-            What::Set { key, value, target } => {
+impl ConfigArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        match self.subcommand {
+            ConfigSubcommand::List { json } => list(json)?,
+            ConfigSubcommand::Explain { key, json } => explain(&key, json)?,
+            ConfigSubcommand::Set { key, value, target } => {
                 let target = target.target();
                 let file = target.file()?;
                 let change = file.set(&key, &value)?;
-                tell_change(target, &file, &change)?;
+                print_change(target, &file, &change)?;
             }
-            What::Unset { key, target } => {
+            ConfigSubcommand::Unset { key, target } => {
                 let target = target.target();
                 let file = target.file()?;
                 let change = file.unset(&key)?;
-                tell_change(target, &file, &change)?;
+                print_change(target, &file, &change)?;
             }
-            What::Schema => say_json(&settings::schema()),
-            What::Approve { flow } => return approve(flow.as_deref()),
+            ConfigSubcommand::Schema => print_json(&settings::schema()),
+            ConfigSubcommand::Approve { flow } => return approve(flow.as_deref()),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 fn list(json: bool) -> Result<(), Trouble> {
-    let settings = doors()?.settings()?;
+    let settings = open_forge()?.settings()?;
     let rows = settings.list();
     if json {
-        say_json(&rows);
+        print_json(&rows);
         return Ok(());
     }
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     for row in &rows {
-        let (value, who) = (value(row), row.layer.map_or("", settings::Layer::word));
-        let room = terminal_output::terminal_width().saturating_sub(widest + 2 + 2 + WHO_WIDTH);
+        let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::word));
+        let room = terminal_output::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
         let value = text_width::fill(&format::cut(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
         let line = line.trim_end();
@@ -163,18 +163,18 @@ fn list(json: bool) -> Result<(), Trouble> {
             terminal_output::print(line);
         }
     }
-    notes(&settings.notes());
+    print_notes(&settings.notes());
     Ok(())
 }
 
 fn explain(key: &str, json: bool) -> Result<(), Trouble> {
-    let explained = doors()?.settings()?.explain(key)?;
+    let explained = open_forge()?.settings()?.explain(key)?;
     if json {
-        say_json(&explained);
+        print_json(&explained);
         return Ok(());
     }
     let Explained { row, may_be, variable, said, notes: all } = &explained;
-    terminal_output::print(&format!("{} = {}", row.key, value(row)));
+    terminal_output::print(&format!("{} = {}", row.key, value_text(row)));
     terminal_output::print(&format!("  {}; {may_be}", row.about));
     let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
@@ -195,15 +195,15 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
         "  forge config set {} VALUE, or {variable}=VALUE",
         row.key
     ));
-    notes(all);
+    print_notes(all);
     Ok(())
 }
 
-fn value(row: &SettingRow) -> String {
+fn value_text(row: &SettingRow) -> String {
     row.value.as_ref().map_or_else(|| "not set".to_owned(), ToString::to_string)
 }
 
-fn notes(notes: &[String]) {
+fn print_notes(notes: &[String]) {
     for note in notes {
         terminal_output::print(&format::wrap(
             &format!("note: {note}"),
@@ -213,27 +213,28 @@ fn notes(notes: &[String]) {
     }
 }
 
-fn tell_change(target: Target, file: &EditedFile, change: &Change) -> Result<(), Trouble> {
+fn print_change(target: SettingsTarget, file: &EditedFile, change: &Change) -> Result<(), Trouble> {
     let (path, key) = (file.path().display(), change.key.name());
     terminal_output::print(&match &change.value {
         Some(value) => format!("{path}: {key} = {value}"),
         None => format!("{path}: {key} is taken out"),
     });
     match (target, change.file) {
-        (Target::Local, FileWas::Missing) => {
+        (SettingsTarget::Local, FileWas::Missing) => {
             terminal_output::print(&format!(
                 "keep it out of git: add {} to .gitignore",
                 settings::LOCAL_FILE
             ));
         }
-        (Target::Repo, FileWas::There | FileWas::Missing) => {
+        (SettingsTarget::Repo, FileWas::There | FileWas::Missing) => {
             terminal_output::print("commit it: a run reads it from the commit that it starts from");
         }
-        (Target::Local, FileWas::There) | (Target::User, FileWas::There | FileWas::Missing) => {}
+        (SettingsTarget::Local, FileWas::There)
+        | (SettingsTarget::User, FileWas::There | FileWas::Missing) => {}
     }
     // Who is overruled wants to know it now, and not when nothing has changed.
-    if let Ok(doors) = doors()
-        && let Ok(settings) = doors.settings()
+    if let Ok(forge) = open_forge()
+        && let Ok(settings) = forge.settings()
     {
         let row = settings.explain(&key)?.row;
         match (&change.value, &row.place) {
@@ -241,17 +242,17 @@ fn tell_change(target: Target, file: &EditedFile, change: &Change) -> Result<(),
                 terminal_output::print(&format!("note: {place} says otherwise, and wins"));
             }
             (None, Some(place)) => {
-                terminal_output::print(&format!("now {} counts ({place})", value(&row)))
+                terminal_output::print(&format!("now {} counts ({place})", value_text(&row)))
             }
             (Some(_) | None, Some(_) | None) => {}
         }
-        notes(&settings.notes());
+        print_notes(&settings.notes());
     }
     Ok(())
 }
 
-fn top(doors: &Doors) -> Result<PathBuf, Trouble> {
-    doors.home.repository.top.clone().ok_or_else(|| {
+fn checkout_dir(forge: &Doors) -> Result<PathBuf, Trouble> {
+    forge.home.repository.top.clone().ok_or_else(|| {
         let what = "a bare repository has no checkout to write settings in";
         Trouble::usage(what, "forge config set KEY VALUE --user")
     })
@@ -259,12 +260,12 @@ fn top(doors: &Doors) -> Result<PathBuf, Trouble> {
 
 fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
     // What is allowed is what a run would use, and that is what is committed.
-    let doors = doors()?;
-    let base = doors.home.repository.head();
-    let settings = doors.settings_at(base.as_deref())?;
+    let forge = open_forge()?;
+    let base = forge.home.repository.head();
+    let settings = forge.settings_at(base.as_deref())?;
     let flow = flow.unwrap_or(&settings.flow);
-    let found = Catalog::at(&doors.home.repository, base.as_deref()).flow(flow)?;
-    let unapproved = doors.unapproved(&settings, &found)?;
+    let found = Catalog::at(&forge.home.repository, base.as_deref()).flow(flow)?;
+    let unapproved = forge.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
         terminal_output::print(if trust::commands(&settings, &found).is_empty() {
             "this repository makes Forge run no commands; there is nothing to allow"
@@ -273,14 +274,14 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
         });
         return Ok(ExitCode::SUCCESS);
     }
-    match consent_to_commands(&unapproved) {
+    match confirm_commands(&unapproved) {
         // Whoever calls this without a terminal has said it by name.
-        Consent::Given | Consent::NobodyToAsk => {
-            let path = doors.approve(&settings, &unapproved)?;
+        Confirmation::Given | Confirmation::NoTerminal => {
+            let path = forge.approve(&settings, &unapproved)?;
             terminal_output::print(&format!("allowed; to take it back, remove {}", path.display()));
             Ok(ExitCode::SUCCESS)
         }
-        Consent::Refused => {
+        Confirmation::Refused => {
             terminal_output::print("nothing is allowed");
             Ok(ExitCode::from(Standing::Waiting.exit_code()))
         }

@@ -17,19 +17,19 @@ use forge_runtime::{
     start::{Allowed, Asks, Request},
 };
 
-use super::drive_mode::{Form, leave};
+use super::drive_mode::{OutputFormat, report_outcome};
 use crate::{terminal_output, text::result_text};
 
 /// Show Forge at work on a small real project, with a scripted agent
 #[derive(Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// Keep it all in this folder, which must be empty or new
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-impl Demo {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+impl DemoArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         refuse_agents()?;
         let temporary = env::temp_dir().join(format!("forge-demo-{}", new_run_id("")));
         let dir = self.dir.clone().unwrap_or(temporary);
@@ -43,25 +43,26 @@ impl Demo {
             demo::FLOW,
             demo::REQUEST
         ));
-        let doors = Doors::open(&dir)?;
+        let forge = Doors::open(&dir)?;
         let request = Request {
             flow: Some(demo::FLOW.to_owned()),
             approvals: Approvals::Automatic,
             ..Request::of(demo::REQUEST)
         };
-        let begun = doors.begin(&request, &mut OfTheDemo)?;
+        let begun = forge.begin(&request, &mut DemoPrompts)?;
         let run = begun.run.clone();
-        Form::Sentences.began(&run);
-        let left = begun.drive(&mut |record: &Record| Form::Sentences.tell(&run, record))?;
-        let code = leave(&doors, left, Form::Sentences)?;
-        let view = doors.result(&run)?;
+        OutputFormat::Sentences.print_started(&run);
+        let left = begun
+            .drive(&mut |record: &Record| OutputFormat::Sentences.print_record(&run, record))?;
+        let code = report_outcome(&forge, left, OutputFormat::Sentences)?;
+        let view = forge.result(&run)?;
         if view.row.standing != Standing::Done {
             terminal_output::print(&format!("go on with: cd {folder} && forge resume"));
             return Ok(code);
         }
         terminal_output::print(&format!(
             "\n$ forge show {run}\n{}",
-            result_text::result(&view, terminal_output::terminal_width())
+            result_text::result_text(&view, terminal_output::terminal_width())
         ));
         terminal_output::print("");
         if self.dir.is_some() {
@@ -87,9 +88,9 @@ impl Demo {
 }
 
 /// The commands are those of the project that was made just now.
-struct OfTheDemo;
+struct DemoPrompts;
 
-impl Asks for OfTheDemo {
+impl Asks for DemoPrompts {
     fn commands(&mut self, _commands: &[String]) -> Allowed {
         Allowed::Once
     }

@@ -10,15 +10,15 @@ use forge_runtime::{
 };
 
 use super::{
-    common::{doors, say_json},
-    prompt::{self, confirm},
+    common::{open_forge, print_json},
+    prompt::{Confirmation, confirm},
 };
 use crate::{format, terminal_output};
 
 /// Look for what is wrong, and say what to do about it
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Make all files that show runs anew from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
@@ -36,23 +36,23 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
-impl Doctor {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
+impl DoctorArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
         if let Some(folder) = &self.salvage {
-            let report = doors.salvage(folder)?;
+            let report = forge.salvage(folder)?;
             if self.json {
-                say_json(&report);
+                print_json(&report);
             } else {
-                terminal_output::print(&salvaged(&report));
+                terminal_output::print(&salvage_text(&report));
             }
             return Ok(ExitCode::SUCCESS);
         }
         if self.rebuild {
-            let rebuilt = doors.rebuild()?;
+            let rebuilt = forge.rebuild()?;
             let code = ExitCode::from(if rebuilt.failed.is_empty() { 0 } else { 2 });
             if self.json {
-                say_json(&rebuilt);
+                print_json(&rebuilt);
                 return Ok(code);
             }
             let Rebuilt { n_made, driven, failed } = rebuilt;
@@ -70,11 +70,11 @@ impl Doctor {
         }
         let mut code = 0;
         if self.fix {
-            code = self.mend(&doors);
+            code = self.fix(&forge);
         }
-        let findings = doors.examine();
+        let findings = forge.examine();
         if self.json {
-            say_json(&findings);
+            print_json(&findings);
         } else {
             for Finding { what, health, next } in &findings {
                 let mark = match health {
@@ -93,12 +93,12 @@ impl Doctor {
     }
 
     /// Mends what can be mended, says what was done, and gives the exit code.
-    fn mend(&self, doors: &Doors) -> u8 {
+    fn fix(&self, forge: &Doors) -> u8 {
         let mut code = 0;
-        for found in doors.fixable() {
+        for found in forge.fixable() {
             let may = match found.consent {
-                Consent::Nobodys => prompt::Consent::Given,
-                Consent::ThePersons if self.yes => prompt::Consent::Given,
+                Consent::Nobodys => Confirmation::Given,
+                Consent::ThePersons if self.yes => Confirmation::Given,
                 Consent::ThePersons => {
                     terminal_output::print_stderr(&terminal_output::sanitize(&found.what));
                     confirm(&format!("--fix {}: go on? [y/N]", found.fix))
@@ -106,7 +106,7 @@ impl Doctor {
             };
             // What was done is not data: what is found afterwards is.
             match may {
-                prompt::Consent::Given => match doors.fix(&found) {
+                Confirmation::Given => match forge.fix(&found) {
                     Ok(done) => terminal_output::print_stderr(&terminal_output::sanitize(
                         &format!("fixed  {done}"),
                     )),
@@ -115,8 +115,8 @@ impl Doctor {
                         code = trouble.kind.exit_code();
                     }
                 },
-                prompt::Consent::Refused => terminal_output::print_stderr("left   as it is"),
-                prompt::Consent::NobodyToAsk => {
+                Confirmation::Refused => terminal_output::print_stderr("left   as it is"),
+                Confirmation::NoTerminal => {
                     terminal_output::print_stderr(
                         "left   nobody can be asked: forge doctor --fix --yes",
                     );
@@ -128,7 +128,7 @@ impl Doctor {
     }
 }
 
-fn salvaged(report: &Salvaged) -> String {
+fn salvage_text(report: &Salvaged) -> String {
     let mut lines = vec![format!("exported to {}", report.folder)];
     for run in &report.runs {
         let whole = match run.first_damaged {

@@ -23,10 +23,10 @@ use forge_runtime::{
     start::{Begun, Request},
 };
 
-use super::start_prompts::{Terminal, offer};
+use super::start_prompts::{TerminalPrompts, offer_fast_forward};
 use crate::{
     document, format,
-    live::{self, Ended, Task},
+    live::{self, ScreenExit, ScreenTask},
     terminal_output,
     text::{result_text, status_text},
 };
@@ -38,12 +38,12 @@ const DRIVER_LOG: &str = "driver.log";
 const DRIVER_WAIT: Duration = Duration::from_secs(15);
 
 /// How often it is looked at meanwhile.
-const DRIVER_LOOK: Duration = Duration::from_millis(20);
+const DRIVER_POLL: Duration = Duration::from_millis(20);
 
 /// Who drives, and how it is shown.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Manner {
+pub(crate) struct DriveArgs {
     /// Print each record and the end as a JSON object
     #[arg(long)]
     json: bool,
@@ -60,41 +60,41 @@ pub(crate) struct Manner {
 
 /// Where a run is driven.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum DriveMode {
     /// Here, and a screen shows it.
     Screen,
     /// Here, and its facts are told.
-    Here(Form),
+    Here(OutputFormat),
     /// By a process of its own.
-    Elsewhere,
+    Detached,
 }
 
 /// How facts are told.
 #[derive(Clone, Copy)]
-pub(crate) enum Form {
+pub(crate) enum OutputFormat {
     Sentences,
     Json,
 }
 
-impl Form {
-    pub(crate) fn of(json: bool) -> Self {
+impl OutputFormat {
+    pub(crate) fn from_json_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::Sentences }
     }
 
-    pub(crate) fn began(self, run: &str) {
+    pub(crate) fn print_started(self, run: &str) {
         match self {
             Self::Sentences => terminal_output::print_stderr(&format!("run {run}")),
             Self::Json => {}
         }
     }
 
-    pub(crate) fn tell(self, run: &str, record: &Record) {
+    pub(crate) fn print_record(self, run: &str, record: &Record) {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
                     let beginning = format!("{}  ", format::clock(record.at));
                     terminal_output::print_progress(&format::fact(&beginning, &sentence(fact)));
-                    if let Some(hint) = hint(run, fact) {
+                    if let Some(hint) = hint_for(run, fact) {
                         terminal_output::print_stderr(&hint);
                     }
                 }
@@ -107,73 +107,77 @@ impl Form {
     }
 }
 
-impl Manner {
+impl DriveArgs {
     /// How things are told where there is no screen.
-    pub(crate) fn form(&self) -> Form {
-        Form::of(self.json)
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        OutputFormat::from_json_flag(self.json)
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn mode(&self) -> DriveMode {
         if self.detach {
-            Place::Elsewhere
-        } else if self.json || self.plain || !live::is_possible() {
-            Place::Here(self.form())
+            DriveMode::Detached
+        } else if self.json || self.plain || !live::is_supported() {
+            DriveMode::Here(self.output_format())
         } else {
-            Place::Screen
+            DriveMode::Screen
         }
     }
 
     /// Drives a run that has begun, or lets somebody else do it.
     pub(crate) fn drive(
         &self,
-        doors: &Doors,
+        forge: &Doors,
         begun: Begun,
         notes: &[String],
     ) -> Result<ExitCode, Trouble> {
-        let (place, run) = (self.place(), begun.run.clone());
-        if let Place::Here(form) = place {
-            form.began(&run);
+        let (mode, run) = (self.mode(), begun.run.clone());
+        if let DriveMode::Here(form) = mode {
+            form.print_started(&run);
         }
         for note in notes.iter().chain(&begun.notes) {
             terminal_output::print_note(note);
         }
-        match place {
-            Place::Here(form) => {
-                let left = begun.drive(&mut |record: &Record| form.tell(&run, record))?;
-                leave(doors, left, form)
+        match mode {
+            DriveMode::Here(form) => {
+                let left = begun.drive(&mut |record: &Record| form.print_record(&run, record))?;
+                report_outcome(forge, left, form)
             }
-            Place::Screen => drive_on_screen(doors, &begun.let_go()?, None),
-            Place::Elsewhere => detach(doors, &begun.let_go()?, None),
+            DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
+            DriveMode::Detached => detach(forge, &begun.let_go()?, None),
         }
     }
 }
 
 /// Begins a run and drives it until it stops.
-pub(crate) fn drive(
-    doors: &Doors,
+pub(crate) fn start_and_drive(
+    forge: &Doors,
     request: &Request,
     notes: &[String],
-    manner: &Manner,
+    drive_args: &DriveArgs,
 ) -> Result<ExitCode, Trouble> {
-    let begun = doors.begin(request, &mut Terminal)?;
-    manner.drive(doors, begun, notes)
+    let begun = forge.begin(request, &mut TerminalPrompts)?;
+    drive_args.drive(forge, begun, notes)
 }
 
 pub(crate) fn drive_on_screen(
-    doors: &Doors,
+    forge: &Doors,
     run: &str,
     budget: Option<Money>,
 ) -> Result<ExitCode, Trouble> {
-    let ended = live::show(doors, run, Task::Drive { budget })?;
-    leave_screen(doors, run, ended)
+    let exit = live::show(forge, run, ScreenTask::Drive { budget })?;
+    report_screen_exit(forge, run, exit)
 }
 
 /// Says how a screen was left, and what to do next.
-pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<ExitCode, Trouble> {
-    match ended {
-        Ended::Left(left) => leave(doors, *left, Form::Sentences),
-        Ended::Detached => detach(doors, run, None),
-        Ended::LookedAway(standing) => {
+pub(crate) fn report_screen_exit(
+    forge: &Doors,
+    run: &str,
+    exit: ScreenExit,
+) -> Result<ExitCode, Trouble> {
+    match exit {
+        ScreenExit::Finished(left) => report_outcome(forge, *left, OutputFormat::Sentences),
+        ScreenExit::Detached => detach(forge, run, None),
+        ScreenExit::Closed(standing) => {
             let text = match standing {
                 Standing::Paused => format!("{run} stays paused\nnext: forge resume {run}"),
                 Standing::Going
@@ -193,7 +197,7 @@ pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<Exi
             terminal_output::print_progress(&format!("\n{text}"));
             Ok(ExitCode::SUCCESS)
         }
-        Ended::Alone => {
+        ScreenExit::NotDriven => {
             terminal_output::print_progress(&format!(
                 "\nnobody drives {run}\nnext: forge resume {run}"
             ));
@@ -203,7 +207,11 @@ pub(crate) fn leave_screen(doors: &Doors, run: &str, ended: Ended) -> Result<Exi
 }
 
 /// Says how the run was left, and what to do next.
-pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, Trouble> {
+pub(crate) fn report_outcome(
+    forge: &Doors,
+    left: Left,
+    form: OutputFormat,
+) -> Result<ExitCode, Trouble> {
     if let Some(behind) = &left.behind {
         terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
     }
@@ -220,37 +228,37 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
     };
     let view = match left.view {
         Some(mut view) => {
-            doors.say_where(&mut view);
-            doors.say_differences(&mut view);
+            forge.say_where(&mut view);
+            forge.say_differences(&mut view);
             view
         }
-        None => doors.view(&left.run)?,
+        None => forge.view(&left.run)?,
     };
-    match doors.bell() {
+    match forge.bell() {
         Switch::On => terminal_output::ring_bell(),
         Switch::Off => {}
     }
     match form {
-        Form::Json => {
+        OutputFormat::Json => {
             let (run, asked) = (left.run.clone(), view.asked);
             let line = RunLine::Left { run, standing, asked };
             terminal_output::print_progress_raw(
                 &serde_json::to_string(&line).expect("a view can be written"),
             );
         }
-        Form::Sentences => {
+        OutputFormat::Sentences => {
             terminal_output::print_progress("");
-            if let Some(summary) = doors.last_words(&left.run)? {
+            if let Some(summary) = forge.last_words(&left.run)? {
                 document::print_progress_markdown(&summary);
             }
-            terminal_output::print_progress(&status_text::end(
+            terminal_output::print_progress(&status_text::outcome_text(
                 &view,
-                &doors.home.run(&left.run),
+                &forge.home.run(&left.run),
                 terminal_output::terminal_width(),
             ));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
-                tell_result(doors, &left.run)?;
-                offer(doors, &left.run)?;
+                print_result(forge, &left.run)?;
+                offer_fast_forward(forge, &left.run)?;
             }
         }
     }
@@ -258,8 +266,8 @@ pub(crate) fn leave(doors: &Doors, left: Left, form: Form) -> Result<ExitCode, T
 }
 
 /// Lets a process of its own drive a run: with its own session, without a terminal.
-pub(crate) fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
-    let folder = doors.home.run(run);
+pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+    let folder = forge.home.run(run);
     let log = folder.join(DRIVER_LOG);
     let file = |error| Trouble::file(&log, &error);
     let out = OpenOptions::new().create(true).append(true).open(&log).map_err(file)?;
@@ -278,7 +286,7 @@ pub(crate) fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<
     let mut child = spawned.map_err(cannot)?;
     let began = Instant::now();
     while began.elapsed() < DRIVER_WAIT {
-        if doors.is_driven(run) {
+        if forge.is_driven(run) {
             break;
         }
         // It may have come to its end already.
@@ -289,7 +297,7 @@ pub(crate) fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<
             }
             break;
         }
-        thread::sleep(DRIVER_LOOK);
+        thread::sleep(DRIVER_POLL);
     }
     terminal_output::print(&format!("run {run}"));
     terminal_output::print(&format!(
@@ -299,11 +307,11 @@ pub(crate) fn detach(doors: &Doors, run: &str, budget: Option<Money>) -> Result<
 }
 
 /// What a person who was away wants to know first: whether it is proved, and how to get it.
-fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
-    let result = doors.result(run)?;
+fn print_result(forge: &Doors, run: &str) -> Result<(), Trouble> {
+    let result = forge.result(run)?;
     terminal_output::print_progress(&format!(
         "proof  {}; forge show {run}",
-        result_text::proof(result.proof)
+        result_text::proof_text(result.proof)
     ));
     if let Some(branch) = &result.branch {
         terminal_output::print_progress(&format!("take it over: git merge {branch}"));
@@ -312,7 +320,7 @@ fn tell_result(doors: &Doors, run: &str) -> Result<(), Trouble> {
 }
 
 /// What a person at the terminal can do about a fact.
-fn hint(run: &str, fact: &Event) -> Option<String> {
+fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
         return Some(format!("          how to answer: forge status {run}"));
     }

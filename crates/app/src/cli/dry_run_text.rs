@@ -6,7 +6,7 @@ use forge_runtime::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
 use crate::format;
 
 /// What would run, in lines of a width.
-pub(super) fn text(dry: &DryRun, width: usize) -> String {
+pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     let mut lines = Vec::new();
     let mut row = |name: &str, text: &str| {
         lines.push(format::block(&format!("{name:<9} "), text, width));
@@ -35,7 +35,7 @@ pub(super) fn text(dry: &DryRun, width: usize) -> String {
         row("branch", &format!("{branch}{}", onto.unwrap_or_default()));
     }
     if let Some(player) = &dry.looked_at_by {
-        row("first", &format!("the request is looked at as {}", played(player)));
+        row("first", &format!("the request is looked at as {}", role_text(player)));
     }
     lines.push(String::new());
     for stage in &dry.stages {
@@ -103,7 +103,7 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
         Runs::Skipped => "skipped: ",
         Runs::Perhaps => "depends on the item: ",
     };
-    let player = stage.player.as_ref().map(|player| format!(" = {}", who(player)));
+    let player = stage.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
     let budget = stage.budget.map(|budget| format!(", at most {budget}")).unwrap_or_default();
     let what = format!(
         "{}{}{}{budget}{phase}",
@@ -116,7 +116,7 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
         return lines;
     }
     for gate in &stage.gates {
-        let player = gate.player.as_ref().map(|player| format!(" = {}", who(player)));
+        let player = gate.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
         let rounds =
             gate.player.as_ref().map(|_| format!(", {} rounds, then {}", stage.rounds, stage.then));
         let phase = gate.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
@@ -132,11 +132,11 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     lines
 }
 
-fn who(player: &DryPlayer) -> String {
+fn agent_text(player: &DryPlayer) -> String {
     let model = player.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
     format!("{}{model}", player.agent)
 }
 
-fn played(player: &DryPlayer) -> String {
-    format!("{} = {}", player.role, who(player))
+fn role_text(player: &DryPlayer) -> String {
+    format!("{} = {}", player.role, agent_text(player))
 }

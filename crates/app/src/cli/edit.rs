@@ -14,12 +14,12 @@ use forge_runtime::{
     refuse_agents,
 };
 
-use super::common::doors;
-use crate::{terminal_output, text::result_text::unit_id};
+use super::common::open_forge;
+use crate::{terminal_output, text::result_text::parse_unit_id};
 
 /// Change an artifact or code by hand; its gates look again
 #[derive(Args)]
-pub(crate) struct Edit {
+pub(crate) struct EditArgs {
     /// The run
     run: String,
     /// The artifact, as `forge show RUN` names it
@@ -36,14 +36,14 @@ pub(crate) struct Edit {
     file: Option<PathBuf>,
 }
 
-impl Edit {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+impl EditArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         refuse_agents()?;
-        let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
+        let forge = open_forge()?;
+        let run = forge.resolve(&self.run)?;
         let sent = match (&self.code, &self.artifact) {
-            (Some(unit), _) => self.code(&doors, &run, unit)?,
-            (None, Some(name)) => self.artifact(&doors, &run, name)?,
+            (Some(unit), _) => self.code(&forge, &run, unit)?,
+            (None, Some(name)) => self.artifact(&forge, &run, name)?,
             (None, None) => unreachable!("one of both is required"),
         };
         terminal_output::print(match sent {
@@ -56,26 +56,26 @@ impl Edit {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn why(&self, example: &str) -> Result<&str, Trouble> {
+    fn reason(&self, example: &str) -> Result<&str, Trouble> {
         match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
             Some(why) => Ok(why),
             None => Err(Trouble::usage("changing something by hand needs a reason", example)),
         }
     }
 
-    fn code(&self, doors: &Doors, run: &str, unit: &str) -> Result<Sent, Trouble> {
-        let id = unit_id(unit)?;
-        let checkout = doors.checkout(run, &id)?;
+    fn code(&self, forge: &Doors, run: &str, unit: &str) -> Result<Sent, Trouble> {
+        let id = parse_unit_id(unit)?;
+        let checkout = forge.checkout(run, &id)?;
         let example = format!(
             "change files in {}, then forge edit {run} --code {unit} --why REASON",
             checkout.display()
         );
-        doors.edit_code(run, &id, self.why(&example)?)
+        forge.edit_code(run, &id, self.reason(&example)?)
     }
 
-    fn artifact(&self, doors: &Doors, run: &str, name: &str) -> Result<Sent, Trouble> {
-        let found = doors.editable(run, name)?;
-        let why = self.why(&format!("forge edit {run} {name} --why REASON"))?;
+    fn artifact(&self, forge: &Doors, run: &str, name: &str) -> Result<Sent, Trouble> {
+        let found = forge.editable(run, name)?;
+        let why = self.reason(&format!("forge edit {run} {name} --why REASON"))?;
         let content = match &self.file {
             Some(path) if path == Path::new("-") => {
                 let mut bytes = Vec::new();
@@ -84,18 +84,18 @@ impl Edit {
                 bytes
             }
             Some(path) => fs::read(path).map_err(|error| Trouble::file(path, &error))?,
-            None => in_editor(&found.name, &found.content, run)?,
+            None => edit_text(&found.name, &found.content, run)?,
         };
         if content == found.content {
             let what = format!("`{}` is as it was; nothing is changed", found.name);
             return Err(Trouble::usage(what, format!("forge edit {run} {name} --why REASON")));
         }
-        doors.edit_artifact(run, &found.unit, &found.name, &content, why)
+        forge.edit_artifact(run, &found.unit, &found.name, &content, why)
     }
 }
 
 /// What a person makes of a text in their editor.
-fn in_editor(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> {
+fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let editor = editor.filter(|editor| !editor.trim().is_empty());
     let (Some(editor), true) = (editor, io::stdin().is_terminal()) else {

@@ -11,18 +11,18 @@ use forge_runtime::{
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
 };
 
-use super::common::{doors, say_json};
+use super::common::{open_forge, print_json};
 use crate::terminal_output;
 
 /// Show and check flows
 #[derive(Args)]
-pub(crate) struct Flow {
+pub(crate) struct FlowArgs {
     #[command(subcommand)]
-    what: What,
+    subcommand: FlowSubcommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum FlowSubcommand {
     /// List the flows that can be used
     List {
         /// Print JSON
@@ -50,14 +50,14 @@ enum What {
     },
 }
 
-impl Flow {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let catalog = doors()?.catalog();
-        match self.what {
-            What::List { json } => {
-                let rows = rows(&catalog, &catalog.names()?);
+impl FlowArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let catalog = open_forge()?.catalog();
+        match self.subcommand {
+            FlowSubcommand::List { json } => {
+                let rows = flow_rows(&catalog, &catalog.names()?);
                 if json {
-                    say_json(&rows);
+                    print_json(&rows);
                 } else {
                     for row in rows {
                         let about = row.problem.map_or(row.description, |_| {
@@ -71,44 +71,44 @@ impl Flow {
                 }
                 Ok(ExitCode::SUCCESS)
             }
-            What::Show { name, json: true, .. } => {
+            FlowSubcommand::Show { name, json: true, .. } => {
                 let texts = catalog.flow(&name)?.texts;
-                let row = rows(&catalog, &[name]).remove(0);
-                say_json(&FlowShown { row, texts });
+                let row = flow_rows(&catalog, &[name]).remove(0);
+                print_json(&FlowShown { row, texts });
                 Ok(ExitCode::SUCCESS)
             }
-            What::Show { name, text: true, json: false } => {
+            FlowSubcommand::Show { name, text: true, json: false } => {
                 terminal_output::print(catalog.text(&name)?.0.trim_end());
                 Ok(ExitCode::SUCCESS)
             }
-            What::Show { name, text: false, json: false } => {
-                terminal_output::print(&show(&catalog.flow(&name)?));
+            FlowSubcommand::Show { name, text: false, json: false } => {
+                terminal_output::print(&flow_text(&catalog.flow(&name)?));
                 Ok(ExitCode::SUCCESS)
             }
-            What::Check { name: Some(name), json: false } => {
+            FlowSubcommand::Check { name: Some(name), json: false } => {
                 let found = catalog.flow(&name)?;
-                terminal_output::print(&good(&found));
+                terminal_output::print(&check_text(&found));
                 Ok(ExitCode::SUCCESS)
             }
-            What::Check { name, json } => check(&catalog, name, json),
+            FlowSubcommand::Check { name, json } => check_flows(&catalog, name, json),
         }
     }
 }
 
-fn good(found: &Found) -> String {
+fn check_text(found: &Found) -> String {
     let most = found.flow.calls_max().0;
     format!("`{}` is right; it makes at most {most} agent calls by itself", found.flow.name)
 }
 
-fn check(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Trouble> {
+fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Trouble> {
     let names = match name {
         Some(name) => vec![name],
         None => catalog.names()?,
     };
-    let rows = rows(catalog, &names);
+    let rows = flow_rows(catalog, &names);
     let wrong = rows.iter().filter(|row| row.problem.is_some()).count();
     if json {
-        say_json(&rows);
+        print_json(&rows);
     } else {
         for row in &rows {
             let most = row.calls_max.unwrap_or_default();
@@ -121,19 +121,19 @@ fn check(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode
     Ok(ExitCode::from(if wrong > 0 { 2 } else { 0 }))
 }
 
-fn rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
+fn flow_rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
     let row = |name: &String| match catalog.flow(name) {
         Ok(found) => FlowRow {
             name: name.clone(),
             description: found.flow.description.clone(),
-            origin: origin(&found.origin),
+            origin: origin_text(&found.origin),
             problem: None,
             calls_max: Some(found.flow.calls_max().0),
         },
         Err(trouble) => FlowRow {
             name: name.clone(),
             description: String::new(),
-            origin: catalog.text(name).map(|(_, from)| origin(&from)).unwrap_or_default(),
+            origin: catalog.text(name).map(|(_, from)| origin_text(&from)).unwrap_or_default(),
             problem: Some(trouble.what),
             calls_max: None,
         },
@@ -141,14 +141,14 @@ fn rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
     names.iter().map(row).collect()
 }
 
-fn origin(origin: &Origin) -> String {
+fn origin_text(origin: &Origin) -> String {
     match origin {
         Origin::Shipped => "shipped".to_owned(),
         Origin::Project(path) => path.display().to_string(),
     }
 }
 
-fn show(found: &Found) -> String {
+fn flow_text(found: &Found) -> String {
     let flow::Flow { name, description, params, manual, coherence, stages } = &found.flow;
     let mut text = format!("{name}  {description}");
     for (name, param) in params {
@@ -163,15 +163,15 @@ fn show(found: &Found) -> String {
         let _ = write!(text, "\n  your request is looked at first, by an agent as {role}");
     }
     if !manual.0.is_empty() {
-        let _ = write!(text, "\n  --auto is refused{}", when(manual));
+        let _ = write!(text, "\n  --auto is refused{}", condition_text(manual));
     }
-    table(&mut text, stages, 1);
+    push_stages(&mut text, stages, 1);
     let most = found.flow.calls_max().0;
     let _ = write!(text, "\n\nat most {most} agent calls by itself");
     text
 }
 
-fn table(text: &mut String, stages: &[Stage], depth: usize) {
+fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
     let indent = "  ".repeat(depth);
     for stage in stages {
         let work = match &stage.work {
@@ -181,22 +181,27 @@ fn table(text: &mut String, stages: &[Stage], depth: usize) {
                 format!("for each of {list}, {at_once} at once, at most {items_max}")
             }
             Work::Flow { name, .. } => format!("the flow {name}"),
-            Work::Deliver { what } => format!("delivers {}", delivered(*what)),
+            Work::Deliver { what } => format!("delivers {}", delivery_text(*what)),
             Work::Nothing => "checkpoint".to_owned(),
         };
         let order = match stage.order {
             Order::WorkFirst => "",
             Order::GatesFirst => ", only if its gates find something",
         };
-        let _ = write!(text, "\n{indent}{:<18} {work}{order}{}", stage.name, when(&stage.when));
+        let _ = write!(
+            text,
+            "\n{indent}{:<18} {work}{order}{}",
+            stage.name,
+            condition_text(&stage.when)
+        );
         for gate in &stage.gates {
             let _ = write!(text, "\n{indent}  - {}", gate_line(stage, gate));
         }
-        table(text, stage.inner(), depth + 1);
+        push_stages(text, stage.inner(), depth + 1);
     }
 }
 
-const fn delivered(what: Delivery) -> &'static str {
+const fn delivery_text(what: Delivery) -> &'static str {
     match what {
         Delivery::PullRequest => "the verified result, as a pull request",
         Delivery::Summary => "summary.md",
@@ -240,10 +245,10 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
             Exhausted::Ask | Exhausted::PassWithNotes | Exhausted::Fail,
         ) => String::new(),
     };
-    format!("{}: {check}{rounds}{back}{}", gate.name, when(&gate.when))
+    format!("{}: {check}{rounds}{back}{}", gate.name, condition_text(&gate.when))
 }
 
-fn when(when: &When) -> String {
+fn condition_text(when: &When) -> String {
     let words: Vec<String> = when
         .0
         .iter()

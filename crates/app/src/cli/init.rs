@@ -9,12 +9,12 @@ use forge_runtime::{
     init::{Purpose, Tried, settings_text},
 };
 
-use super::common::doors;
+use super::common::open_forge;
 use crate::{format, terminal_output};
 
 /// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     /// Only find and write; run nothing
     #[arg(long)]
     no_try: bool,
@@ -23,15 +23,15 @@ pub(crate) struct Init {
     dry_run: bool,
 }
 
-impl Init {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let (head, mut project) = doors.project()?;
+impl InitArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let (head, mut project) = forge.project()?;
         for found in project.setup.iter().chain(&project.verify) {
             terminal_output::print_stderr(&format!("found  {}  ({})", found.command, found.why));
         }
         let found = project.notes.len();
-        say_notes(&project.notes);
+        print_notes(&project.notes);
         let tried = if self.no_try || self.dry_run {
             Vec::new()
         } else {
@@ -41,15 +41,15 @@ impl Init {
                     "trying them on {commit}, in a private checkout"
                 ));
             }
-            doors.try_out(&head, &mut project, &mut say_tried)?
+            forge.try_out(&head, &mut project, &mut print_tried)?
         };
-        say_notes(&project.notes[found..]);
+        print_notes(&project.notes[found..]);
         let text = settings_text(&head, &project, &tried);
         if self.dry_run {
             terminal_output::print(text.trim_end());
             return Ok(ExitCode::SUCCESS);
         }
-        let path = doors.write_settings(&text, &project)?;
+        let path = forge.write_settings(&text, &project)?;
         terminal_output::print(&format!("wrote {}", path.display()));
         if project.verify.is_empty() {
             terminal_output::print(
@@ -61,7 +61,7 @@ impl Init {
             );
         }
         terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");
-        if doors.settings_at(Some(&head))?.agent.is_none() {
+        if forge.settings_at(Some(&head))?.agent.is_none() {
             terminal_output::print(
                 "once: forge agents (who can work here), forge config set --user agent NAME",
             );
@@ -71,7 +71,7 @@ impl Init {
     }
 }
 
-fn say_notes(notes: &[String]) {
+fn print_notes(notes: &[String]) {
     for note in notes {
         terminal_output::print_stderr(&format::wrap(
             &format!("note   {note}"),
@@ -81,7 +81,7 @@ fn say_notes(notes: &[String]) {
     }
 }
 
-fn say_tried(one: &Tried) {
+fn print_tried(one: &Tried) {
     let purpose = match one.purpose {
         Purpose::SetUp => "set-up",
         Purpose::Check => "check",

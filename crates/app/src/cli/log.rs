@@ -11,16 +11,16 @@ use forge_core::{
 };
 use forge_runtime::{Trouble, doors::Doors};
 
-use super::common::{doors, named_or_latest};
+use super::common::{named_or_latest, open_forge};
 use crate::{
     format,
-    pager::{Paging, page},
+    pager::{Paging, print_paged},
     terminal_output,
 };
 
 /// Show what happened in a run, fact by fact
 #[derive(Args)]
-pub(crate) struct Log {
+pub(crate) struct LogArgs {
     /// The run; the latest if none is named
     run: Option<String>,
     /// Go on until the run is over
@@ -35,75 +35,90 @@ pub(crate) struct Log {
 }
 
 /// How often a log that is followed looks for more.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Until when a run is followed that is not over.
-pub(crate) trait Until {
+pub(crate) trait FollowUntil {
     /// Whether more may come. Asked before each look.
-    fn goes_on(&mut self) -> bool;
+    fn can_continue(&mut self) -> bool;
 }
 
 /// However long it takes.
-struct ForEver;
+struct Forever;
 
-impl Until for ForEver {
-    fn goes_on(&mut self) -> bool {
+impl FollowUntil for Forever {
+    fn can_continue(&mut self) -> bool {
         true
     }
 }
 
 /// Tells the facts of a run until it is over or nothing more comes.
-pub(crate) fn follow(doors: &Doors, run: &str, until: &mut dyn Until) -> Result<(), Trouble> {
-    Log { run: None, follow: true, no_pager: true, json: false }.tell(doors, run, until)
+pub(crate) fn follow(forge: &Doors, run: &str, until: &mut dyn FollowUntil) -> Result<(), Trouble> {
+    LogArgs { run: None, follow: true, no_pager: true, json: false }
+        .print_records(forge, run, until)
 }
 
-impl Log {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
+impl LogArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
-            let records = doors.records(&run, 1)?;
+            let records = forge.records(&run, 1)?;
             let lines: Vec<String> =
-                records.iter().flat_map(|(seq, record)| sentences(*seq, record)).collect();
-            page(&terminal_output::sanitize(&lines.join("\n")), Paging::of(self.no_pager));
+                records.iter().flat_map(|(seq, record)| fact_lines(*seq, record)).collect();
+            print_paged(
+                &terminal_output::sanitize(&lines.join("\n")),
+                Paging::from_no_pager(self.no_pager),
+            );
             return Ok(ExitCode::SUCCESS);
         }
-        self.tell(&doors, &run, &mut ForEver)?;
+        self.print_records(&forge, &run, &mut Forever)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tell(&self, doors: &Doors, run: &str, until: &mut dyn Until) -> Result<(), Trouble> {
+    fn print_records(
+        &self,
+        forge: &Doors,
+        run: &str,
+        until: &mut dyn FollowUntil,
+    ) -> Result<(), Trouble> {
         let mut state = Run::new();
-        let mut seen = self.show(doors, run, 0, &mut state)?;
-        let mut goes_on = true;
-        while self.follow && goes_on && !matches!(state.phase(), Phase::Over(_)) {
-            thread::sleep(LOOK_EVERY);
+        let mut seen = self.print_new(forge, run, 0, &mut state)?;
+        let mut can_continue = true;
+        while self.follow && can_continue && !matches!(state.phase(), Phase::Over(_)) {
+            thread::sleep(POLL_INTERVAL);
             // Whoever lets go has written all of it down before.
-            goes_on = until.goes_on();
-            seen = self.show(doors, run, seen, &mut state)?;
+            can_continue = until.can_continue();
+            seen = self.print_new(forge, run, seen, &mut state)?;
         }
         Ok(())
     }
 
     /// Shows the records after `seen`, and says which was the last.
-    fn show(&self, doors: &Doors, run: &str, seen: u64, state: &mut Run) -> Result<u64, Trouble> {
+    fn print_new(
+        &self,
+        forge: &Doors,
+        run: &str,
+        seen: u64,
+        state: &mut Run,
+    ) -> Result<u64, Trouble> {
         let mut last = seen;
-        for (seq, record) in doors.records(run, seen + 1)? {
+        for (seq, record) in forge.records(run, seen + 1)? {
             state.take(&record);
-            self.say(seq, &record);
+            self.print_record(seq, &record);
             last = seq;
         }
         Ok(last)
     }
 
-    fn say(&self, seq: u64, record: &Record) {
+    fn print_record(&self, seq: u64, record: &Record) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
             terminal_output::print_raw(
                 &serde_json::to_string(&line).expect("a record can be written"),
             );
         } else {
-            for line in sentences(seq, record) {
+            for line in fact_lines(seq, record) {
                 terminal_output::print(&line);
             }
         }
@@ -111,7 +126,7 @@ impl Log {
 }
 
 /// The facts of a record, each with its number and its time.
-fn sentences(seq: u64, record: &Record) -> Vec<String> {
+fn fact_lines(seq: u64, record: &Record) -> Vec<String> {
     let at = format::day_and_clock(record.at);
     let beginning = format!("{seq:>5}  {at}  ");
     record.facts.iter().map(|fact| format::fact(&beginning, &sentence(fact))).collect()

@@ -20,21 +20,21 @@ use crate::{
 /// Show the manual page, or write one for each command
 #[derive(Args)]
 #[command(after_help = "Piped, it is the source of the page: forge man > forge.1")]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// Write forge.1, forge-run.1 and so on into this folder
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-impl Man {
-    pub(crate) fn main(self, mut command: clap::Command) -> Result<ExitCode, Trouble> {
+impl ManArgs {
+    pub(crate) fn run(self, mut command: clap::Command) -> Result<ExitCode, Trouble> {
         command.build();
         let Some(dir) = &self.dir else {
             let page = render(&command, "forge");
             if !io::stdout().is_terminal() {
                 terminal_output::print_bytes(&page);
-            } else if read(&page).is_none() {
-                pager::page(&command.render_long_help().to_string(), Paging::IfLong);
+            } else if show_in_man(&page).is_none() {
+                pager::print_paged(&command.render_long_help().to_string(), Paging::IfLong);
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -55,8 +55,8 @@ impl Man {
 }
 
 /// Lets `man` show a page. Nothing, if there is none that can.
-fn read(page: &[u8]) -> Option<()> {
-    let file = pager::unnamed(page).ok()?;
+fn show_in_man(page: &[u8]) -> Option<()> {
+    let file = pager::unnamed_file(page).ok()?;
     let status = Command::new("man").args(["-l", "-"]).stdin(Stdio::from(file)).status().ok()?;
     status.success().then_some(())
 }

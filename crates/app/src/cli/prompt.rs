@@ -16,18 +16,18 @@ const ANSWER_SHOWN: usize = 40;
 
 /// What a person says about the commands of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consent {
+pub(crate) enum Confirmation {
     /// They may be run.
     Given,
     /// They may not.
     Refused,
     /// There is no terminal to ask at.
-    NobodyToAsk,
+    NoTerminal,
 }
 
 /// Shows the commands of a repository and asks about them, if there is somebody to ask. Nothing of
 /// this is data.
-pub(crate) fn consent_to_commands(commands: &[String]) -> Consent {
+pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
     terminal_output::print_stderr("this repository makes Forge run, on this machine and as you:");
     for command in commands {
         for (position, line) in terminal_output::sanitize(command).lines().enumerate() {
@@ -41,9 +41,9 @@ pub(crate) fn consent_to_commands(commands: &[String]) -> Consent {
 }
 
 /// Asks the person at the terminal, if there is one.
-pub(crate) fn confirm(question: &str) -> Consent {
+pub(crate) fn confirm(question: &str) -> Confirmation {
     if !can_ask() {
-        return Consent::NobodyToAsk;
+        return Confirmation::NoTerminal;
     }
     read_confirmation(&mut io::stdin().lock(), question)
 }
@@ -93,21 +93,21 @@ pub(super) fn read_paragraph(input: &mut impl BufRead) -> Option<String> {
 
 /// Asks until there is a yes or a no. Only a clear yes is one; Enter, the end of the input, and whoever is not
 /// understood again and again say no.
-fn read_confirmation(input: &mut impl BufRead, question: &str) -> Consent {
+fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
     for _ in 0..ASKED_MAX {
         terminal_output::print_stderr(question);
         let mut line = String::new();
         match input.read_line(&mut line) {
-            Ok(0) | Err(_) => return Consent::Refused,
+            Ok(0) | Err(_) => return Confirmation::Refused,
             Ok(_) => {}
         }
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Consent::Given,
-            "" | "n" | "no" => return Consent::Refused,
+            "y" | "yes" => return Confirmation::Given,
+            "" | "n" | "no" => return Confirmation::Refused,
             neither => print_not_an_answer(neither),
         }
     }
-    Consent::Refused
+    Confirmation::Refused
 }
 
 /// Says that what was typed is no answer.
@@ -141,27 +141,27 @@ mod tests {
         assert_eq!(read_paragraph(&mut input), None);
     }
 
-    fn confirmed(input: &[u8]) -> Consent {
+    fn confirmed(input: &[u8]) -> Confirmation {
         read_confirmation(&mut &*input, "?")
     }
 
     #[test]
     fn only_a_clear_yes_is_one() {
         for yes in ["y\n", "Y\n", "yes\n", " YES \n", "y"] {
-            assert_eq!(confirmed(yes.as_bytes()), Consent::Given, "{yes:?}");
+            assert_eq!(confirmed(yes.as_bytes()), Confirmation::Given, "{yes:?}");
         }
         for no in ["", "\n", "n\n", "No\n", "yep\n", "no yes\n", "\u{1b}y\n"] {
-            assert_eq!(confirmed(no.as_bytes()), Consent::Refused, "{no:?}");
+            assert_eq!(confirmed(no.as_bytes()), Confirmation::Refused, "{no:?}");
         }
-        assert_eq!(confirmed(b"y\xff\n"), Consent::Refused);
+        assert_eq!(confirmed(b"y\xff\n"), Confirmation::Refused);
     }
 
     #[test]
     fn what_is_neither_yes_nor_no_is_asked_again_up_to_a_limit() {
-        assert_eq!(confirmed(b"S\nyep\ny\n"), Consent::Given);
-        assert_eq!(confirmed(b"S\n\ny\n"), Consent::Refused);
-        assert_eq!(confirmed(b"S\nn\ny\n"), Consent::Refused);
-        assert_eq!(confirmed(b"1\n2\n3\n4\ny\n"), Consent::Given);
-        assert_eq!(confirmed(b"1\n2\n3\n4\n5\ny\n"), Consent::Refused);
+        assert_eq!(confirmed(b"S\nyep\ny\n"), Confirmation::Given);
+        assert_eq!(confirmed(b"S\n\ny\n"), Confirmation::Refused);
+        assert_eq!(confirmed(b"S\nn\ny\n"), Confirmation::Refused);
+        assert_eq!(confirmed(b"1\n2\n3\n4\ny\n"), Confirmation::Given);
+        assert_eq!(confirmed(b"1\n2\n3\n4\n5\ny\n"), Confirmation::Refused);
     }
 }

@@ -7,15 +7,15 @@ use forge_core::event::Record;
 use forge_runtime::{Trouble, older::Named, start::Request};
 
 use super::{
-    choose_run::{self, Wanted},
-    common::{amount, doors},
-    drive_mode::{Manner, Place, detach, drive, drive_on_screen, leave},
+    choose_run::{RunAction, choose_run},
+    common::{open_forge, parse_budget},
+    drive_mode::{DriveArgs, DriveMode, detach, drive_on_screen, report_outcome, start_and_drive},
 };
 use crate::terminal_output;
 
 /// Take a run up again after a stop, a crash, an answer or a failure
 #[derive(Args)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArgs {
     /// The run, or a folder with a state.json; else the open one
     run: Option<String>,
     /// The effort, where such a folder says none
@@ -25,23 +25,23 @@ pub(crate) struct Resume {
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
     #[command(flatten)]
-    manner: Manner,
+    drive_args: DriveArgs,
 }
 
-impl Resume {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        if self.manner.own_session {
+impl ResumeArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        if self.drive_args.own_session {
             // Who leads a group already has a session of its own as far as we need one.
             let _leads_already = rustix::process::setsid();
         }
-        let doors = doors()?;
+        let forge = open_forge()?;
         let budget = match &self.budget {
-            Some(text) => Some(amount(text, "forge resume RUN --budget AMOUNT")?),
+            Some(text) => Some(parse_budget(text, "forge resume RUN --budget AMOUNT")?),
             None => None,
         };
-        let run = match self.run.as_deref().map(|named| doors.named(named, self.effort.as_deref()))
+        let run = match self.run.as_deref().map(|named| forge.named(named, self.effort.as_deref()))
         {
-            None => choose_run::run(&doors, None, Wanted::Resume)?,
+            None => choose_run(&forge, None, RunAction::Resume)?,
             Some(named) => match named? {
                 Named::Run(run) => run,
                 Named::CameOf { run, note } => {
@@ -50,18 +50,19 @@ impl Resume {
                 }
                 Named::Older(older) => {
                     let request = Request { budget, ..older.request };
-                    return drive(&doors, &request, &older.notes, &self.manner);
+                    return start_and_drive(&forge, &request, &older.notes, &self.drive_args);
                 }
             },
         };
-        match self.manner.place() {
-            Place::Here(form) => {
-                let mut tell = |record: &Record| form.tell(&run, record);
-                let left = doors.resume(&run, budget, &mut |run| form.began(run), &mut tell)?;
-                leave(&doors, left, form)
+        match self.drive_args.mode() {
+            DriveMode::Here(form) => {
+                let mut tell = |record: &Record| form.print_record(&run, record);
+                let left =
+                    forge.resume(&run, budget, &mut |run| form.print_started(run), &mut tell)?;
+                report_outcome(&forge, left, form)
             }
-            Place::Screen => drive_on_screen(&doors, &run, budget),
-            Place::Elsewhere => detach(&doors, &run, budget),
+            DriveMode::Screen => drive_on_screen(&forge, &run, budget),
+            DriveMode::Detached => detach(&forge, &run, budget),
         }
     }
 }

@@ -7,14 +7,14 @@ use forge_core::event::Record;
 use forge_runtime::Trouble;
 
 use super::{
-    common::doors,
-    drive_mode::{Form, leave},
+    common::open_forge,
+    drive_mode::{OutputFormat, report_outcome},
 };
-use crate::text::result_text::unit_id;
+use crate::text::result_text::parse_unit_id;
 
 /// Start a new run from a stage of another; what was before stays
 #[derive(Args)]
-pub(crate) struct Rewind {
+pub(crate) struct RewindArgs {
     /// The run; it stays as it is
     run: String,
     /// What is done anew: a stage, or a unit such as build.T2/implement
@@ -24,19 +24,19 @@ pub(crate) struct Rewind {
     json: bool,
 }
 
-impl Rewind {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let form = Form::of(self.json);
-        let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
-        let unit = unit_id(&self.unit)?;
+impl RewindArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let form = OutputFormat::from_json_flag(self.json);
+        let forge = open_forge()?;
+        let run = forge.resolve(&self.run)?;
+        let unit = parse_unit_id(&self.unit)?;
         let id = RefCell::new(String::new());
         let mut began = |new: &str| {
             new.clone_into(&mut id.borrow_mut());
-            form.began(new);
+            form.print_started(new);
         };
-        let mut tell = |record: &Record| form.tell(&id.borrow(), record);
-        let left = doors.rewind(&run, &unit, &mut began, &mut tell)?;
-        leave(&doors, left, form)
+        let mut tell = |record: &Record| form.print_record(&id.borrow(), record);
+        let left = forge.rewind(&run, &unit, &mut began, &mut tell)?;
+        report_outcome(&forge, left, form)
     }
 }

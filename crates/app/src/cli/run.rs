@@ -10,8 +10,8 @@ use forge_runtime::{
 };
 
 use super::{
-    common::{WISH, amount, doors, say_json},
-    drive_mode::{Form, Manner, drive},
+    common::{EXAMPLE_REQUEST, open_forge, parse_budget, print_json},
+    drive_mode::{DriveArgs, OutputFormat, start_and_drive},
     dry_run_text,
 };
 use crate::terminal_output;
@@ -20,7 +20,7 @@ use crate::terminal_output;
 #[derive(Args)]
 #[command(after_help = "Without --effort you are asked; --yes and --auto take what is detected.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// What you want, in plain words
     #[arg(required_unless_present = "issue", conflicts_with = "issue")]
     request: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     discuss: bool,
     /// The branch that the result is for: new or current
     #[arg(long, value_name = "WHICH", hide_possible_values = true)]
-    branch: Option<Branch>,
+    branch: Option<BranchArg>,
     /// Offer no pull request
     #[arg(long)]
     no_pr: bool,
@@ -67,32 +67,32 @@ pub(crate) struct Run {
     #[arg(long = "dry-run")]
     dry: bool,
     #[command(flatten)]
-    manner: Manner,
+    drive_args: DriveArgs,
 }
 
 /// For which branch the result is.
 #[derive(Clone, Copy, ValueEnum)]
-enum Branch {
+enum BranchArg {
     New,
     Current,
 }
 
-impl Run {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
+impl RunArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         let request = self.request()?;
-        let doors = doors()?;
+        let forge = open_forge()?;
         if self.dry {
-            let dry = doors.dry_run(&request)?;
-            match self.manner.form() {
-                Form::Json => say_json(&dry),
-                Form::Sentences => terminal_output::print(&dry_run_text::text(
+            let dry = forge.dry_run(&request)?;
+            match self.drive_args.output_format() {
+                OutputFormat::Json => print_json(&dry),
+                OutputFormat::Sentences => terminal_output::print(&dry_run_text::dry_run_text(
                     &dry,
                     terminal_output::terminal_width(),
                 )),
             }
             return Ok(ExitCode::SUCCESS);
         }
-        drive(&doors, &request, &[], &self.manner)
+        start_and_drive(&forge, &request, &[], &self.drive_args)
     }
 
     fn request(&self) -> Result<Request, Trouble> {
@@ -101,18 +101,21 @@ impl Run {
             text: self.request.clone().unwrap_or_default(),
             issue: self.issue.clone(),
             flow: self.flow.clone(),
-            params: params(&self.params)?,
+            params: parse_params(&self.params)?,
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
             budget: match &self.budget {
-                Some(text) => Some(amount(text, &format!("forge run --budget AMOUNT {WISH}"))?),
+                Some(text) => Some(parse_budget(
+                    text,
+                    &format!("forge run --budget AMOUNT {EXAMPLE_REQUEST}"),
+                )?),
                 None => None,
             },
             scenario: self.scenario.clone(),
             agent: self.agent.clone(),
             branch: self.branch.map(|branch| match branch {
-                Branch::New => BranchChoice::New,
-                Branch::Current => BranchChoice::Current,
+                BranchArg::New => BranchChoice::New,
+                BranchArg::Current => BranchChoice::Current,
             }),
             unsaid: if self.yes { Unsaid::Taken } else { Unsaid::Asked },
             discuss: if self.discuss { Discuss::First } else { Discuss::No },
@@ -123,10 +126,10 @@ impl Run {
     }
 }
 
-fn params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
+fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
     let wrong = |what: String| {
-        let said =
-            ["effort=S", "effort=M"].map(|param| format!("forge run --param {param} {WISH}"));
+        let said = ["effort=S", "effort=M"]
+            .map(|param| format!("forge run --param {param} {EXAMPLE_REQUEST}"));
         Trouble::usage(what, examples(&[&said[0], &said[1]]))
     };
     let mut params = BTreeMap::new();

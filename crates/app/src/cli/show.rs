@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use clap::Args;
 use forge_runtime::Trouble;
 
-use super::common::{doors, named_or_latest, say_json};
+use super::common::{named_or_latest, open_forge, print_json};
 use crate::{
-    document::{self, Form, Piece},
-    pager::{Paging, page},
+    document::{self, Document, DocumentFormat},
+    pager::{Paging, print_paged},
     terminal_output,
-    text::result_text::{changed, next_steps, result, unit_id, written},
+    text::result_text::{
+        artifact_document, change_documents, next_steps, parse_unit_id, result_text,
+    },
 };
 
 /// Stands for the run as a whole, which is no unit's name.
@@ -18,7 +20,7 @@ const WHOLE: &str = "";
 
 /// Show what a run has come to: what landed, its proofs, its files
 #[derive(Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowArgs {
     /// The run; the latest if none is named
     run: Option<String>,
     /// Print this artifact
@@ -40,31 +42,31 @@ pub(crate) struct Show {
     json: bool,
 }
 
-impl Show {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = named_or_latest(&doors, self.run.as_deref())?;
-        let paging = Paging::of(self.no_pager);
+impl ShowArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = named_or_latest(&forge, self.run.as_deref())?;
+        let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.artifact {
-            document::show(&[written(name, doors.artifact(&run, name)?)], paging);
+            document::show(&[artifact_document(name, forge.artifact(&run, name)?)], paging);
         } else if let Some(unit) = &self.diff {
-            let pieces = if unit == WHOLE {
-                vec![Piece { bytes: doors.diff(&run)?, form: Form::Diff }]
+            let documents = if unit == WHOLE {
+                vec![Document { bytes: forge.diff(&run)?, format: DocumentFormat::Diff }]
             } else {
-                changed(doors.change(&run, &unit_id(unit)?)?)
+                change_documents(forge.change(&run, &parse_unit_id(unit)?)?)
             };
-            document::show(&pieces, paging);
+            document::show(&documents, paging);
         } else {
-            let view = doors.result(&run)?;
+            let view = forge.result(&run)?;
             if self.json {
-                say_json(&view);
+                print_json(&view);
             } else {
-                let mut text = result(&view, terminal_output::terminal_width());
+                let mut text = result_text(&view, terminal_output::terminal_width());
                 let next = next_steps(&view);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                page(&terminal_output::sanitize(&text), paging);
+                print_paged(&terminal_output::sanitize(&text), paging);
             }
         }
         Ok(ExitCode::SUCCESS)

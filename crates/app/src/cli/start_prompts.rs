@@ -11,15 +11,15 @@ use forge_runtime::{
     start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
 };
 
-use super::prompt::{Consent, ask, can_ask, consent_to_commands, read_paragraph};
+use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
 use crate::{format, terminal_output};
 
 /// The person at the terminal, if there is one.
-pub(crate) struct Terminal;
+pub(crate) struct TerminalPrompts;
 
-impl Asks for Terminal {
+impl Asks for TerminalPrompts {
     fn commands(&mut self, commands: &[String]) -> Allowed {
-        ask_commands(commands)
+        approve_commands(commands)
     }
 
     fn know(&mut self, note: &str) {
@@ -116,17 +116,17 @@ impl Asks for Terminal {
 }
 
 /// Whether a repository may run these commands.
-pub(crate) fn ask_commands(commands: &[String]) -> Allowed {
-    match consent_to_commands(commands) {
-        Consent::Given => Allowed::FromNowOn,
-        Consent::Refused | Consent::NobodyToAsk => Allowed::No,
+pub(crate) fn approve_commands(commands: &[String]) -> Allowed {
+    match confirm_commands(commands) {
+        Confirmation::Given => Allowed::FromNowOn,
+        Confirmation::Refused | Confirmation::NoTerminal => Allowed::No,
     }
 }
 
 /// At the end of a run whose result is also for a branch of the user's: asks, and lets it follow; or says
 /// how to do it by hand.
-pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
-    let Some(offer) = doors.offer_onto(run)? else { return Ok(()) };
+pub(crate) fn offer_fast_forward(forge: &Doors, run: &str) -> Result<(), Trouble> {
+    let Some(offer) = forge.offer_onto(run)? else { return Ok(()) };
     let Offer { branch, onto, cannot, by_hand, .. } = &offer;
     if let Some(why) = cannot {
         terminal_output::print_progress(&format!(
@@ -146,7 +146,7 @@ pub(crate) fn offer(doors: &Doors, run: &str) -> Result<(), Trouble> {
     });
     match reply {
         Reply::Said(true) => {
-            doors.fast_forward(run)?;
+            forge.fast_forward(run)?;
             terminal_output::print_progress(&format!("{onto} is at {}", offer.commit));
         }
         Reply::Said(false) | Reply::Stop | Reply::Nobody => {

@@ -9,17 +9,17 @@ use forge_runtime::{
     spending::{SpendingView, Which},
 };
 
-use super::common::{doors, say_json};
+use super::common::{open_forge, print_json};
 use crate::{format, terminal_output, text_width};
 
 /// Show what was spent: by day and model, or as you say
 #[derive(Args)]
-pub(crate) struct Stats {
+pub(crate) struct StatsArgs {
     /// The run; all runs if none is named
     run: Option<String>,
     /// Add it up by run, stage, role, model, agent or day
     #[arg(long, value_enum, hide_possible_values = true)]
-    by: Option<By>,
+    by: Option<GroupBy>,
     /// Only the last N days, today included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
@@ -29,7 +29,7 @@ pub(crate) struct Stats {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum By {
+enum GroupBy {
     Run,
     Stage,
     Role,
@@ -38,7 +38,7 @@ enum By {
     Day,
 }
 
-impl By {
+impl GroupBy {
     const fn axis(self) -> Axis {
         match self {
             Self::Run => Axis::Run,
@@ -64,28 +64,28 @@ const BAR_WIDTH: usize = 16;
 /// The least width of a name.
 const KEY_WIDTH_MIN: usize = 10;
 
-impl Stats {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
+impl StatsArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
         let which = Which { run: self.run, days: self.days };
         let axes = match self.by {
             Some(by) => vec![by.axis()],
             None => vec![Axis::Day, Axis::Model],
         };
-        let view = doors.spending(&which, &axes)?;
+        let view = forge.spending(&which, &axes)?;
         for run in &view.unreadable {
             let warning = format!("warning: {} is not counted: {}", run.run, run.why);
             terminal_output::print_stderr(&terminal_output::sanitize(&warning));
         }
         if self.json {
-            say_json(&view);
+            print_json(&view);
         } else {
             let length = match self.by {
-                Some(_) => Length::All,
-                None => Length::OneScreen,
+                Some(_) => TableLength::All,
+                None => TableLength::OneScreen,
             };
             // Names are made harmless where they are shown: bars have colours.
-            terminal_output::print_raw(&shown(&view, length, terminal_output::terminal_width()));
+            terminal_output::print_raw(&overview(&view, length, terminal_output::terminal_width()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -93,12 +93,12 @@ impl Stats {
 
 /// How much is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Length {
+enum TableLength {
     OneScreen,
     All,
 }
 
-fn shown(view: &SpendingView, length: Length, width: usize) -> String {
+fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let total = &view.total;
     let since = view.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
     if total.calls == 0 {
@@ -131,21 +131,21 @@ fn shown(view: &SpendingView, length: Length, width: usize) -> String {
     let days = OVERVIEW_LINES.saturating_sub(others).clamp(1, DAYS_MAX);
     for table in &view.tables {
         let most = match (length, table.by) {
-            (Length::All, _) => usize::MAX,
-            (Length::OneScreen, Axis::Day) => days,
+            (TableLength::All, _) => usize::MAX,
+            (TableLength::OneScreen, Axis::Day) => days,
             (
-                Length::OneScreen,
+                TableLength::OneScreen,
                 Axis::Run | Axis::Stage | Axis::Role | Axis::Model | Axis::Agent,
             ) => MODELS_MAX,
         };
-        let _ = write!(text, "\n\n{}", table_of(table, most, width));
+        let _ = write!(text, "\n\n{}", table_text(table, most, width));
     }
     text.push_str(&estimate);
     text
 }
 
 /// A table with a bar in each line: by money, or by tokens where nobody knows of any money.
-fn table_of(table: &StatsView, most: usize, width: usize) -> String {
+fn table_text(table: &StatsView, most: usize, width: usize) -> String {
     let money = |row: &StatsRow| row.known.0.saturating_add(row.estimated.0);
     let has_money = table.rows.iter().any(|row| money(row) > 0);
     let weight = |row: &StatsRow| if has_money { money(row) } else { row.tokens.total() };
@@ -162,7 +162,7 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
-    let title = axis_word(table.by).to_uppercase();
+    let title = axis_name(table.by).to_uppercase();
     let mut text = format!(
         "{title:<key$} {:>6} {:>7} {:>7} {:>7} {:>10}",
         "CALLS", "IN", "OUT", "CACHE", "COST"
@@ -183,14 +183,14 @@ fn table_of(table: &StatsView, most: usize, width: usize) -> String {
         let _ = write!(text, "\n{}", line.trim_end());
     }
     if left_out > 0 {
-        let what = axis_word(table.by);
+        let what = axis_name(table.by);
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
         let _ = write!(text, "\nand {} more (--by {what})", format::count(left_out, what));
     }
     text
 }
 
-const fn axis_word(axis: Axis) -> &'static str {
+const fn axis_name(axis: Axis) -> &'static str {
     match axis {
         Axis::Run => "run",
         Axis::Stage => "stage",
@@ -240,13 +240,13 @@ mod tests {
 
     #[test]
     fn the_overview_fits_on_a_small_screen_whatever_there_is_to_tell() {
-        let text = shown(&view(), Length::OneScreen, 80);
+        let text = overview(&view(), TableLength::OneScreen, 80);
         assert!(text.lines().count() <= OVERVIEW_LINES, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("2026-10-30") && !text.contains("2026-10-01 "), "{text}");
         assert!(text.contains("and 4 models more (--by model)"), "{text}");
         assert!(!text.contains('\u{1b}'), "names steer nothing: {text}");
-        let text = shown(&view(), Length::All, 80);
+        let text = overview(&view(), TableLength::All, 80);
         assert!(text.contains("2026-10-01 ") && !text.contains(" more "), "{text}");
     }
 }

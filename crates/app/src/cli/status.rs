@@ -9,19 +9,19 @@ use forge_core::{
 };
 use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
-use super::common::{doors, say_json};
+use super::common::{open_forge, print_json};
 use crate::{
     format, terminal_output,
     text::{
-        question_text::{Ways, asked},
-        status_text::{Pace, line, next_step, standing},
+        question_text::{QuestionLayout, question_text},
+        status_text::{Activity, next_command, standing_text, unit_line},
     },
     text_width,
 };
 
 /// Show all runs, or one: what it is doing, why, and what it cost
 #[derive(Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// The run; all runs if none is named
     run: Option<String>,
     /// Print JSON
@@ -32,38 +32,38 @@ pub(crate) struct Status {
 /// Lines of `forge status` without `--json`, before it says how many more there are.
 const LINES_MAX: usize = 50;
 
-impl Status {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
+impl StatusArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
         let Some(prefix) = &self.run else {
             if self.json {
-                say_json(&doors.rows(RUNS_MAX)?.0);
+                print_json(&forge.rows(RUNS_MAX)?.0);
             } else {
-                let (mut rows, all) = doors.rows(RUNS_MAX)?;
+                let (mut rows, all) = forge.rows(RUNS_MAX)?;
                 // Who waits for a person comes first.
                 rows.sort_by_key(|row| (row.standing != Standing::Waiting, row.questions == 0));
                 rows.truncate(LINES_MAX);
-                let goes_alone =
-                    |row: &RunRow| row.standing == Standing::Going && !doors.is_driven(&row.run);
-                terminal_output::print(&list(
+                let lacks_driver =
+                    |row: &RunRow| row.standing == Standing::Going && !forge.is_driven(&row.run);
+                terminal_output::print(&list_text(
                     &rows,
                     all,
-                    &goes_alone,
+                    &lacks_driver,
                     now(),
                     terminal_output::terminal_width(),
                 ));
             }
             return Ok(ExitCode::SUCCESS);
         };
-        let run = doors.resolve(prefix)?;
-        let view = doors.view(&run)?;
+        let run = forge.resolve(prefix)?;
+        let view = forge.view(&run)?;
         if self.json {
-            say_json(&view);
+            print_json(&view);
         } else {
-            let driver = if doors.is_driven(&run) { Driven::Yes } else { Driven::No };
-            terminal_output::print(&tree(
+            let driver = if forge.is_driven(&run) { HasDriver::Yes } else { HasDriver::No };
+            terminal_output::print(&tree_text(
                 &view,
-                &doors.home.run(&run),
+                &forge.home.run(&run),
                 driver,
                 now(),
                 terminal_output::terminal_width(),
@@ -75,15 +75,15 @@ impl Status {
 
 /// Whether a driver holds the run now.
 #[derive(Clone, Copy)]
-enum Driven {
+enum HasDriver {
     Yes,
     No,
 }
 
-fn list(
+fn list_text(
     rows: &[RunRow],
     all: u64,
-    goes_alone: &dyn Fn(&RunRow) -> bool,
+    lacks_driver: &dyn Fn(&RunRow) -> bool,
     now: Time,
     width: usize,
 ) -> String {
@@ -95,14 +95,14 @@ fn list(
         let line = format!(
             "{:<11} {:>7} {:>9}  {}",
             // It would go on, and nobody drives it: `forge resume`.
-            if goes_alone(row) { "no driver" } else { row.standing.word() },
+            if lacks_driver(row) { "no driver" } else { row.standing.word() },
             format::ago(row.changed_at, now),
             row.amount().in_short(),
             text_width::cut_middle(&row.run, width.saturating_sub(31))
         );
         let _ = write!(text, "\n{}", format::cut_end(&line, width));
     }
-    if rows.iter().any(goes_alone) {
+    if rows.iter().any(lacks_driver) {
         let _ = write!(text, "\nno driver: nobody drives it; go on with: forge resume RUN");
     }
     let more = all.saturating_sub(rows.len() as u64);
@@ -112,13 +112,13 @@ fn list(
     text
 }
 
-fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) -> String {
+fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width: usize) -> String {
     let row = &view.row;
     let stands = match driver {
-        Driven::No if row.standing == Standing::Going => {
+        HasDriver::No if row.standing == Standing::Going => {
             format!("nobody drives it; forge resume {}", row.run)
         }
-        Driven::Yes | Driven::No => standing(row, now),
+        HasDriver::Yes | HasDriver::No => standing_text(row, now),
     };
     let mut text = format!("{}  {stands}", row.run);
     if !row.why.is_empty() {
@@ -140,27 +140,31 @@ fn tree(view: &RunView, folder: &Path, driver: Driven, now: Time, width: usize) 
     }
     let _ = write!(text, "\n  folder   {}", folder.display());
     let _ = match (driver, row.working) {
-        (Driven::Yes, n) => {
+        (HasDriver::Yes, n) => {
             write!(text, "\n  driver   at work, {} under way", format::count(n, "call"))
         }
-        (Driven::No, 0) => write!(text, "\n  driver   none"),
-        (Driven::No, n) => {
+        (HasDriver::No, 0) => write!(text, "\n  driver   none"),
+        (HasDriver::No, n) => {
             write!(text, "\n  driver   none; {} due or still at work", format::count(n, "call"))
         }
     };
     text.push('\n');
     // Where nobody drives, nobody knows of work that goes on, and no time is told of it.
-    let pace = match driver {
-        Driven::No => Pace::Still,
-        Driven::Yes => Pace::Goes,
+    let activity = match driver {
+        HasDriver::No => Activity::Idle,
+        HasDriver::Yes => Activity::Running,
     };
     for unit in &view.units {
-        let _ = write!(text, "\n{}", line(unit, pace, now, width));
+        let _ = write!(text, "\n{}", unit_line(unit, activity, now, width));
     }
     for question in &view.asked {
-        let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
+        let _ = write!(
+            text,
+            "\n\n{}",
+            question_text(&row.run, question, QuestionLayout::Printed, width)
+        );
     }
-    if let (Some(next), Driven::No) = (next_step(view), driver) {
+    if let (Some(next), HasDriver::No) = (next_command(view), driver) {
         let _ = write!(text, "\n\nnext: {next}");
     }
     text

@@ -10,37 +10,37 @@ use forge_runtime::{
 };
 
 use super::{
-    choose_run::{self, Wanted},
-    common::doors,
+    choose_run::{RunAction, choose_run},
+    common::open_forge,
 };
 use crate::terminal_output;
 
 /// Start nothing new; what runs may end
 #[derive(Args)]
-pub(crate) struct Pause {
+pub(crate) struct PauseArgs {
     /// The run; the one that is driven if none is named
     run: Option<String>,
 }
 
 /// Stop a run at once; it can be resumed
 #[derive(Args)]
-pub(crate) struct Stop {
+pub(crate) struct StopArgs {
     /// The run; the one that is driven if none is named
     run: Option<String>,
 }
 
 /// Stop a run and give it up for good; what it made is kept
 #[derive(Args)]
-pub(crate) struct Abandon {
+pub(crate) struct AbandonArgs {
     /// The run; the only one that could be if none is named
     run: Option<String>,
 }
 
-impl Pause {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Pause)?;
-        let sent = doors.send(&run, &Command::Pause { by: person() })?;
+impl PauseArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
+        let sent = forge.send(&run, &Command::Pause { by: person() })?;
         terminal_output::print(&match sent {
             Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
             Sent::Journaled => format!("{run} is paused"),
@@ -50,22 +50,22 @@ impl Pause {
     }
 }
 
-impl Stop {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Stop)?;
-        doors.send(&run, &Command::Stop { by: person() })?;
+impl StopArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
+        forge.send(&run, &Command::Stop { by: person() })?;
         terminal_output::print(&format!("{run} is stopped; go on with: forge resume {run}"));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Abandon {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = choose_run::run(&doors, self.run.as_deref(), Wanted::Abandon)?;
-        doors.send(&run, &Command::Abandon { by: person() })?;
-        let folder = doors.home.run(&run);
+impl AbandonArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
+        forge.send(&run, &Command::Abandon { by: person() })?;
+        let folder = forge.home.run(&run);
         terminal_output::print(&format!(
             "{run} is abandoned; what it made is in {}",
             folder.display()

@@ -17,7 +17,7 @@ use forge_runtime::{
     start::{examples, quoted},
 };
 
-use super::common::WISH;
+use super::common::EXAMPLE_REQUEST;
 
 /// The command whose refusals are told here.
 const RUN: &str = "run";
@@ -30,7 +30,11 @@ const BY_ISSUE: &str = "forge run --issue issue.json";
 
 /// Why the words are no `forge run`, if that is what they were meant to be.
 #[expect(clippy::wildcard_enum_match_arm, reason = "clap may come to know more kinds of errors")]
-pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> Option<Trouble> {
+pub(super) fn run_usage_error(
+    error: &clap::Error,
+    args: &[OsString],
+    cli: &Command,
+) -> Option<Trouble> {
     if !error.use_stderr() || args.get(1)? != RUN {
         return None;
     }
@@ -43,8 +47,8 @@ pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> 
         Some(_) | None => None,
     };
     let flag = named(ContextKind::InvalidArg).unwrap_or_default();
-    let refused = match error.kind() {
-        ErrorKind::UnknownArgument if !flag.starts_with('-') => unquoted(run, &words),
+    let refusal = match error.kind() {
+        ErrorKind::UnknownArgument if !flag.starts_with('-') => unquoted_request(run, &words),
         ErrorKind::UnknownArgument => {
             let near = named(ContextKind::SuggestedArg);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -52,12 +56,14 @@ pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> 
             Trouble::usage(what, with_help(WITH_FLAGS, PLAIN))
         }
         ErrorKind::ArgumentConflict => match named(ContextKind::PriorArg) {
-            Some(prior) if prior != flag => {
-                Trouble::usage(contradiction(flag, prior), examples(&[&with(prior), &with(flag)]))
-            }
-            Some(_) | None => {
-                Trouble::usage(format!("`{flag}` is given twice"), with_help(&with(flag), PLAIN))
-            }
+            Some(prior) if prior != flag => Trouble::usage(
+                contradiction(flag, prior),
+                examples(&[&example_with(prior), &example_with(flag)]),
+            ),
+            Some(_) | None => Trouble::usage(
+                format!("`{flag}` is given twice"),
+                with_help(&example_with(flag), PLAIN),
+            ),
         },
         ErrorKind::MissingRequiredArgument => {
             let what = "nothing is asked for: say in quotes what you want";
@@ -74,7 +80,7 @@ pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> 
                 }
                 Some(_) | None => String::new(),
             };
-            Trouble::usage(format!("{what}{can_be}"), with_value(flag))
+            Trouble::usage(format!("{what}{can_be}"), examples_with_value(flag))
         }
         _ => {
             let text = error.render().to_string();
@@ -83,7 +89,7 @@ pub(super) fn refusal(error: &clap::Error, args: &[OsString], cli: &Command) -> 
             Trouble::usage(what, with_help(WITH_FLAGS, PLAIN))
         }
     };
-    Some(refused)
+    Some(refusal)
 }
 
 /// Two flags, or a flag and the request, that say different things.
@@ -100,32 +106,33 @@ fn with_help(first: &str, second: &str) -> String {
 }
 
 /// A command with a flag, which is named as in the help: `--budget <AMOUNT>`.
-fn with(flag: &str) -> String {
+fn example_with(flag: &str) -> String {
     if flag.contains("REQUEST") {
         return PLAIN.to_owned();
     }
     let name = flag.split([' ', '=']).next().unwrap_or_default();
-    match values(name) {
+    match example_values(name) {
         _ if name == "--issue" => BY_ISSUE.to_owned(),
-        Some([value, _]) => format!("forge run {name} {value} {WISH}"),
-        None => format!("forge run {name} {WISH}"),
+        Some([value, _]) => format!("forge run {name} {value} {EXAMPLE_REQUEST}"),
+        None => format!("forge run {name} {EXAMPLE_REQUEST}"),
     }
 }
 
 /// Two commands with a value for a flag.
-fn with_value(flag: &str) -> String {
+fn examples_with_value(flag: &str) -> String {
     let name = flag.split([' ', '=']).next().unwrap_or_default();
-    match values(name) {
+    match example_values(name) {
         Some(values) => {
-            let commands = values.map(|value| format!("forge run {name} {value} {WISH}"));
+            let commands =
+                values.map(|value| format!("forge run {name} {value} {EXAMPLE_REQUEST}"));
             examples(&[&commands[0], &commands[1]])
         }
-        None => examples(&[&with(flag), PLAIN]),
+        None => examples(&[&example_with(flag), PLAIN]),
     }
 }
 
 /// Two values that a flag takes.
-fn values(name: &str) -> Option<[&'static str; 2]> {
+fn example_values(name: &str) -> Option<[&'static str; 2]> {
     match name {
         "--effort" => Some(["S", "M"]),
         "--branch" => Some(["new", "current"]),
@@ -139,7 +146,7 @@ fn values(name: &str) -> Option<[&'static str; 2]> {
 }
 
 /// A request without quotes: the same command with them.
-fn unquoted(run: &Command, words: &[String]) -> Trouble {
+fn unquoted_request(run: &Command, words: &[String]) -> Trouble {
     let takes_value = |word: &str| {
         let name = word.trim_start_matches('-');
         let mut flags = run.get_arguments();

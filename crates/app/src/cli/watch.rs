@@ -8,15 +8,15 @@ use forge_runtime::{
     watch::{Form, Seen, Shown, TurnName, Watched},
 };
 
-use super::common::doors;
+use super::common::open_forge;
 use crate::{
     format, terminal_output,
-    text::agent_event::{Weight, line, paragraph},
+    text::agent_event::{Emphasis, event_text, indented_paragraph},
 };
 
 /// Follow one agent: what it says, which tools it uses, how it ends
 #[derive(Args)]
-pub(crate) struct Watch {
+pub(crate) struct WatchArgs {
     /// The run
     run: String,
     /// A unit, an attempt or a review, or a part of its name: T2, review#1
@@ -31,12 +31,12 @@ pub(crate) struct Watch {
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-impl Watch {
-    pub(crate) fn main(self) -> Result<ExitCode, Trouble> {
-        let doors = doors()?;
-        let run = doors.resolve(&self.run)?;
+impl WatchArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+        let forge = open_forge()?;
+        let run = forge.resolve(&self.run)?;
         let form = if self.raw { Form::Bytes } else { Form::Signals };
-        let mut tell = |shown: Shown<'_>| match shown {
+        let mut print = |shown: Shown<'_>| match shown {
             Shown::Bytes(bytes) => terminal_output::print_chunk(bytes),
             Shown::Seen(seen) if self.json => {
                 terminal_output::print_raw(
@@ -45,9 +45,9 @@ impl Watch {
             }
             // Every call has one, and people need not be told.
             Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
-            Shown::Seen(seen) => say(&seen, terminal_output::terminal_width()),
+            Shown::Seen(seen) => print_event(&seen, terminal_output::terminal_width()),
         };
-        match doors.watch(&run, self.unit.as_deref(), form, &mut tell)? {
+        match forge.watch(&run, self.unit.as_deref(), form, &mut print)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
             Watched::Interrupted => {
                 terminal_output::print_stderr(&format!("not watching any more; {run} goes on"));
@@ -57,12 +57,12 @@ impl Watch {
     }
 }
 
-fn say(seen: &Seen, width: usize) {
-    let (at, mark, text, weight) = line(seen);
+fn print_event(seen: &Seen, width: usize) {
+    let (at, mark, text, emphasis) = event_text(seen);
     let time = at.map(format::clock).unwrap_or_default();
-    let text = paragraph(&format!("{time:<8}  {mark} "), &text, width);
-    match weight {
-        Weight::Full => terminal_output::print(&text),
-        Weight::Less => terminal_output::print_dimmed(&text),
+    let text = indented_paragraph(&format!("{time:<8}  {mark} "), &text, width);
+    match emphasis {
+        Emphasis::Normal => terminal_output::print(&text),
+        Emphasis::Dimmed => terminal_output::print_dimmed(&text),
     }
 }

@@ -3,57 +3,61 @@
 use forge_runtime::{follow::Picture, watch::Seen};
 
 use super::{
-    frame::{Frame, Seat, head},
-    line::{Ink, Line, Size, wrap},
+    frame::{DrivenBy, ScreenFrame, header},
+    line::{LineStyle, ScreenSize, StyledLine, wrap},
 };
 use crate::{
     format,
-    text::agent_event::{INDENT, Weight, line as in_words},
+    text::agent_event::{Emphasis, INDENT, event_text},
 };
 
 /// The stream of a unit. `back` lines of its end are scrolled past.
 pub(crate) fn frame<'a>(
-    picture: &Picture,
-    seat: Seat,
+    snapshot: &Picture,
+    driven_by: DrivenBy,
     unit: &str,
     seen: impl Iterator<Item = &'a Seen>,
     back: usize,
-    size: Size,
-) -> Frame {
-    let Size { width, height } = size;
-    let mut lines = vec![head(picture, seat, width, 0).swap_remove(0)];
-    lines.push(Line::of(Ink::Bold, &format!(" {unit}")));
+    size: ScreenSize,
+) -> ScreenFrame {
+    let ScreenSize { width, height } = size;
+    let mut lines = vec![header(snapshot, driven_by, width, 0).swap_remove(0)];
+    lines.push(StyledLine::new(LineStyle::Bold, &format!(" {unit}")));
     let room = height.saturating_sub(lines.len() + 1);
-    let mut told: Vec<Line> = seen.flat_map(|seen| paragraph(seen, width)).collect();
-    if told.is_empty() {
-        let run = &picture.view.row.run;
+    let mut stream_lines: Vec<StyledLine> =
+        seen.flat_map(|seen| event_lines(seen, width)).collect();
+    if stream_lines.is_empty() {
+        let run = &snapshot.view.row.run;
         let text =
             format!("   nothing was said while you looked; all of it: forge watch {run} {unit}");
-        told.push(Line::of(Ink::Grey, &text));
+        stream_lines.push(StyledLine::new(LineStyle::Grey, &text));
     }
-    let last = told.len() - back.min(told.len().saturating_sub(room));
-    lines.extend(told.drain(..last).skip(last.saturating_sub(room)));
+    let last = stream_lines.len() - back.min(stream_lines.len().saturating_sub(room));
+    lines.extend(stream_lines.drain(..last).skip(last.saturating_sub(room)));
     while lines.len() + 1 < height {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
     }
-    let keys = Line::of(Ink::Bold, " ↑↓").and(Ink::Grey, " scroll   ");
-    lines.push(keys.and(Ink::Bold, "Esc").and(Ink::Grey, " back to the tree"));
+    let keys = StyledLine::new(LineStyle::Bold, " ↑↓").with(LineStyle::Grey, " scroll   ");
+    lines.push(keys.with(LineStyle::Bold, "Esc").with(LineStyle::Grey, " back to the tree"));
     lines.truncate(height);
-    Frame { lines: lines.into_iter().map(|line| line.cut(width)).collect(), units: Vec::new() }
+    ScreenFrame {
+        lines: lines.into_iter().map(|line| line.cut(width)).collect(),
+        units: Vec::new(),
+    }
 }
 
-fn paragraph(seen: &Seen, width: usize) -> Vec<Line> {
-    let (at, mark, text, weight) = in_words(seen);
-    let ink = match weight {
-        Weight::Full => Ink::Plain,
-        Weight::Less => Ink::Grey,
+fn event_lines(seen: &Seen, width: usize) -> Vec<StyledLine> {
+    let (at, mark, text, emphasis) = event_text(seen);
+    let style = match emphasis {
+        Emphasis::Normal => LineStyle::Plain,
+        Emphasis::Dimmed => LineStyle::Grey,
     };
     let time = at.map(format::clock).unwrap_or_default();
     let head = format!("{time:<8}  {mark} ");
     let lines = wrap(&text, width.saturating_sub(INDENT).max(10));
     let line = |(at, line): (usize, String)| {
         let head = if at == 0 { head.clone() } else { " ".repeat(INDENT) };
-        Line::of(Ink::Grey, &head).and(ink, &line)
+        StyledLine::new(LineStyle::Grey, &head).with(style, &line)
     };
     lines.into_iter().enumerate().map(line).collect()
 }

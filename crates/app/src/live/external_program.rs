@@ -15,10 +15,10 @@ use std::{
 use forge_runtime::Trouble;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::signals::{Heard, Signals};
+use super::signals::{ScreenSignal, ScreenSignals};
 
 /// How often it is asked whether a program has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// What shows long texts, if the person has not said what does. It has to wait: the screen comes back after it.
 const PAGER: &str = "if command -v less >/dev/null; then exec less -R; else exec more; fi";
 
@@ -28,7 +28,7 @@ pub(crate) fn suspend() {
 }
 
 /// Shows a text in the pager. It is harmless already, and may have our own colours.
-pub(crate) fn page(text: String, signals: &mut Signals) -> Result<(), Trouble> {
+pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(), Trouble> {
     let named = ["FORGE_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
     let pager = named.filter(|pager| !["", "cat"].contains(&pager.trim()));
     let pager = pager.unwrap_or_else(|| PAGER.to_owned());
@@ -53,7 +53,7 @@ pub(crate) fn page(text: String, signals: &mut Signals) -> Result<(), Trouble> {
 }
 
 /// Lets the person write in their editor.
-pub(crate) fn edit(so_far: &str, signals: &mut Signals) -> Result<String, Trouble> {
+pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<String, Trouble> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()) else {
         return Err(Trouble::surroundings("no editor is set: EDITOR is empty", "set EDITOR"));
@@ -82,19 +82,19 @@ pub(crate) fn edit(so_far: &str, signals: &mut Signals) -> Result<String, Troubl
     }
 }
 
-fn wait(child: &mut Child, signals: &mut Signals) -> io::Result<ExitStatus> {
+fn wait(child: &mut Child, signals: &mut ScreenSignals) -> io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        for heard in signals.heard() {
-            match heard {
+        for signal in signals.received() {
+            match signal {
                 // Its shell wants us both to stop; it has stopped already.
-                Heard::Suspend => suspend(),
-                Heard::HangUp => child.kill()?,
-                Heard::Interrupt | Heard::Anew => {}
+                ScreenSignal::Suspend => suspend(),
+                ScreenSignal::HangUp => child.kill()?,
+                ScreenSignal::Interrupt | ScreenSignal::Redraw => {}
             }
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(POLL_INTERVAL);
     }
 }

@@ -13,244 +13,258 @@ use forge_core::view::{Course, Standing};
 use forge_runtime::follow::Picture;
 
 use super::{
-    line::{Ink, Line, Size, width},
-    unit_rows::{Row, fold, headings, rows},
+    line::{LineStyle, ScreenSize, StyledLine, width},
+    unit_rows::{UnitRow, column_headings, fold_rows, unit_rows},
 };
 use crate::{format, text_width};
 
 /// Below this height, what is only nice to have is left out.
-const LOW: usize = 14;
+const LOW_HEIGHT: usize = 14;
 
 /// All keys at the tree. Its last line names those that do something now.
-pub(crate) const KEYS: &str = "\
+pub(crate) const KEY_HELP: &str = "\
 ↑↓ or j k choose   Esc choose nothing   Enter or w what it says   a answer
 p pause, go on   r drive on what nobody drives   q leave   Ctrl-C stop
 Ctrl-Z to the shell, fg comes back   ? these keys";
 
 /// The key that shows them.
-const HELP: (&str, &str) = ("?", "keys");
+const HELP_KEY: (&str, &str) = ("?", "keys");
 
 /// Where somebody sits who looks at a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum DrivenBy {
     /// The run is driven by this process.
-    Driving,
+    ThisProcess,
     /// Somebody else drives it.
-    Attached,
+    OtherProcess,
     /// Nobody drives it.
-    Alone,
+    NoProcess,
 }
 
 /// How a run is looked at.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
-    pub(crate) size: Size,
-    pub(crate) seat: Seat,
+pub(crate) struct FrameOptions {
+    pub(crate) size: ScreenSize,
+    pub(crate) driven_by: DrivenBy,
     /// The unit that the person chose.
     pub(crate) chosen: Option<String>,
     /// What there is to say about the last key.
-    pub(crate) said: Option<String>,
+    pub(crate) message: Option<String>,
 }
 
 /// A screen, and what can be chosen on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) lines: Vec<Line>,
+pub(crate) struct ScreenFrame {
+    pub(crate) lines: Vec<StyledLine>,
     /// The units that can be chosen, from the top.
     pub(crate) units: Vec<String>,
 }
 
 /// The run as a tree, with a head and the keys.
-pub(crate) fn frame(picture: &Picture, look: &Look) -> Frame {
-    let Size { width, height } = look.size;
-    let mut lines = head(picture, look.seat, width, height);
-    let foot = foot(picture, look);
+pub(crate) fn frame(snapshot: &Picture, options: &FrameOptions) -> ScreenFrame {
+    let ScreenSize { width, height } = options.size;
+    let mut lines = header(snapshot, options.driven_by, width, height);
+    let footer = footer(snapshot, options);
     // The names of the columns, and an empty line above the keys.
-    let gaps = if height < LOW { 0 } else { 2 };
-    let room = height.saturating_sub(lines.len() + foot.len() + gaps);
-    let rows = fold(rows(picture, width), room);
+    let gaps = if height < LOW_HEIGHT { 0 } else { 2 };
+    let room = height.saturating_sub(lines.len() + footer.len() + gaps);
+    let rows = fold_rows(unit_rows(snapshot, width), room);
     if gaps > 0 {
-        lines.push(headings(width));
+        lines.push(column_headings(width));
     }
-    let units = rows.iter().filter_map(Row::choice).map(str::to_owned).collect();
-    lines.extend(rows.iter().map(|row| row.line(picture, width, look.chosen.as_deref())));
-    lines.truncate(height.saturating_sub(foot.len()));
-    while gaps > 0 && lines.len() + foot.len() < height {
-        lines.push(Line::default());
+    let units = rows.iter().filter_map(UnitRow::selectable_unit).map(str::to_owned).collect();
+    lines.extend(rows.iter().map(|row| row.line(snapshot, width, options.chosen.as_deref())));
+    lines.truncate(height.saturating_sub(footer.len()));
+    while gaps > 0 && lines.len() + footer.len() < height {
+        lines.push(StyledLine::default());
     }
-    lines.extend(foot);
+    lines.extend(footer);
     lines.truncate(height);
-    Frame { lines: lines.into_iter().map(|line| line.cut(width)).collect(), units }
+    ScreenFrame { lines: lines.into_iter().map(|line| line.cut(width)).collect(), units }
 }
 
 /// The run as it was left, for the scrollback: no keys, and as many lines as it takes, up to a limit.
-pub(crate) fn last(picture: &Picture, seat: Seat, width: usize, most: usize) -> Vec<Line> {
-    let mut lines = head(picture, seat, width, most);
-    lines.push(headings(width));
-    let rows = fold(rows(picture, width), most.saturating_sub(lines.len()));
-    lines.extend(rows.iter().map(|row| row.line(picture, width, None)));
+pub(crate) fn final_lines(
+    snapshot: &Picture,
+    driven_by: DrivenBy,
+    width: usize,
+    most: usize,
+) -> Vec<StyledLine> {
+    let mut lines = header(snapshot, driven_by, width, most);
+    lines.push(column_headings(width));
+    let rows = fold_rows(unit_rows(snapshot, width), most.saturating_sub(lines.len()));
+    lines.extend(rows.iter().map(|row| row.line(snapshot, width, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
 /// Whether a run would go on if somebody drove it.
-pub(crate) fn is_left_alone(picture: &Picture, seat: Seat) -> bool {
-    picture.view.row.standing.course() == Course::Driven && seat == Seat::Alone
+pub(crate) fn lacks_driver(snapshot: &Picture, driven_by: DrivenBy) -> bool {
+    snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::NoProcess
 }
 
 /// What happens to a run that this process drives when the person leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leaving {
+pub(crate) enum OnLeave {
     /// Another process drives it on.
-    GoesOn,
+    Continues,
     /// It stays as it is: nothing new was to start.
-    Stays,
+    StaysHeld,
     /// Its calls are being stopped, and that is waited for.
-    Waits,
+    Stops,
 }
 
 /// What leaving does to a run that stands like this.
-pub(crate) const fn leaving(standing: Standing) -> Leaving {
+pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
     match standing {
-        Standing::Going | Standing::Limited => Leaving::GoesOn,
+        Standing::Going | Standing::Limited => OnLeave::Continues,
         Standing::Waiting | Standing::Paused | Standing::Parked | Standing::Escalated => {
-            Leaving::Stays
+            OnLeave::StaysHeld
         }
         Standing::Interrupted
         | Standing::Stopped
         | Standing::Done
         | Standing::Failed
         | Standing::Blocked
-        | Standing::Abandoned => Leaving::Waits,
+        | Standing::Abandoned => OnLeave::Stops,
     }
 }
 
 /// Which run, where it stands, what it spent.
-pub(crate) fn head(picture: &Picture, seat: Seat, columns: usize, height: usize) -> Vec<Line> {
-    let row = &picture.view.row;
-    let is_alone = is_left_alone(picture, seat);
+pub(crate) fn header(
+    snapshot: &Picture,
+    driven_by: DrivenBy,
+    columns: usize,
+    height: usize,
+) -> Vec<StyledLine> {
+    let row = &snapshot.view.row;
+    let is_alone = lacks_driver(snapshot, driven_by);
     let standing = match row.until {
         Some(_) | None if is_alone => "no driver".to_owned(),
         Some(until) => {
-            format!("{} until {}", row.standing.word(), format::then(until, picture.now))
+            format!("{} until {}", row.standing.word(), format::then(until, snapshot.now))
         }
         None => row.standing.word().to_owned(),
     };
-    let ink = if is_alone { Ink::Yellow } else { ink_of(row.standing) };
+    let style = if is_alone { LineStyle::Yellow } else { standing_style(row.standing) };
     let run = text_width::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
-    let mut first = Line::of(Ink::Grey, " forge ").and(Ink::Bold, &run);
+    let mut first = StyledLine::new(LineStyle::Grey, " forge ").with(LineStyle::Bold, &run);
     let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
-    first.push(Ink::Plain, &" ".repeat(gap));
-    first.push(ink, &standing);
+    first.push(LineStyle::Plain, &" ".repeat(gap));
+    first.push(style, &standing);
     let mut lines = vec![first];
-    if height >= LOW {
+    if height >= LOW_HEIGHT {
         // A title is short wherever it stands; a wide screen has room for more of the request.
-        let first = picture.view.request.lines().find(|line| !line.trim().is_empty());
-        lines.push(Line::of(Ink::Plain, &format!(" {}", first.unwrap_or(&row.title))));
+        let first = snapshot.view.request.lines().find(|line| !line.trim().is_empty());
+        lines.push(StyledLine::new(LineStyle::Plain, &format!(" {}", first.unwrap_or(&row.title))));
     }
-    let mut told = format!(" {}", sums(picture, seat, &row.amount().in_words()).join("  ·  "));
-    if width(&told) > columns {
-        told = format!(" {}", sums(picture, seat, &row.amount().in_short()).join("  ·  "));
+    let mut summary =
+        format!(" {}", totals(snapshot, driven_by, &row.amount().in_words()).join("  ·  "));
+    if width(&summary) > columns {
+        summary =
+            format!(" {}", totals(snapshot, driven_by, &row.amount().in_short()).join("  ·  "));
     }
-    lines.push(Line::of(Ink::Grey, &told));
+    lines.push(StyledLine::new(LineStyle::Grey, &summary));
     if !row.why.is_empty() {
-        lines.push(Line::of(ink_of(row.standing), &format!(" {}", row.why)));
+        lines.push(StyledLine::new(standing_style(row.standing), &format!(" {}", row.why)));
     }
-    if height >= LOW {
-        lines.push(Line::default());
+    if height >= LOW_HEIGHT {
+        lines.push(StyledLine::default());
     }
     lines
 }
 
-fn sums(picture: &Picture, seat: Seat, amount: &str) -> Vec<String> {
-    let (view, row) = (&picture.view, &picture.view.row);
-    let is_alone = is_left_alone(picture, seat);
-    let is_moving = is_moving(row.standing) && !is_alone;
-    let until = if is_moving { picture.now } else { row.changed_at };
+fn totals(snapshot: &Picture, driven_by: DrivenBy, amount: &str) -> Vec<String> {
+    let (view, row) = (&snapshot.view, &snapshot.view.row);
+    let is_alone = lacks_driver(snapshot, driven_by);
+    let is_active = is_active(row.standing) && !is_alone;
+    let until = if is_active { snapshot.now } else { row.changed_at };
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let mut sums = vec![
+    let mut totals = vec![
         format::span(until.saturating_sub(row.started_at)),
         format!("{amount}{budget}"),
         format!("{} tokens", format::short_number(view.tokens)),
     ];
     // What nobody drives may have calls that nobody has begun.
     if row.working > 0 && !is_alone {
-        sums.push(format!("{} under way", format::count(row.working, "call")));
+        totals.push(format!("{} under way", format::count(row.working, "call")));
     }
     if row.questions > 0 {
-        sums.push(format::count(row.questions, "question"));
+        totals.push(format::count(row.questions, "question"));
     }
-    sums
+    totals
 }
 
-const fn is_moving(standing: Standing) -> bool {
+const fn is_active(standing: Standing) -> bool {
     match standing.course() {
         Course::Driven | Course::Asking => true,
         Course::Held | Course::Failed | Course::Over => false,
     }
 }
 
-const fn ink_of(standing: Standing) -> Ink {
+const fn standing_style(standing: Standing) -> LineStyle {
     match standing {
-        Standing::Going => Ink::Cyan,
-        Standing::Done => Ink::Green,
+        Standing::Going => LineStyle::Cyan,
+        Standing::Done => LineStyle::Green,
         Standing::Waiting
         | Standing::Limited
         | Standing::Paused
         | Standing::Interrupted
         | Standing::Stopped
-        | Standing::Parked => Ink::Yellow,
+        | Standing::Parked => LineStyle::Yellow,
         Standing::Escalated | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
-            Ink::Red
+            LineStyle::Red
         }
     }
 }
 
 /// What was said last, and the keys.
-fn foot(picture: &Picture, look: &Look) -> Vec<Line> {
-    let row = &picture.view.row;
-    let mut foot = Vec::new();
-    if let Some(said) = &look.said {
-        foot.extend(said.lines().map(|said| Line::of(Ink::Yellow, &format!(" {said}"))));
+fn footer(snapshot: &Picture, options: &FrameOptions) -> Vec<StyledLine> {
+    let row = &snapshot.view.row;
+    let mut footer = Vec::new();
+    if let Some(said) = &options.message {
+        footer.extend(
+            said.lines().map(|said| StyledLine::new(LineStyle::Yellow, &format!(" {said}"))),
+        );
     }
-    let is_alone = is_left_alone(picture, look.seat);
+    let is_alone = lacks_driver(snapshot, options.driven_by);
     if is_alone {
         // The end of a run's name is enough, and a command that is cut cannot be copied.
         let end = row.run.rsplit('-').next().unwrap_or(&row.run);
         let text = format!(" nobody drives this run, so nothing goes on: forge resume {end}");
-        foot.push(Line::of(Ink::Yellow, &text));
+        footer.push(StyledLine::new(LineStyle::Yellow, &text));
     }
-    let mut keys = Line::of(Ink::Plain, " ");
+    let mut keys = StyledLine::new(LineStyle::Plain, " ");
     let mut key = |name: &str, does: &str| {
-        keys.push(Ink::Bold, name);
-        keys.push(Ink::Grey, &format!(" {does}  "));
+        keys.push(LineStyle::Bold, name);
+        keys.push(LineStyle::Grey, &format!(" {does}  "));
     };
     key("↑↓", "choose");
     key("Enter", "stream");
-    if !picture.view.asked.is_empty() {
+    if !snapshot.view.asked.is_empty() {
         key("a", "answer");
     }
     if row.standing == Standing::Paused {
         key("p", "go on");
-    } else if is_moving(row.standing) && !is_alone {
+    } else if is_active(row.standing) && !is_alone {
         key("p", "pause");
     }
     if is_alone {
         key("r", "drive it on here");
     }
-    let leave = match leaving(row.standing) {
-        Leaving::GoesOn if !is_alone => "leave, it goes on",
-        Leaving::Stays if row.standing == Standing::Paused => "leave, it stays paused",
-        Leaving::GoesOn | Leaving::Stays | Leaving::Waits => "leave",
+    let leave = match on_leave(row.standing) {
+        OnLeave::Continues if !is_alone => "leave, it goes on",
+        OnLeave::StaysHeld if row.standing == Standing::Paused => "leave, it stays paused",
+        OnLeave::Continues | OnLeave::StaysHeld | OnLeave::Stops => "leave",
     };
     key("q", leave);
-    if look.seat == Seat::Driving {
+    if options.driven_by == DrivenBy::ThisProcess {
         key("Ctrl-C", "stop");
     }
     // Where there is no room for it, the others are known already.
-    if keys.width() + HELP.0.len() + HELP.1.len() < look.size.width {
-        keys.push(Ink::Bold, HELP.0);
-        keys.push(Ink::Grey, &format!(" {}", HELP.1));
+    if keys.width() + HELP_KEY.0.len() + HELP_KEY.1.len() < options.size.width {
+        keys.push(LineStyle::Bold, HELP_KEY.0);
+        keys.push(LineStyle::Grey, &format!(" {}", HELP_KEY.1));
     }
-    foot.push(keys);
-    foot
+    footer.push(keys);
+    footer
 }

@@ -7,54 +7,60 @@
 use forge_runtime::follow::Picture;
 
 use super::{
-    frame::{Seat, head},
-    keys::Key,
-    line::{Ink, Line, Size, keys, width, wrap},
+    frame::{DrivenBy, header},
+    keys::KeyPress,
+    line::{LineStyle, ScreenSize, StyledLine, key_hints, width, wrap},
     painter::Cursor,
 };
 
 /// The most lines of one's own words that are seen while one writes.
-const WORDS_LINES: usize = 8;
+const INPUT_LINES: usize = 8;
 
 /// What a key did to a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Typed {
+pub(crate) enum InputResult {
     /// It went into the box, or did nothing.
-    Goes,
+    Pending,
     /// The person is at the end.
-    Ready,
+    Submitted,
     /// The person wants no more of it.
-    Away,
+    Cancelled,
 }
 
 /// Takes a key into a box.
-pub(crate) fn take(text: &mut String, key: &Key) -> Typed {
+pub(crate) fn apply_key(text: &mut String, key: &KeyPress) -> InputResult {
     match key {
-        Key::Escape => return Typed::Away,
-        Key::Char(c) => text.push(*c),
-        Key::Pasted(pasted) => text.push_str(&plain(pasted)),
-        Key::Backspace => {
+        KeyPress::Escape => return InputResult::Cancelled,
+        KeyPress::Char(c) => text.push(*c),
+        KeyPress::Pasted(pasted) => text.push_str(&without_controls(pasted)),
+        KeyPress::Backspace => {
             text.pop();
         }
-        Key::Ctrl('u') => {
+        KeyPress::Ctrl('u') => {
             let line = text.rfind('\n').map_or(0, |at| at + 1);
             text.truncate(line);
         }
-        Key::Enter if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
-        Key::Enter | Key::Ctrl('d') => return Typed::Ready,
-        Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
+        KeyPress::Enter if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
+        KeyPress::Enter | KeyPress::Ctrl('d') => return InputResult::Submitted,
+        KeyPress::Up
+        | KeyPress::Down
+        | KeyPress::PageUp
+        | KeyPress::PageDown
+        | KeyPress::Ctrl(_) => {}
     }
-    Typed::Goes
+    InputResult::Pending
 }
 
 /// The last lines of a box, and the column of the cursor in the last of them.
-pub(crate) fn lines(text: &str, columns: usize) -> (Vec<Line>, usize) {
+pub(crate) fn input_lines(text: &str, columns: usize) -> (Vec<StyledLine>, usize) {
     let mut written = wrap(text, columns.saturating_sub(4));
     if text.is_empty() || text.ends_with('\n') {
         written.push(String::new());
     }
-    let first = written.len().saturating_sub(WORDS_LINES);
-    let shown = written[first..].iter().map(|line| Line::of(Ink::Plain, &format!(" > {line}")));
+    let first = written.len().saturating_sub(INPUT_LINES);
+    let shown = written[first..]
+        .iter()
+        .map(|line| StyledLine::new(LineStyle::Plain, &format!(" > {line}")));
     let last = written.last().map_or(0, |line| width(line));
     let trailing = text.len() - text.trim_end_matches(' ').len();
     (shown.collect(), 3 + last + trailing)
@@ -62,31 +68,40 @@ pub(crate) fn lines(text: &str, columns: usize) -> (Vec<Line>, usize) {
 
 /// Words for a question that somebody else has answered meanwhile. The person may still be typing them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unsent {
+pub(crate) struct UnsentText {
     pub(crate) question: String,
     pub(crate) text: String,
 }
 
-impl Unsent {
+impl UnsentText {
     /// Takes a key.
-    pub(crate) fn key(&mut self, key: &Key) -> Typed {
-        take(&mut self.text, key)
+    pub(crate) fn handle_key(&mut self, key: &KeyPress) -> InputResult {
+        apply_key(&mut self.text, key)
     }
 
     /// What happened to the words.
-    pub(crate) fn what(&self) -> String {
+    pub(crate) fn explanation(&self) -> String {
         format!("{} was answered elsewhere; your words were not sent", self.question)
     }
 
     /// The whole screen, and where the cursor is.
-    pub(crate) fn frame(&self, picture: &Picture, seat: Seat, size: Size) -> (Vec<Line>, Cursor) {
-        let Size { width: columns, height } = size;
-        let mut all = vec![head(picture, seat, columns, 0).swap_remove(0), Line::default()];
-        all.push(Line::of(Ink::Yellow, &format!(" {}. Esc", self.what())));
-        let (words, column) = lines(&self.text, columns);
+    pub(crate) fn frame(
+        &self,
+        snapshot: &Picture,
+        driven_by: DrivenBy,
+        size: ScreenSize,
+    ) -> (Vec<StyledLine>, Cursor) {
+        let ScreenSize { width: columns, height } = size;
+        let mut all =
+            vec![header(snapshot, driven_by, columns, 0).swap_remove(0), StyledLine::default()];
+        all.push(StyledLine::new(LineStyle::Yellow, &format!(" {}. Esc", self.explanation())));
+        let (words, column) = input_lines(&self.text, columns);
         all.extend(words);
         let row = all.len().min(height).saturating_sub(1);
-        all.push(keys(&[("Esc, Enter twice or Ctrl-D", "close; they are printed at the end")]));
+        all.push(key_hints(&[(
+            "Esc, Enter twice or Ctrl-D",
+            "close; they are printed at the end",
+        )]));
         all.truncate(height);
         let all = all.into_iter().map(|line| line.cut(columns)).collect();
         (all, Some((column.min(columns.saturating_sub(1)), row)))
@@ -94,6 +109,6 @@ impl Unsent {
 }
 
 /// Pasted text without what is no text.
-fn plain(text: &str) -> String {
+fn without_controls(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

@@ -4,7 +4,7 @@
 
 /// One key, or one piece of pasted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum KeyPress {
     Char(char),
     Enter,
     Escape,
@@ -28,15 +28,15 @@ const SEQUENCE_BYTES_MAX: usize = 16;
 
 /// Bytes that are not whole keys yet.
 #[derive(Default)]
-pub(crate) struct Keys {
+pub(crate) struct KeyReader {
     bytes: Vec<u8>,
     /// A key that was found out already.
-    known: Option<Key>,
+    known: Option<KeyPress>,
 }
 
-impl Keys {
+impl KeyReader {
     /// A key that is to be read next.
-    pub(crate) fn put_back(&mut self, key: Key) {
+    pub(crate) fn unread(&mut self, key: KeyPress) {
         self.known = Some(key);
     }
 
@@ -51,7 +51,7 @@ impl Keys {
     }
 
     /// The next whole key.
-    pub(crate) fn next(&mut self) -> Option<Key> {
+    pub(crate) fn next(&mut self) -> Option<KeyPress> {
         if self.known.is_some() {
             return self.known.take();
         }
@@ -65,37 +65,37 @@ impl Keys {
     }
 
     /// Nothing more came for a while: what is there is all there is. A lone escape is the key.
-    pub(crate) fn give_up(&mut self) -> Option<Key> {
+    pub(crate) fn flush_incomplete(&mut self) -> Option<KeyPress> {
         if self.bytes.starts_with(PASTE) && self.bytes.len() < PASTED_BYTES_MAX {
             return None;
         }
         let first = self.bytes.first().copied();
         self.bytes.clear();
-        (first == Some(0x1b)).then_some(Key::Escape)
+        (first == Some(0x1b)).then_some(KeyPress::Escape)
     }
 
     /// How many bytes the first key has, and which it is, if it is one that we know. Nothing, if it is not
     /// whole.
-    fn parse(&self) -> Option<(usize, Option<Key>)> {
+    fn parse(&self) -> Option<(usize, Option<KeyPress>)> {
         let bytes = self.bytes.as_slice();
         match *bytes.first()? {
             0x1b => self.sequence(),
-            b'\r' | b'\n' => Some((1, Some(Key::Enter))),
-            0x7f | 0x08 => Some((1, Some(Key::Backspace))),
-            byte @ 1..=26 => Some((1, Some(Key::Ctrl(char::from(byte - 1 + b'a'))))),
+            b'\r' | b'\n' => Some((1, Some(KeyPress::Enter))),
+            0x7f | 0x08 => Some((1, Some(KeyPress::Backspace))),
+            byte @ 1..=26 => Some((1, Some(KeyPress::Ctrl(char::from(byte - 1 + b'a'))))),
             0..=31 => Some((1, None)),
             _ => letter(bytes),
         }
     }
 
-    fn sequence(&self) -> Option<(usize, Option<Key>)> {
+    fn sequence(&self) -> Option<(usize, Option<KeyPress>)> {
         let bytes = self.bytes.as_slice();
         if bytes.starts_with(PASTE) {
             let end = bytes.windows(PASTE_END.len()).position(|window| window == PASTE_END)?;
             // Terminals paste the end of a line as one return; what was copied from elsewhere may have both.
             let text = String::from_utf8_lossy(&bytes[PASTE.len()..end]).replace("\r\n", "\n");
             let text = text.replace('\r', "\n");
-            return Some((end + PASTE_END.len(), Some(Key::Pasted(text))));
+            return Some((end + PASTE_END.len(), Some(KeyPress::Pasted(text))));
         }
         match bytes.get(1)? {
             b'[' | b'O' => {
@@ -105,22 +105,22 @@ impl Keys {
                     return (bytes.len() > SEQUENCE_BYTES_MAX).then_some((bytes.len(), None));
                 };
                 let key = match &bytes[2..=end] {
-                    b"A" => Some(Key::Up),
-                    b"B" => Some(Key::Down),
-                    b"5~" => Some(Key::PageUp),
-                    b"6~" => Some(Key::PageDown),
+                    b"A" => Some(KeyPress::Up),
+                    b"B" => Some(KeyPress::Down),
+                    b"5~" => Some(KeyPress::PageUp),
+                    b"6~" => Some(KeyPress::PageDown),
                     _ => None,
                 };
                 Some((end + 1, key))
             }
             // Escape, and then another key.
-            _ => Some((1, Some(Key::Escape))),
+            _ => Some((1, Some(KeyPress::Escape))),
         }
     }
 }
 
 /// A letter of one to four bytes.
-fn letter(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
+fn letter(bytes: &[u8]) -> Option<(usize, Option<KeyPress>)> {
     let n = match bytes[0] {
         0..0x80 => 1,
         0xc0..0xe0 => 2,
@@ -129,15 +129,15 @@ fn letter(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
         0x80..0xc0 | 0xf8..=0xff => return Some((1, None)),
     };
     let found = std::str::from_utf8(bytes.get(..n)?).ok();
-    Some((n, found.and_then(|text| text.chars().next()).map(Key::Char)))
+    Some((n, found.and_then(|text| text.chars().next()).map(KeyPress::Char)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Keys};
+    use super::{KeyPress, KeyReader};
 
-    fn all(bytes: &[u8]) -> Vec<Key> {
-        let mut keys = Keys::default();
+    fn all(bytes: &[u8]) -> Vec<KeyPress> {
+        let mut keys = KeyReader::default();
         keys.push(bytes);
         std::iter::from_fn(|| keys.next()).collect()
     }
@@ -146,19 +146,19 @@ mod tests {
     fn bytes_become_keys_also_when_they_come_one_by_one() {
         let bytes = "aé\x1b[A\x1bOB\x1b[5~\x1b[6~\r\x7f\x04\x1b[1;5C工".as_bytes();
         let expected = [
-            Key::Char('a'),
-            Key::Char('é'),
-            Key::Up,
-            Key::Down,
-            Key::PageUp,
-            Key::PageDown,
-            Key::Enter,
-            Key::Backspace,
-            Key::Ctrl('d'),
-            Key::Char('工'),
+            KeyPress::Char('a'),
+            KeyPress::Char('é'),
+            KeyPress::Up,
+            KeyPress::Down,
+            KeyPress::PageUp,
+            KeyPress::PageDown,
+            KeyPress::Enter,
+            KeyPress::Backspace,
+            KeyPress::Ctrl('d'),
+            KeyPress::Char('工'),
         ];
         assert_eq!(all(bytes), expected);
-        let mut keys = Keys::default();
+        let mut keys = KeyReader::default();
         let mut one_by_one = Vec::new();
         for byte in bytes {
             keys.push(&[*byte]);
@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn an_escape_is_a_key_once_nothing_follows() {
-        let mut keys = Keys::default();
+        let mut keys = KeyReader::default();
         keys.push(b"\x1b");
         assert_eq!(keys.next(), None);
         assert!(!keys.is_empty());
-        assert_eq!(keys.give_up(), Some(Key::Escape));
+        assert_eq!(keys.flush_incomplete(), Some(KeyPress::Escape));
         assert!(keys.is_empty());
     }
 
@@ -181,13 +181,13 @@ mod tests {
     fn pasted_text_is_one_key_whatever_is_in_it() {
         assert_eq!(
             all(b"\x1b[200~a\r\r\x04b\x1b[201~c"),
-            [Key::Pasted("a\n\n\u{4}b".to_owned()), Key::Char('c')]
+            [KeyPress::Pasted("a\n\n\u{4}b".to_owned()), KeyPress::Char('c')]
         );
-        assert_eq!(all(b"\x1b[200~a\r\nb\x1b[201~"), [Key::Pasted("a\nb".to_owned())]);
+        assert_eq!(all(b"\x1b[200~a\r\nb\x1b[201~"), [KeyPress::Pasted("a\nb".to_owned())]);
     }
 
     #[test]
     fn what_is_no_key_is_passed_over() {
-        assert_eq!(all(b"\x00\xff\xfea\x1b[9999999999999999999999"), [Key::Char('a')]);
+        assert_eq!(all(b"\x00\xff\xfea\x1b[9999999999999999999999"), [KeyPress::Char('a')]);
     }
 }

@@ -3,13 +3,13 @@
 //! Invariant: nothing in a line steers the terminal: whatever is put in is made harmless first.
 //! Invariant: a line that was cut is never wider than it was cut to.
 
-use crate::terminal_output;
+use crate::terminal_output::{self, Colours};
 
 pub(crate) use crate::text_width::{cut, width};
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum LineStyle {
     Plain,
     Bold,
     Grey,
@@ -19,27 +19,20 @@ pub(crate) enum Ink {
     Cyan,
 }
 
-/// Whether there are colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colours {
-    Yes,
-    No,
-}
-
 /// How large a screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct ScreenSize {
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
 /// One line of a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    pieces: Vec<(Ink, String)>,
+pub(crate) struct StyledLine {
+    pieces: Vec<(LineStyle, String)>,
 }
 
-impl Ink {
+impl LineStyle {
     const fn code(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -53,37 +46,37 @@ impl Ink {
     }
 }
 
-impl Line {
+impl StyledLine {
     /// A line of one piece.
-    pub(crate) fn of(ink: Ink, text: &str) -> Self {
-        Self::default().and(ink, text)
+    pub(crate) fn new(style: LineStyle, text: &str) -> Self {
+        Self::default().with(style, text)
     }
 
     /// The line with one more piece.
-    pub(crate) fn and(mut self, ink: Ink, text: &str) -> Self {
-        self.push(ink, text);
+    pub(crate) fn with(mut self, style: LineStyle, text: &str) -> Self {
+        self.push(style, text);
         self
     }
 
-    pub(crate) fn push(&mut self, ink: Ink, text: &str) {
-        let text = in_one_line(text);
+    pub(crate) fn push(&mut self, style: LineStyle, text: &str) {
+        let text = sanitize_line(text);
         if !text.is_empty() {
-            self.pieces.push((ink, text));
+            self.pieces.push((style, text));
         }
     }
 
     /// Puts a text into a column: cut to its width, and filled up to it.
-    pub(crate) fn column(&mut self, ink: Ink, text: &str, columns: usize) {
-        let text = cut(&in_one_line(text), columns);
+    pub(crate) fn column(&mut self, style: LineStyle, text: &str, columns: usize) {
+        let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
-        self.pieces.push((ink, text + &" ".repeat(rest)));
+        self.pieces.push((style, text + &" ".repeat(rest)));
     }
 
     /// Puts a text at the right end of a column.
-    pub(crate) fn column_right(&mut self, ink: Ink, text: &str, columns: usize) {
-        let text = cut(&in_one_line(text), columns);
+    pub(crate) fn column_right(&mut self, style: LineStyle, text: &str, columns: usize) {
+        let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
-        self.pieces.push((ink, " ".repeat(rest) + &text));
+        self.pieces.push((style, " ".repeat(rest) + &text));
     }
 
     /// The line with another one behind it.
@@ -93,10 +86,10 @@ impl Line {
     }
 
     /// The line in exactly this many columns.
-    pub(crate) fn filled(self, columns: usize) -> Self {
+    pub(crate) fn fill_to(self, columns: usize) -> Self {
         let mut line = self.cut(columns);
         let rest = columns.saturating_sub(line.width());
-        line.pieces.push((Ink::Plain, " ".repeat(rest)));
+        line.pieces.push((LineStyle::Plain, " ".repeat(rest)));
         line
     }
 
@@ -128,8 +121,8 @@ impl Line {
     /// As it is written to a terminal.
     pub(crate) fn render(&self, colours: Colours) -> String {
         let mut text = String::new();
-        for (ink, piece) in &self.pieces {
-            match (colours, ink.code()) {
+        for (style, piece) in &self.pieces {
+            match (colours, style.code()) {
                 (Colours::No, _) | (Colours::Yes, "") => text.push_str(piece),
                 (Colours::Yes, code) => {
                     text.push_str(code);
@@ -143,18 +136,18 @@ impl Line {
 }
 
 /// Keys with what they do.
-pub(crate) fn keys(keys: &[(&str, &str)]) -> Line {
-    let mut line = Line::of(Ink::Plain, " ");
+pub(crate) fn key_hints(keys: &[(&str, &str)]) -> StyledLine {
+    let mut line = StyledLine::new(LineStyle::Plain, " ");
     for (key, does) in keys {
-        line.push(Ink::Bold, key);
-        line.push(Ink::Grey, &format!(" {does}   "));
+        line.push(LineStyle::Bold, key);
+        line.push(LineStyle::Grey, &format!(" {does}   "));
     }
     line
 }
 
 /// A text that cannot steer the terminal, on one line. What has no width of its own and changes how others look
 /// is left out: terminals do not agree about it.
-fn in_one_line(text: &str) -> String {
+fn sanitize_line(text: &str) -> String {
     let joins = |c: &char| {
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{2029}' | '\u{2060}'..='\u{2064}')
             || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{00ad}')
@@ -169,7 +162,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     for line in text.lines() {
-        let line = in_one_line(line);
+        let line = sanitize_line(line);
         let mut current = String::new();
         for word in line.split_inclusive(' ') {
             let bare = word.trim_end();
@@ -194,19 +187,21 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Colours, Ink, Line, width, wrap};
+    use super::{Colours, LineStyle, StyledLine, width, wrap};
 
     #[test]
     fn wide_characters_count_twice_and_are_never_cut_in_half() {
         for columns in 0..20 {
-            let line = Line::of(Ink::Red, "工作").and(Ink::Plain, " a word").and(Ink::Grey, "工作");
+            let line = StyledLine::new(LineStyle::Red, "工作")
+                .with(LineStyle::Plain, " a word")
+                .with(LineStyle::Grey, "工作");
             assert!(line.cut(columns).width() <= columns, "{columns}");
         }
     }
 
     #[test]
     fn what_agents_say_cannot_steer_the_terminal() {
-        let line = Line::of(Ink::Plain, "a\x1b[2J\u{202e}b\nc\td\u{200d}e");
+        let line = StyledLine::new(LineStyle::Plain, "a\x1b[2J\u{202e}b\nc\td\u{200d}e");
         assert_eq!(line.render(Colours::Yes), "a\u{fffd}[2J\u{fffd}b c de");
     }
 

@@ -8,7 +8,8 @@
 
 use std::fmt::Write as _;
 
-use super::line::{Colours, Line, Size};
+use super::line::{ScreenSize, StyledLine};
+use crate::terminal_output::Colours;
 
 /// The terminal shows all or nothing of what stands between these two.
 const BEGIN: &str = "\x1b[?2026h";
@@ -23,7 +24,7 @@ pub(crate) const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
 pub(crate) struct Painter {
     colours: Colours,
     shown: Vec<String>,
-    size: Option<Size>,
+    size: Option<ScreenSize>,
 }
 
 /// Where the cursor is to be seen: column and row, from 0.
@@ -35,12 +36,17 @@ impl Painter {
     }
 
     /// Nobody knows what the terminal shows by now.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.size = None;
     }
 
     /// What has to be written so that the terminal shows these lines. Nothing, if it does already.
-    pub(crate) fn paint(&mut self, lines: &[Line], cursor: Cursor, size: Size) -> String {
+    pub(crate) fn paint(
+        &mut self,
+        lines: &[StyledLine],
+        cursor: Cursor,
+        size: ScreenSize,
+    ) -> String {
         let mut text = String::new();
         let is_new = self.size != Some(size);
         if is_new {
@@ -54,7 +60,7 @@ impl Painter {
             if is_new || self.shown.get(row) != Some(&now) {
                 let _ = write!(text, "\x1b[{};1H{now}", row + 1);
                 // At the right edge there is nothing left to erase, and some would erase the last letter.
-                if line.map_or(0, Line::width) < size.width {
+                if line.map_or(0, StyledLine::width) < size.width {
                     text.push_str("\x1b[K");
                 }
             }

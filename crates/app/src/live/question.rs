@@ -14,207 +14,225 @@ use forge_core::{
 use forge_runtime::follow::Picture;
 
 use super::{
-    frame::{Seat, head},
-    input_box::{self, Typed, Unsent},
-    keys::Key,
-    line::{Ink, Line, Size, keys, width, wrap},
+    frame::{DrivenBy, header},
+    input_box::{self, InputResult, UnsentText},
+    keys::KeyPress,
+    line::{LineStyle, ScreenSize, StyledLine, key_hints, width, wrap},
     painter::Cursor,
-    status_message::Said,
+    status_message::StatusMessage,
 };
-use crate::text::question_text::{ALL_KEY, PROOF_LINES, Way, Ways, asked, ways};
+use crate::text::question_text::{
+    ALL_KEY, AnswerOption, PROOF_LINES, QuestionLayout, answer_options, question_text,
+};
 
 /// The most lines about one way to answer.
-const WAY_LINES: usize = 2;
+const OPTION_LINES: usize = 2;
 
 /// A question that a person has before them.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct QuestionDialog {
     /// Which.
     pub(crate) question: String,
     /// Lines that were scrolled past.
     scroll: usize,
-    step: Step,
-    said: Option<Said>,
+    step: AnswerStep,
+    message: Option<StatusMessage>,
 }
 
 /// How far a person is with the answer.
 #[derive(Clone, Debug)]
-enum Step {
+enum AnswerStep {
     Choosing,
-    Sure { way: Way },
-    Naming { way: Way, gate: String, name: String },
-    Writing { way: Way, text: String },
+    Confirming { option: AnswerOption },
+    NamingGate { option: AnswerOption, gate: String, name: String },
+    Writing { option: AnswerOption, text: String },
 }
 
 /// What follows from a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum DialogResult {
     /// Nothing yet.
-    Goes,
+    Pending,
     /// This is the answer.
     Answered { answer: Answer, words: String },
     /// It is left open.
-    Later,
+    Postponed,
     /// The person wants to see what it is about.
-    See,
+    ShowChange,
     /// The person wants to read all of the question.
-    Read,
+    ShowFullText,
     /// The person wants to write in an editor; this is there so far.
     Edit { so_far: String },
 }
 
-impl Ask {
-    pub(crate) fn of(question: &QuestionView) -> Self {
+impl QuestionDialog {
+    pub(crate) fn new(question: &QuestionView) -> Self {
         let question = question.question.clone();
-        Self { question, scroll: 0, step: Step::Choosing, said: None }
+        Self { question, scroll: 0, step: AnswerStep::Choosing, message: None }
     }
 
     /// Says something above the keys.
-    pub(crate) fn say(&mut self, said: Said) {
-        self.said = Some(said);
+    pub(crate) fn set_message(&mut self, message: StatusMessage) {
+        self.message = Some(message);
     }
 
     /// What was written in an editor.
-    pub(crate) fn written(&mut self, written: &str) {
-        if let Step::Writing { text, .. } = &mut self.step {
+    pub(crate) fn set_text(&mut self, written: &str) {
+        if let AnswerStep::Writing { text, .. } = &mut self.step {
             written.trim_end().clone_into(text);
         }
     }
 
     /// What the person was typing, now that the question is gone. Nothing, if they were not.
-    pub(crate) fn unsent(&self) -> Option<Unsent> {
+    pub(crate) fn unsent(&self) -> Option<UnsentText> {
         let text = match &self.step {
-            Step::Choosing | Step::Sure { .. } => return None,
-            Step::Naming { name: text, .. } | Step::Writing { text, .. } => text.clone(),
+            AnswerStep::Choosing | AnswerStep::Confirming { .. } => return None,
+            AnswerStep::NamingGate { name: text, .. } | AnswerStep::Writing { text, .. } => {
+                text.clone()
+            }
         };
-        Some(Unsent { question: self.question.clone(), text })
+        Some(UnsentText { question: self.question.clone(), text })
     }
 
     /// Takes a key.
-    pub(crate) fn key(&mut self, key: &Key, question: &QuestionView) -> Asked {
-        self.said = None;
+    pub(crate) fn handle_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
+        self.message = None;
         match key {
-            Key::Up if !matches!(self.step, Step::Writing { .. }) => {
+            KeyPress::Up if !matches!(self.step, AnswerStep::Writing { .. }) => {
                 self.scroll = self.scroll.saturating_sub(1);
             }
-            Key::Down if !matches!(self.step, Step::Writing { .. }) => self.scroll += 1,
-            Key::PageUp => self.scroll = self.scroll.saturating_sub(10),
-            Key::PageDown => self.scroll += 10,
-            Key::Up
-            | Key::Down
-            | Key::Char(_)
-            | Key::Enter
-            | Key::Escape
-            | Key::Backspace
-            | Key::Ctrl(_)
-            | Key::Pasted(_) => return self.step_key(key, question),
+            KeyPress::Down if !matches!(self.step, AnswerStep::Writing { .. }) => self.scroll += 1,
+            KeyPress::PageUp => self.scroll = self.scroll.saturating_sub(10),
+            KeyPress::PageDown => self.scroll += 10,
+            KeyPress::Up
+            | KeyPress::Down
+            | KeyPress::Char(_)
+            | KeyPress::Enter
+            | KeyPress::Escape
+            | KeyPress::Backspace
+            | KeyPress::Ctrl(_)
+            | KeyPress::Pasted(_) => return self.step_key(key, question),
         }
-        Asked::Goes
+        DialogResult::Pending
     }
 
-    fn step_key(&mut self, key: &Key, question: &QuestionView) -> Asked {
+    fn step_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         match &mut self.step {
-            Step::Choosing => return self.choose(key, question),
-            Step::Sure { way } => match key {
-                Key::Enter | Key::Char('y') => {
-                    return Asked::Answered { answer: way.answer.clone(), words: String::new() };
+            AnswerStep::Choosing => return self.choose(key, question),
+            AnswerStep::Confirming { option } => match key {
+                KeyPress::Enter | KeyPress::Char('y') => {
+                    return DialogResult::Answered {
+                        answer: option.answer.clone(),
+                        words: String::new(),
+                    };
                 }
-                Key::Char(_)
-                | Key::Escape
-                | Key::Up
-                | Key::Down
-                | Key::PageUp
-                | Key::PageDown
-                | Key::Backspace
-                | Key::Ctrl(_)
-                | Key::Pasted(_) => self.step = Step::Choosing,
+                KeyPress::Char(_)
+                | KeyPress::Escape
+                | KeyPress::Up
+                | KeyPress::Down
+                | KeyPress::PageUp
+                | KeyPress::PageDown
+                | KeyPress::Backspace
+                | KeyPress::Ctrl(_)
+                | KeyPress::Pasted(_) => self.step = AnswerStep::Choosing,
             },
-            Step::Naming { way, gate, name } => match key {
-                Key::Escape => self.step = Step::Choosing,
-                Key::Char(c) => name.push(*c),
-                Key::Pasted(text) => name.push_str(text.trim()),
-                Key::Backspace => {
+            AnswerStep::NamingGate { option, gate, name } => match key {
+                KeyPress::Escape => self.step = AnswerStep::Choosing,
+                KeyPress::Char(c) => name.push(*c),
+                KeyPress::Pasted(text) => name.push_str(text.trim()),
+                KeyPress::Backspace => {
                     name.pop();
                 }
-                Key::Ctrl('u') => name.clear(),
-                Key::Enter if name == gate => {
-                    self.step = Step::Writing { way: way.clone(), text: String::new() };
+                KeyPress::Ctrl('u') => name.clear(),
+                KeyPress::Enter if name == gate => {
+                    self.step = AnswerStep::Writing { option: option.clone(), text: String::new() };
                 }
-                Key::Enter => {
+                KeyPress::Enter => {
                     let text = format!("`{name}` is not the name of the gate: it is {gate}");
                     name.clear();
-                    self.said = Some(Said::until_key(text));
+                    self.message = Some(StatusMessage::until_key(text));
                 }
-                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Ctrl(_) => {}
+                KeyPress::Up
+                | KeyPress::Down
+                | KeyPress::PageUp
+                | KeyPress::PageDown
+                | KeyPress::Ctrl(_) => {}
             },
-            Step::Writing { text, .. } if *key == Key::Ctrl('e') => {
-                return Asked::Edit { so_far: text.clone() };
+            AnswerStep::Writing { text, .. } if *key == KeyPress::Ctrl('e') => {
+                return DialogResult::Edit { so_far: text.clone() };
             }
-            Step::Writing { way, text } => match input_box::take(text, key) {
-                Typed::Goes => {}
-                Typed::Away => self.step = Step::Choosing,
-                Typed::Ready if text.trim().is_empty() && way.words != Words::Possible => {
-                    self.said = Some(Said::until_key("there are no words yet"));
+            AnswerStep::Writing { option, text } => match input_box::apply_key(text, key) {
+                InputResult::Pending => {}
+                InputResult::Cancelled => self.step = AnswerStep::Choosing,
+                InputResult::Submitted
+                    if text.trim().is_empty() && option.words != Words::Possible =>
+                {
+                    self.message = Some(StatusMessage::until_key("there are no words yet"));
                 }
-                Typed::Ready => {
+                InputResult::Submitted => {
                     let words = text.trim_end().to_owned();
-                    return Asked::Answered { answer: way.answer.clone(), words };
+                    return DialogResult::Answered { answer: option.answer.clone(), words };
                 }
             },
         }
-        Asked::Goes
+        DialogResult::Pending
     }
 
-    fn choose(&mut self, key: &Key, question: &QuestionView) -> Asked {
+    fn choose(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         let letter = match key {
-            Key::Escape => return Asked::Later,
-            Key::Char('v') if !question.change.is_nothing() => return Asked::See,
-            Key::Char(key) if *key == ALL_KEY => return Asked::Read,
-            Key::Char(letter) => letter,
-            Key::Enter
-            | Key::Up
-            | Key::Down
-            | Key::PageUp
-            | Key::PageDown
-            | Key::Backspace
-            | Key::Ctrl(_)
-            | Key::Pasted(_) => return Asked::Goes,
+            KeyPress::Escape => return DialogResult::Postponed,
+            KeyPress::Char('v') if !question.change.is_nothing() => {
+                return DialogResult::ShowChange;
+            }
+            KeyPress::Char(key) if *key == ALL_KEY => return DialogResult::ShowFullText,
+            KeyPress::Char(letter) => letter,
+            KeyPress::Enter
+            | KeyPress::Up
+            | KeyPress::Down
+            | KeyPress::PageUp
+            | KeyPress::PageDown
+            | KeyPress::Backspace
+            | KeyPress::Ctrl(_)
+            | KeyPress::Pasted(_) => return DialogResult::Pending,
         };
         let is_edit = *letter == 'e';
         let letter = if is_edit { 'r' } else { *letter };
-        let Some(way) = ways(question).into_iter().find(|way| way.key == letter) else {
-            return Asked::Goes;
+        let Some(option) = answer_options(question).into_iter().find(|option| option.key == letter)
+        else {
+            return DialogResult::Pending;
         };
-        self.step = match &way.answer {
-            Answer::Retry if way.words == Words::Possible => {
-                Step::Writing { way, text: String::new() }
+        self.step = match &option.answer {
+            Answer::Retry if option.words == Words::Possible => {
+                AnswerStep::Writing { option, text: String::new() }
             }
-            Answer::Approve | Answer::Retry | Answer::GiveUp => Step::Sure { way },
-            Answer::Revise => Step::Writing { way, text: String::new() },
-            Answer::Waive { gate } => Step::Naming { gate: gate.clone(), way, name: String::new() },
+            Answer::Approve | Answer::Retry | Answer::GiveUp => AnswerStep::Confirming { option },
+            Answer::Revise => AnswerStep::Writing { option, text: String::new() },
+            Answer::Waive { gate } => {
+                AnswerStep::NamingGate { gate: gate.clone(), option, name: String::new() }
+            }
         };
-        if is_edit { Asked::Edit { so_far: String::new() } } else { Asked::Goes }
+        if is_edit { DialogResult::Edit { so_far: String::new() } } else { DialogResult::Pending }
     }
 
     /// The whole screen, and where the cursor is.
     pub(crate) fn frame(
         &self,
-        picture: &Picture,
+        snapshot: &Picture,
         question: &QuestionView,
-        seat: Seat,
+        driven_by: DrivenBy,
         folder: &Path,
-        size: Size,
-    ) -> (Vec<Line>, Cursor) {
-        let Size { width: columns, height } = size;
-        let mut lines = vec![head(picture, seat, columns, 0).swap_remove(0)];
-        let (bottom, cursor) = self.bottom(picture, question, columns);
+        size: ScreenSize,
+    ) -> (Vec<StyledLine>, Cursor) {
+        let ScreenSize { width: columns, height } = size;
+        let mut lines = vec![header(snapshot, driven_by, columns, 0).swap_remove(0)];
+        let (bottom, cursor) = self.answer_lines(snapshot, question, columns);
         // One more line is between the text and what is below it.
         let room = height.saturating_sub(1 + 1 + bottom.len());
-        let text = text(&picture.view.row.run, question, folder, columns, room);
+        let text = question_lines(&snapshot.view.row.run, question, folder, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, line) in text.iter().enumerate().skip(first).take(room) {
-            let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
-            lines.push(Line::of(ink, line));
+            let style = if at == 0 { LineStyle::Bold } else { LineStyle::Plain };
+            lines.push(StyledLine::new(style, line));
         }
         let below = text.len().saturating_sub(first + room);
         let scrolls = format!("↑↓ scroll, {ALL_KEY} shows all");
@@ -224,7 +242,7 @@ impl Ask {
             (above, 0) => format!(" ↑ {above} lines: {scrolls}"),
             (above, below) => format!(" ↑ {above} lines  ↓ {below} lines more: {scrolls}"),
         };
-        lines.push(Line::of(Ink::Grey, &more));
+        lines.push(StyledLine::new(LineStyle::Grey, &more));
         let top = lines.len();
         lines.extend(bottom);
         lines.truncate(height);
@@ -233,57 +251,57 @@ impl Ask {
     }
 
     /// What can be answered, and what was typed so far.
-    fn bottom(
+    fn answer_lines(
         &self,
-        picture: &Picture,
+        snapshot: &Picture,
         question: &QuestionView,
         columns: usize,
-    ) -> (Vec<Line>, Cursor) {
+    ) -> (Vec<StyledLine>, Cursor) {
         let mut lines = Vec::new();
         let mut cursor = None;
-        if let Some(said) = self.said.as_ref().and_then(|said| said.in_picture(picture)) {
-            lines.push(Line::of(Ink::Yellow, &format!(" {said}")));
+        if let Some(message) = self.message.as_ref().and_then(|message| message.text_at(snapshot)) {
+            lines.push(StyledLine::new(LineStyle::Yellow, &format!(" {message}")));
         }
         match &self.step {
-            Step::Choosing => {
-                for way in ways(question) {
-                    lines.extend(way_lines(&way, columns));
+            AnswerStep::Choosing => {
+                for option in answer_options(question) {
+                    lines.extend(option_lines(&option, columns));
                 }
-                lines.push(keys(&choosing(question)));
+                lines.push(key_hints(&key_list(question)));
             }
-            Step::Sure { way } => {
-                lines.extend(way_lines(way, columns));
-                lines.push(keys(&[("Enter", way.word), ("Esc", "back")]));
+            AnswerStep::Confirming { option } => {
+                lines.extend(option_lines(option, columns));
+                lines.push(key_hints(&[("Enter", option.label), ("Esc", "back")]));
             }
-            Step::Naming { gate, name, .. } => {
+            AnswerStep::NamingGate { gate, name, .. } => {
                 let text = format!(" to waive it in your name, type the name of the gate: {gate}");
-                lines.push(Line::of(Ink::Yellow, &text));
-                lines.push(Line::of(Ink::Plain, &format!(" > {name}")));
+                lines.push(StyledLine::new(LineStyle::Yellow, &text));
+                lines.push(StyledLine::new(LineStyle::Plain, &format!(" > {name}")));
                 cursor = Some((3 + width(name), lines.len() - 1));
-                lines.push(keys(&[("Enter", "next"), ("Esc", "back")]));
+                lines.push(key_hints(&[("Enter", "next"), ("Esc", "back")]));
             }
-            Step::Writing { way, text } => {
-                let what = match &way.answer {
+            AnswerStep::Writing { option, text } => {
+                let what = match &option.answer {
                     Answer::Waive { .. } => " why is it waived? This is kept with your name.",
                     Answer::Retry => {
-                        lines.extend(way_lines(way, columns));
+                        lines.extend(option_lines(option, columns));
                         " what should it know? Your words go into the brief; none are needed."
                     }
                     Answer::Revise | Answer::Approve | Answer::GiveUp => {
                         " what should be different? Your words go into the brief as they are."
                     }
                 };
-                lines.push(Line::of(Ink::Yellow, what));
-                let (written, column) = input_box::lines(text, columns);
+                lines.push(StyledLine::new(LineStyle::Yellow, what));
+                let (written, column) = input_box::input_lines(text, columns);
                 lines.extend(written);
                 cursor = Some((column, lines.len() - 1));
-                let send = match (way.words, text.is_empty()) {
-                    (Words::Possible, true) => ("Enter", way.word),
+                let send = match (option.words, text.is_empty()) {
+                    (Words::Possible, true) => ("Enter", option.label),
                     (Words::Possible, false) | (Words::Needed | Words::None, _) => {
                         ("Enter twice or Ctrl-D", "send")
                     }
                 };
-                lines.push(keys(&[send, ("Ctrl-E", "editor"), ("Esc", "back")]));
+                lines.push(key_hints(&[send, ("Ctrl-E", "editor"), ("Esc", "back")]));
             }
         }
         (lines, cursor)
@@ -291,7 +309,7 @@ impl Ask {
 }
 
 /// The lines of a question. Each text in it has as many as there are rows for, and a few in any case.
-fn text(
+fn question_lines(
     run: &str,
     question: &QuestionView,
     folder: &Path,
@@ -299,8 +317,8 @@ fn text(
     room: usize,
 ) -> Vec<String> {
     let with = |lines: usize| {
-        let ways = Ways::Keys { folder, lines };
-        wrap(&asked(run, question, ways, columns.saturating_sub(1)), columns)
+        let layout = QuestionLayout::Screen { folder, lines };
+        wrap(&question_text(run, question, layout, columns.saturating_sub(1)), columns)
     };
     let (mut fits, mut too_many) = (PROOF_LINES, room.max(PROOF_LINES) + 1);
     while too_many - fits > 1 {
@@ -315,7 +333,7 @@ fn text(
 }
 
 /// The keys beside the answers: only those that do something here.
-fn choosing(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
+fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
     match question.change {
         Change::Code => keys.push(("v", "see the change")),
@@ -324,7 +342,7 @@ fn choosing(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
         Change::Nothing => {}
     }
     keys.push(("f", "full text"));
-    if ways(question).iter().any(|way| way.answer == Answer::Revise) {
+    if answer_options(question).iter().any(|option| option.answer == Answer::Revise) {
         keys.push(("e", "revise in editor"));
     }
     keys.push(("Esc", "later"));
@@ -332,21 +350,21 @@ fn choosing(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
 }
 
 /// A way to answer with what it does.
-fn way_lines(way: &Way, columns: usize) -> Vec<Line> {
-    let texts = wrap(&way.does, columns.saturating_sub(16));
-    let more = texts.len() > WAY_LINES;
+fn option_lines(option: &AnswerOption, columns: usize) -> Vec<StyledLine> {
+    let texts = wrap(&option.does, columns.saturating_sub(16));
+    let more = texts.len() > OPTION_LINES;
     texts
         .into_iter()
-        .take(WAY_LINES)
+        .take(OPTION_LINES)
         .enumerate()
         .map(|(at, text)| {
-            let mut line = Line::default();
+            let mut line = StyledLine::default();
             let (key, word) =
-                if at == 0 { (way.key.to_string(), way.word) } else { (String::new(), "") };
-            line.column(Ink::Bold, &format!("   {key}"), 6);
-            line.column(Ink::Bold, word, 9);
-            let end = if more && at + 1 == WAY_LINES { " …" } else { "" };
-            line.and(Ink::Plain, &format!("{text}{end}"))
+                if at == 0 { (option.key.to_string(), option.label) } else { (String::new(), "") };
+            line.column(LineStyle::Bold, &format!("   {key}"), 6);
+            line.column(LineStyle::Bold, word, 9);
+            let end = if more && at + 1 == OPTION_LINES { " …" } else { "" };
+            line.with(LineStyle::Plain, &format!("{text}{end}"))
         })
         .collect()
 }

@@ -28,12 +28,13 @@ use self::{
     reading::{Shown, states},
 };
 use super::{
-    frame::{Frame, Look, Seat, frame},
-    line::{Colours, Line, Size},
+    frame::{DrivenBy, FrameOptions, ScreenFrame, frame},
+    line::{ScreenSize, StyledLine},
     painter::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
 use crate::format::span;
+use crate::terminal_output::Colours;
 
 const ITEMS: usize = 300;
 /// The screen looks ten times a second, and then sees so many facts at once.
@@ -45,11 +46,11 @@ const LOOKS_PER_RESIZE: usize = 16;
 
 /// A person who looks at a run, and who compares all that is seen.
 struct Watcher<'a> {
-    doors: &'a Doors,
+    forge: &'a Doors,
     follower: Follower<'a>,
     painter: Painter,
     screen: vt100::Parser,
-    size: Size,
+    size: ScreenSize,
     /// The lines of the last frame, as long as the size stays.
     before: Option<Vec<String>>,
     /// The states in which each item was compared.
@@ -60,10 +61,10 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn at(doors: &'a Doors, id: &str, size: Size) -> Self {
+    fn at(forge: &'a Doors, id: &str, size: ScreenSize) -> Self {
         Self {
-            doors,
-            follower: doors.follow(id).expect("the run is there"),
+            forge,
+            follower: forge.follow(id).expect("the run is there"),
             painter: Painter::new(Colours::Yes),
             screen: terminal(size),
             size,
@@ -75,7 +76,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn resize(&mut self, size: Size) {
+    fn resize(&mut self, size: ScreenSize) {
         (self.size, self.before) = (size, None);
         self.screen.screen_mut().set_size(cells(size.height), cells(size.width));
     }
@@ -84,9 +85,14 @@ impl<'a> Watcher<'a> {
     fn look(&mut self) -> Picture {
         self.n_looks += 1;
         let began = Instant::now();
-        let picture = self.follower.look().expect("the journal can be read");
-        let look = Look { size: self.size, seat: Seat::Attached, chosen: None, said: None };
-        let Frame { lines, .. } = frame(&picture, &look);
+        let snapshot = self.follower.look().expect("the journal can be read");
+        let look = FrameOptions {
+            size: self.size,
+            driven_by: DrivenBy::OtherProcess,
+            chosen: None,
+            message: None,
+        };
+        let ScreenFrame { lines, .. } = frame(&snapshot, &look);
         let bytes = self.painter.paint(&lines, None, self.size);
         self.worst = self.worst.max(began.elapsed());
         self.n_bytes += bytes.len();
@@ -95,12 +101,12 @@ impl<'a> Watcher<'a> {
         self.is_spare(&lines, &bytes);
         self.screen.process(bytes.as_bytes());
         let (now, should) = (contents(&self.screen, self.size), expected(&lines, self.size));
-        assert_eq!(now, should, "torn at record {}", picture.seq);
-        picture
+        assert_eq!(now, should, "torn at record {}", snapshot.seq);
+        snapshot
     }
 
     /// Exactly the lines that changed are written; nothing at all, if none did.
-    fn is_spare(&mut self, lines: &[Line], bytes: &str) {
+    fn is_spare(&mut self, lines: &[StyledLine], bytes: &str) {
         let mut now: Vec<String> = lines.iter().map(|line| line.render(Colours::Yes)).collect();
         now.resize(self.size.height, String::new());
         if let Some(before) = self.before.replace(now.clone()) {
@@ -117,9 +123,9 @@ impl<'a> Watcher<'a> {
     /// Compares everything on the screen with what `status` says of the same record.
     fn compare(&mut self, seq: u64, view: &RunView) {
         if self.n_looks.is_multiple_of(LOOKS_PER_STATUS) {
-            let status = self.doors.view(self.follower.id()).expect("status can be told");
+            let status = self.forge.view(self.follower.id()).expect("status can be told");
             let mut view = view.clone();
-            self.doors.say_where(&mut view);
+            self.forge.say_where(&mut view);
             assert_eq!(status, view, "status at record {seq}");
         }
         self.compare_view(seq, view);
@@ -154,12 +160,12 @@ fn tell(what: &str, watcher: &Watcher<'_>, spoken: &Spoken) {
 }
 
 /// A whole run, twenty facts between two frames, compared after each frame.
-fn watched(size: Size, others: [Size; 2]) {
-    let (_folder, doors) = repository();
+fn watched(size: ScreenSize, others: [ScreenSize; 2]) {
+    let (_folder, forge) = repository();
     let made =
         Made { id: "20261115-three-hundred-parts-aaaa", n_items: ITEMS, began: 60_000, pace: PACE };
-    let (feeder, mut fed) = Feeder::start(&doors, made);
-    let mut watcher = Watcher::at(&doors, made.id, size);
+    let (feeder, mut fed) = Feeder::start(&forge, made);
+    let mut watcher = Watcher::at(&forge, made.id, size);
     loop {
         match watcher.n_looks % LOOKS_PER_RESIZE {
             14 => watcher.resize(others[0]),
@@ -167,8 +173,8 @@ fn watched(size: Size, others: [Size; 2]) {
             0 => watcher.resize(size),
             _ => {}
         }
-        let picture = watcher.look();
-        assert_eq!(picture.seq, fed.seq, "the screen is where the journal is");
+        let snapshot = watcher.look();
+        assert_eq!(snapshot.seq, fed.seq, "the screen is where the journal is");
         watcher.compare(fed.seq, &fed.view);
         let next = feeder.feed(FACTS_PER_LOOK);
         if next.seq == fed.seq {
@@ -187,11 +193,11 @@ fn watched(size: Size, others: [Size; 2]) {
 /// Nobody waits for anybody: whatever record a look finds, the screen shows what `status` said then.
 #[test]
 fn a_screen_that_looks_while_facts_are_appended_shows_one_record_and_nothing_in_between() {
-    let (_folder, doors) = repository();
+    let (_folder, forge) = repository();
     let made = Made { id: "20261115-a-few-parts-bbbb", n_items: 60, began: 60_000, pace: PACE };
-    let (views, first, thread) = feed::freely(&doors, made);
+    let (views, first, thread) = feed::freely(&forge, made);
     let mut told = BTreeMap::from([(first.seq, first.view)]);
-    let mut watcher = Watcher::at(&doors, made.id, SMALL);
+    let mut watcher = Watcher::at(&forge, made.id, SMALL);
     let mut seqs = BTreeSet::new();
     loop {
         let is_over = thread.is_finished();
@@ -230,7 +236,7 @@ fn usual_times(watcher: &Watcher<'_>) -> BTreeMap<String, String> {
 
 #[test]
 fn the_tree_shows_how_long_each_stage_took_in_past_runs() {
-    let (_folder, doors) = repository();
+    let (_folder, forge) = repository();
     // A fact takes 0.2 s, 1 s and 30 s: what is usual is the one in the middle.
     let past = [
         ("20261101-past-aaaa", 200),
@@ -240,15 +246,15 @@ fn the_tree_shows_how_long_each_stage_took_in_past_runs() {
     let made = |id, pace| Made { id, n_items: 1, began: 90_000_000, pace };
     let mut samples: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (id, pace) in past {
-        feed::whole(&doors, made(id, pace));
-        let records = doors.records(id, 1).expect("it can be read");
+        feed::whole(&forge, made(id, pace));
+        let records = forge.records(id, 1).expect("it can be read");
         for (stage, unit) in [("plan", "plan"), ("T1", "build.T1/implement"), ("end", "end")] {
             samples.entry(stage).or_default().push(feed::worked_on(&records, unit));
         }
     }
-    let mut now = feed::Journal::begin(&doors.home.dir, made("20261115-now-dddd", PACE));
+    let mut now = feed::Journal::begin(&forge.home.dir, made("20261115-now-dddd", PACE));
     now.feed(6);
-    let mut watcher = Watcher::at(&doors, "20261115-now-dddd", SMALL);
+    let mut watcher = Watcher::at(&forge, "20261115-now-dddd", SMALL);
     // With each look one past run is read.
     for _ in past {
         watcher.look();
@@ -263,10 +269,10 @@ fn the_tree_shows_how_long_each_stage_took_in_past_runs() {
 
 #[test]
 fn a_small_screen_shows_what_status_says_while_three_hundred_items_change() {
-    watched(SMALL, [LARGE, Size { width: 60, height: 12 }]);
+    watched(SMALL, [LARGE, ScreenSize { width: 60, height: 12 }]);
 }
 
 #[test]
 fn a_large_screen_shows_what_status_says_while_three_hundred_items_change() {
-    watched(LARGE, [SMALL, Size { width: 119, height: 30 }]);
+    watched(LARGE, [SMALL, ScreenSize { width: 119, height: 30 }]);
 }

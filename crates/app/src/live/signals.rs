@@ -19,7 +19,7 @@ use signal_hook::{
 
 /// What a signal means to a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum ScreenSignal {
     /// Ctrl-C, or somebody wants us to end.
     Interrupt,
     /// The terminal is gone.
@@ -27,25 +27,25 @@ pub(crate) enum Heard {
     /// Ctrl-Z.
     Suspend,
     /// The terminal may be ours again, or has another size.
-    Anew,
+    Redraw,
 }
 
 /// All signals that a screen listens to, for as long as this lives.
-pub(crate) struct Signals {
-    streams: Vec<(Heard, UnixStream)>,
+pub(crate) struct ScreenSignals {
+    streams: Vec<(ScreenSignal, UnixStream)>,
     ids: Vec<SigId>,
 }
 
-impl Signals {
+impl ScreenSignals {
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let mut signals = Self { streams: Vec::new(), ids: Vec::new() };
         for (signal, means) in [
-            (SIGINT, Heard::Interrupt),
-            (SIGTERM, Heard::Interrupt),
-            (SIGHUP, Heard::HangUp),
-            (SIGTSTP, Heard::Suspend),
-            (SIGCONT, Heard::Anew),
-            (SIGWINCH, Heard::Anew),
+            (SIGINT, ScreenSignal::Interrupt),
+            (SIGTERM, ScreenSignal::Interrupt),
+            (SIGHUP, ScreenSignal::HangUp),
+            (SIGTSTP, ScreenSignal::Suspend),
+            (SIGCONT, ScreenSignal::Redraw),
+            (SIGWINCH, ScreenSignal::Redraw),
         ] {
             signals.register(signal, means).map_err(|error| {
                 Trouble::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
@@ -54,7 +54,7 @@ impl Signals {
         Ok(signals)
     }
 
-    fn register(&mut self, signal: i32, means: Heard) -> io::Result<()> {
+    fn register(&mut self, signal: i32, means: ScreenSignal) -> io::Result<()> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         self.ids.push(low_level::pipe::register(signal, writer)?);
@@ -68,18 +68,18 @@ impl Signals {
     }
 
     /// What was heard since the last time, once for each time that it was.
-    pub(crate) fn heard(&mut self) -> Vec<Heard> {
-        let mut heard = Vec::new();
+    pub(crate) fn received(&mut self) -> Vec<ScreenSignal> {
+        let mut received = Vec::new();
         for (means, stream) in &mut self.streams {
             let mut bytes = [0_u8; 16];
             let n = stream.read(&mut bytes).unwrap_or(0);
-            heard.extend(std::iter::repeat_n(*means, n));
+            received.extend(std::iter::repeat_n(*means, n));
         }
-        heard
+        received
     }
 }
 
-impl Drop for Signals {
+impl Drop for ScreenSignals {
     fn drop(&mut self) {
         for id in self.ids.drain(..) {
             low_level::unregister(id);

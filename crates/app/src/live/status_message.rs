@@ -12,38 +12,38 @@ const AT_MOST_MS: u64 = 5_000;
 
 /// Something that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct StatusMessage {
     text: String,
-    lasts: Lasts,
+    lasts: MessageLifetime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lasts {
+enum MessageLifetime {
     /// Until a key is pressed.
     UntilKey,
     /// Until there is another fact than this, and for a few seconds at most.
     Briefly { seq: u64, since: Time },
 }
 
-impl Said {
+impl StatusMessage {
     /// Said until the next key.
     pub(crate) fn until_key(text: impl Into<String>) -> Self {
-        Self { text: text.into(), lasts: Lasts::UntilKey }
+        Self { text: text.into(), lasts: MessageLifetime::UntilKey }
     }
 
     /// Said until the next key or fact, and for a few seconds at most.
-    pub(crate) fn briefly(text: impl Into<String>, picture: &Picture) -> Self {
-        let (seq, since) = (picture.seq, picture.now);
-        Self { text: text.into(), lasts: Lasts::Briefly { seq, since } }
+    pub(crate) fn briefly(text: impl Into<String>, snapshot: &Picture) -> Self {
+        let (seq, since) = (snapshot.seq, snapshot.now);
+        Self { text: text.into(), lasts: MessageLifetime::Briefly { seq, since } }
     }
 
     /// What is still said in this picture.
-    pub(crate) fn in_picture(&self, picture: &Picture) -> Option<&str> {
+    pub(crate) fn text_at(&self, snapshot: &Picture) -> Option<&str> {
         match self.lasts {
-            Lasts::UntilKey => Some(&self.text),
-            Lasts::Briefly { seq, since } => {
-                let most = if picture.seq == seq { AT_MOST_MS } else { AT_LEAST_MS };
-                (picture.now.saturating_sub(since) < most).then_some(self.text.as_str())
+            MessageLifetime::UntilKey => Some(&self.text),
+            MessageLifetime::Briefly { seq, since } => {
+                let most = if snapshot.seq == seq { AT_MOST_MS } else { AT_LEAST_MS };
+                (snapshot.now.saturating_sub(since) < most).then_some(self.text.as_str())
             }
         }
     }

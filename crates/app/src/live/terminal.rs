@@ -13,7 +13,7 @@ use forge_runtime::Trouble;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use super::{
-    line::Size,
+    line::ScreenSize,
     painter::{ENTER, LEAVE},
 };
 
@@ -21,14 +21,14 @@ use super::{
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// The size of a terminal that does not say how large it is.
-const SIZE_DEFAULT: Size = Size { width: 80, height: 24 };
+const SIZE_DEFAULT: ScreenSize = ScreenSize { width: 80, height: 24 };
 
 /// The terminal, for as long as this lives.
-pub(crate) struct Terminal;
+pub(crate) struct RawTerminal;
 
-impl Terminal {
+impl RawTerminal {
     /// Takes the terminal for a screen.
-    pub(crate) fn take() -> Result<Self, Trouble> {
+    pub(crate) fn enter() -> Result<Self, Trouble> {
         let failed = |error: io::Error| {
             Trouble::surroundings(format!("the terminal cannot be set: {error}"), "add --plain")
         };
@@ -45,21 +45,21 @@ impl Terminal {
     }
 
     /// How large it is now.
-    pub(crate) fn size() -> Size {
+    pub(crate) fn size() -> ScreenSize {
         let Ok(size) = termios::tcgetwinsize(io::stdout()) else { return SIZE_DEFAULT };
         match (usize::from(size.ws_col), usize::from(size.ws_row)) {
             (0, _) | (_, 0) => SIZE_DEFAULT,
-            (width, height) => Size { width, height },
+            (width, height) => ScreenSize { width, height },
         }
     }
 
     /// Whether this process may write to it: a shell may have put us into the background.
-    pub(crate) fn is_ours() -> bool {
+    pub(crate) fn is_foreground() -> bool {
         termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }
 }
 
-impl Drop for Terminal {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         restore();
     }

@@ -12,21 +12,22 @@ use forge_core::{
 use forge_runtime::follow::{Picture, Working};
 
 use super::{
-    frame::{KEYS, Look, Seat, frame, last},
-    keys::Key,
-    line::{Colours, Line, Size},
+    frame::{DrivenBy, FrameOptions, KEY_HELP, final_lines, frame},
+    keys::KeyPress,
+    line::{ScreenSize, StyledLine},
     painter::{ENTER, LEAVE, Painter},
-    question::{Ask, Asked},
-    status_message::Said,
+    question::{DialogResult, QuestionDialog},
+    status_message::StatusMessage,
 };
-use crate::text::question_text::{Ways, asked};
+use crate::terminal_output::Colours;
+use crate::text::question_text::{QuestionLayout, question_text};
 
 const NOW: Time = 1_794_751_530_000;
-pub(super) const SMALL: Size = Size { width: 80, height: 24 };
-pub(super) const LARGE: Size = Size { width: 200, height: 50 };
+pub(super) const SMALL: ScreenSize = ScreenSize { width: 80, height: 24 };
+pub(super) const LARGE: ScreenSize = ScreenSize { width: 200, height: 50 };
 
 /// A run of a flow like `feature` with so many tasks, before anything happened.
-fn picture(n_tasks: usize) -> Picture {
+fn snapshot(n_tasks: usize) -> Picture {
     let view: RunView = serde_json::from_value(serde_json::json!({
         "run": "20261115-add-rate-limits-to-the-public-api-k3f9",
         "flow": "feature",
@@ -52,7 +53,7 @@ fn picture(n_tasks: usize) -> Picture {
         ("build", 900_000),
         ("build/implement", 180_000),
     ];
-    let mut picture = Picture {
+    let mut snapshot = Picture {
         view,
         seq: 1,
         working: BTreeMap::new(),
@@ -61,17 +62,17 @@ fn picture(n_tasks: usize) -> Picture {
         now: NOW,
     };
     for stage in ["analyse", "investigate", "design", "split", "build"] {
-        picture.view.units.push(unit(stage, 0));
+        snapshot.view.units.push(unit(stage, 0));
     }
     for task in 1..=n_tasks {
         let mut unit = unit(&format!("build.T{task}/implement"), 1);
         unit.title = format!("the part of it with the number {task} 限制");
-        picture.view.units.push(unit);
+        snapshot.view.units.push(unit);
     }
     for stage in ["review", "verify", "deliver", "summary", "record"] {
-        picture.view.units.push(unit(stage, 0));
+        snapshot.view.units.push(unit(stage, 0));
     }
-    picture
+    snapshot
 }
 
 fn unit(name: &str, depth: u32) -> UnitView {
@@ -83,19 +84,19 @@ fn unit(name: &str, depth: u32) -> UnitView {
 }
 
 /// Says where a unit stands.
-fn set(picture: &mut Picture, name: &str, state: UnitState) {
-    let unit = picture.view.units.iter_mut().find(|unit| unit.unit == name).expect("it is there");
+fn set(snapshot: &mut Picture, name: &str, state: UnitState) {
+    let unit = snapshot.view.units.iter_mut().find(|unit| unit.unit == name).expect("it is there");
     unit.state = state;
     match state {
         UnitState::Accepted => {
             (unit.attempt, unit.spent, unit.tokens) = (1, Money(210_000), 12_300);
             unit.summary = "what it did, in one line".to_owned();
-            picture.took.insert(name.to_owned(), 83_000);
+            snapshot.took.insert(name.to_owned(), 83_000);
         }
         UnitState::Working => {
             unit.attempt = 2;
             unit.round = 1;
-            picture.took.insert(name.to_owned(), 41_000);
+            snapshot.took.insert(name.to_owned(), 41_000);
             let call = Working {
                 call: format!("{name}#2"),
                 does: "agent as implementer".to_owned(),
@@ -108,8 +109,8 @@ fn set(picture: &mut Picture, name: &str, state: UnitState) {
                     ..Spent::NOTHING
                 },
             };
-            picture.working.insert(name.to_owned(), vec![call]);
-            picture.view.row.working += 1;
+            snapshot.working.insert(name.to_owned(), vec![call]);
+            snapshot.view.row.working += 1;
         }
         UnitState::Judging => unit.gate = Some("review".to_owned()),
         UnitState::Limited => {
@@ -126,32 +127,32 @@ fn set(picture: &mut Picture, name: &str, state: UnitState) {
 
 /// Four of so many tasks are done, three are worked on, one is reviewed.
 fn building(n_tasks: usize) -> Picture {
-    let mut picture = picture(n_tasks);
+    let mut snapshot = snapshot(n_tasks);
     for stage in ["analyse", "investigate", "design", "split"] {
-        set(&mut picture, stage, UnitState::Accepted);
+        set(&mut snapshot, stage, UnitState::Accepted);
     }
-    set(&mut picture, "build", UnitState::Working);
-    picture.working.clear();
-    picture.view.row.working = 0;
+    set(&mut snapshot, "build", UnitState::Working);
+    snapshot.working.clear();
+    snapshot.view.row.working = 0;
     for task in 1..=4 {
-        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Accepted);
+        set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
     for task in 5..=7 {
-        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Working);
+        set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Working);
     }
-    set(&mut picture, "build.T8/implement", UnitState::Judging);
-    let build = picture.view.units.iter_mut().find(|unit| unit.unit == "build").expect("it is");
+    set(&mut snapshot, "build.T8/implement", UnitState::Judging);
+    let build = snapshot.view.units.iter_mut().find(|unit| unit.unit == "build").expect("it is");
     build.items = Some((4, u32::try_from(n_tasks).expect("few")));
-    picture
+    snapshot
 }
 
 fn asking() -> Picture {
-    let mut picture = picture(0);
-    set(&mut picture, "analyse", UnitState::Accepted);
-    set(&mut picture, "investigate", UnitState::Accepted);
-    set(&mut picture, "design", UnitState::Asking);
-    (picture.view.row.standing, picture.view.row.questions) = (Standing::Waiting, 1);
-    picture.view.asked = vec![
+    let mut snapshot = snapshot(0);
+    set(&mut snapshot, "analyse", UnitState::Accepted);
+    set(&mut snapshot, "investigate", UnitState::Accepted);
+    set(&mut snapshot, "design", UnitState::Asking);
+    (snapshot.view.row.standing, snapshot.view.row.questions) = (Standing::Waiting, 1);
+    snapshot.view.asked = vec![
         serde_json::from_value(serde_json::json!({
             "question": "Q1",
             "unit": "design",
@@ -170,36 +171,36 @@ fn asking() -> Picture {
         }))
         .expect("it is a question"),
     ];
-    picture
+    snapshot
 }
 
-fn look(size: Size) -> Look {
-    Look { size, seat: Seat::Driving, chosen: None, said: None }
+fn options(size: ScreenSize) -> FrameOptions {
+    FrameOptions { size, driven_by: DrivenBy::ThisProcess, chosen: None, message: None }
 }
 
-fn text(lines: &[Line], colours: Colours) -> String {
+fn text(lines: &[StyledLine], colours: Colours) -> String {
     lines.iter().map(|line| line.render(colours)).collect::<Vec<String>>().join("\n")
 }
 
 /// Every frame keeps to its size, and is looked at as a snapshot.
-fn looks(name: &str, picture: &Picture) {
+fn check_frames(name: &str, snapshot: &Picture) {
     for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
-        let frame = frame(picture, &look(size));
+        let frame = frame(snapshot, &options(size));
         assert!(frame.lines.len() <= size.height, "{name}: {} lines", frame.lines.len());
         assert!(frame.lines.iter().all(|line| line.width() <= size.width), "{name}");
         insta::assert_snapshot!(format!("{name}-{word}"), text(&frame.lines, Colours::No));
     }
-    let frame = frame(picture, &look(SMALL));
+    let frame = frame(snapshot, &options(SMALL));
     insta::assert_snapshot!(format!("{name}-colours"), text(&frame.lines, Colours::Yes));
 }
 
 #[test]
 fn a_run_looks_calm_in_every_state() {
-    let mut start = picture(0);
+    let mut start = snapshot(0);
     set(&mut start, "analyse", UnitState::Working);
-    looks("start", &start);
-    looks("building", &building(12));
-    looks("question", &asking());
+    check_frames("start", &start);
+    check_frames("building", &building(12));
+    check_frames("question", &asking());
     let mut limited = building(12);
     limited.view.row.standing = Standing::Limited;
     limited.view.row.until = Some(NOW + 3_600_000);
@@ -208,7 +209,7 @@ fn a_run_looks_calm_in_every_state() {
     for task in 5..=8 {
         set(&mut limited, &format!("build.T{task}/implement"), UnitState::Limited);
     }
-    looks("limited", &limited);
+    check_frames("limited", &limited);
     let mut failed = building(12);
     failed.working.clear();
     failed.view.row.standing = Standing::Failed;
@@ -218,23 +219,28 @@ fn a_run_looks_calm_in_every_state() {
         set(&mut failed, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
     set(&mut failed, "build.T5/implement", UnitState::Failed);
-    looks("failed", &failed);
-    looks("many", &building(300));
+    check_frames("failed", &failed);
+    check_frames("many", &building(300));
 }
 
 #[test]
 fn no_frame_is_larger_than_its_screen_however_small_that_is() {
-    for picture in [picture(0), building(300), asking()] {
+    for snapshot in [snapshot(0), building(300), asking()] {
         for width in [1, 2, 10, 20, 79, 120, 500] {
             for height in 0..30 {
-                let size = Size { width, height };
-                let frame = frame(&picture, &look(size));
+                let size = ScreenSize { width, height };
+                let frame = frame(&snapshot, &options(size));
                 assert!(frame.lines.len() <= height, "{width}×{height}: {}", frame.lines.len());
                 assert!(frame.lines.iter().all(|line| line.width() <= width), "{width}×{height}");
-                if let Some(question) = picture.view.asked.first() {
-                    let ask = Ask::of(question);
-                    let (lines, _) =
-                        ask.frame(&picture, question, Seat::Driving, Path::new("/run"), size);
+                if let Some(question) = snapshot.view.asked.first() {
+                    let dialog = QuestionDialog::new(question);
+                    let (lines, _) = dialog.frame(
+                        &snapshot,
+                        question,
+                        DrivenBy::ThisProcess,
+                        Path::new("/run"),
+                        size,
+                    );
                     assert!(lines.len() <= height, "{width}×{height}: {}", lines.len());
                     assert!(lines.iter().all(|line| line.width() <= width), "{width}×{height}");
                 }
@@ -245,17 +251,17 @@ fn no_frame_is_larger_than_its_screen_however_small_that_is() {
 
 #[test]
 fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
-    let mut picture = building(300);
-    set(&mut picture, "build.T200/implement", UnitState::Asking);
-    let frame = frame(&picture, &look(SMALL));
+    let mut snapshot = building(300);
+    set(&mut snapshot, "build.T200/implement", UnitState::Asking);
+    let frame = frame(&snapshot, &options(SMALL));
     let shown = text(&frame.lines, Colours::No);
     for name in ["T5 ", "T6 ", "T7 ", "T8 ", "T200 ", "asks you", "└ Edit", "to come", "4 good"] {
         assert!(shown.contains(name), "{name} is missing:\n{shown}");
     }
     for task in 9..=60 {
-        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Working);
+        set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Working);
     }
-    let frame = super::frame::frame(&picture, &look(SMALL));
+    let frame = super::frame::frame(&snapshot, &options(SMALL));
     let shown = text(&frame.lines, Colours::No);
     assert!(shown.contains("T200 ") && shown.contains("more under way"), "{shown}");
     assert!(frame.units.contains(&"build.T200/implement".to_owned()));
@@ -263,14 +269,15 @@ fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
 
 #[test]
 fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left_out() {
-    let mut picture = building(12);
+    let mut snapshot = building(12);
     for task in 1..=12 {
         let name = format!("build.T{task}/implement");
-        picture.working.remove(&name);
+        snapshot.working.remove(&name);
         let is_odd = task % 2 == 1;
-        set(&mut picture, &name, if is_odd { UnitState::Accepted } else { UnitState::Working });
+        set(&mut snapshot, &name, if is_odd { UnitState::Accepted } else { UnitState::Working });
     }
-    let shown = text(&frame(&picture, &look(Size { width: 80, height: 30 })).lines, Colours::No);
+    let shown =
+        text(&frame(&snapshot, &options(ScreenSize { width: 80, height: 30 })).lines, Colours::No);
     assert!(shown.contains("✓ 6 good"), "{shown}");
     assert_eq!(shown.matches("└ Edit").count(), 6, "{shown}");
     let lines: Vec<&str> = shown.lines().collect();
@@ -279,31 +286,31 @@ fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left
 
 #[test]
 fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
-    let mut picture = picture(100);
+    let mut snapshot = snapshot(100);
     for task in 1..=80 {
-        set(&mut picture, &format!("build.T{task}/implement"), UnitState::Accepted);
+        set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
-    set(&mut picture, "build.T81/implement", UnitState::Working);
-    let shown = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
+    set(&mut snapshot, "build.T81/implement", UnitState::Working);
+    let shown = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
     assert!(shown.contains("T80 ") && !shown.contains("T1 ") && shown.contains(" good"), "{shown}");
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[48].is_empty() && !lines[47].is_empty(), "all room is used:\n{shown}");
-    picture.view.row.unknown_costs = 1;
-    let shown = text(&frame(&picture, &look(SMALL)).lines, Colours::No);
+    snapshot.view.row.unknown_costs = 1;
+    let shown = text(&frame(&snapshot, &options(SMALL)).lines, Colours::No);
     assert!(shown.contains("1 call under way"), "{shown}");
 }
 
 #[test]
 fn a_run_that_nobody_drives_says_so_and_its_time_stands_still() {
-    let mut picture = building(12);
-    let alone = |picture: &Picture| {
-        let look = Look { seat: Seat::Alone, ..look(SMALL) };
-        text(&frame(picture, &look).lines, Colours::No)
+    let mut snapshot = building(12);
+    let alone = |snapshot: &Picture| {
+        let options = FrameOptions { driven_by: DrivenBy::NoProcess, ..options(SMALL) };
+        text(&frame(snapshot, &options).lines, Colours::No)
     };
     for standing in [Standing::Going, Standing::Limited] {
-        picture.view.row.standing = standing;
-        picture.view.row.until = (standing == Standing::Limited).then_some(NOW + 3_600_000);
-        let shown = alone(&picture);
+        snapshot.view.row.standing = standing;
+        snapshot.view.row.until = (standing == Standing::Limited).then_some(NOW + 3_600_000);
+        let shown = alone(&snapshot);
         assert!(shown.lines().next().is_some_and(|line| line.ends_with("no driver")), "{shown}");
         let next = "nobody drives this run, so nothing goes on: forge resume k3f9";
         for text in [next, "r drive it on here", "q leave", " 12:30  ·"] {
@@ -311,29 +318,29 @@ fn a_run_that_nobody_drives_says_so_and_its_time_stands_still() {
         }
         assert!(!shown.contains("it goes on") && !shown.contains("pause"), "{shown}");
     }
-    picture.view.row.standing = Standing::Paused;
-    assert!(alone(&picture).contains("paused"), "who paused it knows that nothing goes on");
-    picture.view.row.standing = Standing::Going;
-    let left = text(&last(&picture, Seat::Alone, 80, 60), Colours::No);
+    snapshot.view.row.standing = Standing::Paused;
+    assert!(alone(&snapshot).contains("paused"), "who paused it knows that nothing goes on");
+    snapshot.view.row.standing = Standing::Going;
+    let left = text(&final_lines(&snapshot, DrivenBy::NoProcess, 80, 60), Colours::No);
     assert!(left.contains("no driver") && !left.contains("going"), "{left}");
 }
 
 #[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
-    let lines = last(&building(12), Seat::Attached, 80, 60);
+    let lines = final_lines(&building(12), DrivenBy::OtherProcess, 80, 60);
     let shown = text(&lines, Colours::No);
     assert!(shown.contains("T12 ") && !shown.contains("choose"), "{shown}");
-    assert!(last(&building(300), Seat::Attached, 80, 60).len() <= 60);
+    assert!(final_lines(&building(300), DrivenBy::OtherProcess, 80, 60).len() <= 60);
 }
 
 /// What a terminal in memory shows.
-pub(super) fn contents(terminal: &vt100::Parser, size: Size) -> Vec<String> {
+pub(super) fn contents(terminal: &vt100::Parser, size: ScreenSize) -> Vec<String> {
     let width = u16::try_from(size.width).expect("a screen is small");
     let rows = terminal.screen().rows(0, width);
     rows.map(|row| row.trim_end().to_owned()).collect()
 }
 
-pub(super) fn expected(lines: &[Line], size: Size) -> Vec<String> {
+pub(super) fn expected(lines: &[StyledLine], size: ScreenSize) -> Vec<String> {
     let mut rows: Vec<String> = lines.iter().map(|line| line.render(Colours::No)).collect();
     rows.resize(size.height, String::new());
     rows.iter().map(|row| row.trim_end().to_owned()).collect()
@@ -343,7 +350,7 @@ pub(super) fn cells(n: usize) -> NonZeroU16 {
     u16::try_from(n).ok().and_then(NonZeroU16::new).expect("a screen is small, and not nothing")
 }
 
-pub(super) fn terminal(size: Size) -> vt100::Parser {
+pub(super) fn terminal(size: ScreenSize) -> vt100::Parser {
     let mut parser = vt100::Parser::new(cells(size.height), cells(size.width), 0);
     parser.process(b"what a shell left here\r\n");
     parser.process(ENTER.as_bytes());
@@ -363,21 +370,21 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
         UnitState::Failed,
         UnitState::Waiting,
     ];
-    let mut picture = building(300);
+    let mut snapshot = building(300);
     let (mut size, mut painter) = (SMALL, Painter::new(Colours::Yes));
     let mut screen = terminal(size);
     let mut written = 0;
     for step in 0..500_usize {
         let task = step * 7 % 300 + 1;
         let name = format!("build.T{task}/implement");
-        picture.working.remove(&name);
-        set(&mut picture, &name, states[step / 3 % states.len()]);
-        picture.now += 5;
+        snapshot.working.remove(&name);
+        set(&mut snapshot, &name, states[step / 3 % states.len()]);
+        snapshot.now += 5;
         if step % 60 == 59 {
             size = if size == SMALL { LARGE } else { SMALL };
             screen.screen_mut().set_size(cells(size.height), cells(size.width));
         }
-        let frame = frame(&picture, &look(size));
+        let frame = frame(&snapshot, &options(size));
         let bytes = painter.paint(&frame.lines, None, size);
         assert!(bytes.is_empty() || bytes.starts_with("\x1b[?2026h"), "in one piece");
         assert!(!bytes.contains("\x1b[2J"), "nothing is cleared in steady state");
@@ -385,11 +392,11 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
         screen.process(bytes.as_bytes());
         assert_eq!(contents(&screen, size), expected(&frame.lines, size), "frame {step}");
         for name in &frame.units {
-            let unit = picture.view.units.iter().find(|unit| unit.unit == *name);
+            let unit = snapshot.view.units.iter().find(|unit| unit.unit == *name);
             assert!(unit.is_some(), "{name} is a unit of `status`");
         }
     }
-    assert!(painter.paint(&frame(&picture, &look(size)).lines, None, size).is_empty());
+    assert!(painter.paint(&frame(&snapshot, &options(size)).lines, None, size).is_empty());
     assert!(written < 500 * 4_000, "only what changed is written: {written} bytes");
     screen.process(LEAVE.as_bytes());
     assert!(contents(&screen, size)[0].contains("what a shell left here"), "it is as before");
@@ -397,22 +404,22 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
 
 #[test]
 fn all_keys_are_named_on_request_also_on_a_small_screen() {
-    let picture = building(12);
-    let asks = Look { said: Some(KEYS.to_owned()), ..look(SMALL) };
-    let shown = text(&frame(&picture, &asks).lines, Colours::No);
+    let snapshot = building(12);
+    let asks = FrameOptions { message: Some(KEY_HELP.to_owned()), ..options(SMALL) };
+    let shown = text(&frame(&snapshot, &asks).lines, Colours::No);
     for key in ["j k choose", "Esc choose", "w what", "a answer", "p pause", "r drive", "q leave"] {
         assert!(shown.contains(key), "{key}:\n{shown}");
     }
     assert!(shown.contains("Ctrl-C stop\n") && shown.contains("? these keys"), "{shown}");
-    let large = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
+    let large = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
     assert!(large.contains("? keys"), "{large}");
 }
 
 #[test]
 fn states_on_the_screen_are_those_of_status() {
-    let picture = building(12);
-    let shown = text(&frame(&picture, &look(LARGE)).lines, Colours::No);
-    for unit in &picture.view.units {
+    let snapshot = building(12);
+    let shown = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
+    for unit in &snapshot.view.units {
         let name = unit.unit.rsplit('.').next().expect("it has a name");
         let name = name.split('/').next().expect("it has an item");
         let line = shown.lines().find(|line| line.split_whitespace().nth(1) == Some(name));
@@ -433,44 +440,58 @@ fn states_on_the_screen_are_those_of_status() {
     }
 }
 
-fn press(ask: &mut Ask, picture: &Picture, keys: &[Key]) -> Asked {
-    let mut asked = Asked::Goes;
+fn press(dialog: &mut QuestionDialog, snapshot: &Picture, keys: &[KeyPress]) -> DialogResult {
+    let mut result = DialogResult::Pending;
     for key in keys {
-        asked = ask.key(key, &picture.view.asked[0]);
+        result = dialog.handle_key(key, &snapshot.view.asked[0]);
     }
-    asked
+    result
 }
 
-fn typed(text: &str) -> Vec<Key> {
-    text.chars().map(|c| if c == '\n' { Key::Enter } else { Key::Char(c) }).collect()
+fn typed(text: &str) -> Vec<KeyPress> {
+    text.chars().map(|c| if c == '\n' { KeyPress::Enter } else { KeyPress::Char(c) }).collect()
 }
 
 #[test]
 fn a_question_shows_everything_and_no_single_key_answers_it() {
     use forge_core::event::Answer;
-    let picture = asking();
-    let mut ask = Ask::of(&picture.view.asked[0]);
-    let (lines, _) =
-        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    let snapshot = asking();
+    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+    let (lines, _) = dialog.frame(
+        &snapshot,
+        &snapshot.view.asked[0],
+        DrivenBy::ThisProcess,
+        Path::new("/the/run"),
+        SMALL,
+    );
     insta::assert_snapshot!("asked-80x24", text(&lines, Colours::No));
-    assert_eq!(press(&mut ask, &picture, &[Key::Char('a')]), Asked::Goes);
-    let (lines, _) =
-        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('a')]), DialogResult::Pending);
+    let (lines, _) = dialog.frame(
+        &snapshot,
+        &snapshot.view.asked[0],
+        DrivenBy::ThisProcess,
+        Path::new("/the/run"),
+        SMALL,
+    );
     insta::assert_snapshot!("asked-sure-80x24", text(&lines, Colours::No));
     assert_eq!(
-        press(&mut ask, &picture, &[Key::Enter]),
-        Asked::Answered { answer: Answer::Approve, words: String::new() }
+        press(&mut dialog, &snapshot, &[KeyPress::Enter]),
+        DialogResult::Answered { answer: Answer::Approve, words: String::new() }
     );
-    let mut ask = Ask::of(&picture.view.asked[0]);
-    assert_eq!(press(&mut ask, &picture, &typed("ax")), Asked::Goes, "another key goes back");
-    assert_eq!(press(&mut ask, &picture, &[Key::Escape]), Asked::Later);
-    assert_eq!(press(&mut ask, &picture, &[Key::Char('v')]), Asked::See);
+    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+    assert_eq!(
+        press(&mut dialog, &snapshot, &typed("ax")),
+        DialogResult::Pending,
+        "another key goes back"
+    );
+    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Escape]), DialogResult::Postponed);
+    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('v')]), DialogResult::ShowChange);
 }
 
 /// A question with more to say than a small screen has room for, in words of every length.
 fn asking_much() -> Picture {
-    let mut picture = asking();
-    let asked = &mut picture.view.asked[0];
+    let mut snapshot = asking();
+    let asked = &mut snapshot.view.asked[0];
     asked.unit = "build.T1-a-task-with-a-rather-long-name/implement".to_owned();
     asked.summary = "每个密钥一个令牌桶，保存在内存中，".repeat(12);
     let shown = asked.shown.as_mut().expect("it shows something");
@@ -488,16 +509,21 @@ fn asking_much() -> Picture {
     ];
     asked.changed = vec!["src/limit.rs".to_owned()];
     asked.change = Change::Code;
-    picture
+    snapshot
 }
 
 #[test]
 fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_fit_is_counted() {
-    let picture = asking_much();
-    let question = &picture.view.asked[0];
+    let snapshot = asking_much();
+    let question = &snapshot.view.asked[0];
     for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
-        let (lines, _) =
-            Ask::of(question).frame(&picture, question, Seat::Driving, Path::new("/run"), size);
+        let (lines, _) = QuestionDialog::new(question).frame(
+            &snapshot,
+            question,
+            DrivenBy::ThisProcess,
+            Path::new("/run"),
+            size,
+        );
         assert!(lines.iter().all(|line| line.width() <= size.width), "{word}");
         let shown = text(&lines, Colours::No);
         insta::assert_snapshot!(format!("asked-much-{word}"), shown);
@@ -506,108 +532,136 @@ fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_f
         assert_eq!(shown.lines().filter(at_the_left).count(), 1, "{shown}");
     }
     // Where there are rows for all of it, nothing is left out.
-    let high = Size { height: 70, ..LARGE };
-    let (lines, _) =
-        Ask::of(question).frame(&picture, question, Seat::Driving, Path::new("/run"), high);
+    let high = ScreenSize { height: 70, ..LARGE };
+    let (lines, _) = QuestionDialog::new(question).frame(
+        &snapshot,
+        question,
+        DrivenBy::ThisProcess,
+        Path::new("/run"),
+        high,
+    );
     let shown = text(&lines, Colours::No);
     assert!((1..=40).all(|n| shown.contains(&format!(" line {n}\n"))), "{shown}");
     assert!(!shown.contains("key f"), "{shown}");
     // All of it can be reached on the small one.
-    let mut ask = Ask::of(question);
+    let mut dialog = QuestionDialog::new(question);
     let mut seen = String::new();
     for _ in 0..60 {
-        let (lines, _) = ask.frame(&picture, question, Seat::Driving, Path::new("/the/run"), SMALL);
+        let (lines, _) =
+            dialog.frame(&snapshot, question, DrivenBy::ThisProcess, Path::new("/the/run"), SMALL);
         seen.push_str(&text(&lines, Colours::No));
-        press(&mut ask, &picture, &[Key::Down]);
+        press(&mut dialog, &snapshot, &[KeyPress::Down]);
     }
     for last in
         ["line 1\n", "line 40", "… 34 lines between: key f", "spend twice", "/the/run", "(says"]
     {
         assert!(seen.contains(last), "{last}");
     }
-    assert_eq!(press(&mut ask, &picture, &[Key::Char('f')]), Asked::Read);
-    let ways = Ways::Read { folder: Path::new("/the/run") };
-    let all = asked("r", question, ways, 80);
+    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('f')]), DialogResult::ShowFullText);
+    let layout = QuestionLayout::FullText { folder: Path::new("/the/run") };
+    let all = question_text("r", question, layout, 80);
     assert!(all.contains("line 1\n") && !all.contains('…'), "{all}");
 }
 
 #[test]
 fn keys_are_offered_only_where_they_do_something() {
-    let keys = |picture: &Picture| {
-        let question = &picture.view.asked[0];
-        let (lines, _) =
-            Ask::of(question).frame(picture, question, Seat::Driving, Path::new("/run"), SMALL);
+    let shown_keys = |snapshot: &Picture| {
+        let question = &snapshot.view.asked[0];
+        let (lines, _) = QuestionDialog::new(question).frame(
+            snapshot,
+            question,
+            DrivenBy::ThisProcess,
+            Path::new("/run"),
+            SMALL,
+        );
         let last = lines.last().expect("there are keys").render(Colours::No);
         (last, text(&lines, Colours::No))
     };
-    let mut picture = asking();
+    let mut snapshot = asking();
     for (change, words) in [
         (Change::Code, "v see the change"),
         (Change::NewTexts, "v see it  "),
         (Change::ChangedTexts, "v see it, and what changed"),
     ] {
-        picture.view.asked[0].change = change;
-        let (last, all) = keys(&picture);
+        snapshot.view.asked[0].change = change;
+        let (last, all) = shown_keys(&snapshot);
         assert!(last.contains(words) && last.contains("e revise"), "{last}");
         assert!(!all.contains("scroll"), "all is seen: {all}");
     }
-    assert!(keys(&asking_much()).1.contains("↑↓ scroll"));
+    assert!(shown_keys(&asking_much()).1.contains("↑↓ scroll"));
     // Somebody left nothing: there is nothing to see and nothing to revise, but what was done can be watched.
-    let asked = &mut picture.view.asked[0];
+    let asked = &mut snapshot.view.asked[0];
     asked.change = Change::Nothing;
     asked.options[0].answer = "retry".to_owned();
     asked.options.remove(1);
-    let (last, all) = keys(&picture);
+    let (last, all) = shown_keys(&snapshot);
     assert!(!last.contains(" v ") && !last.contains(" e "), "{last}");
     let all: Vec<&str> = all.split_whitespace().collect();
     let watch = "forge watch 20261115-add-rate-limits-to-the-public-api-k3f9 design";
     assert!(all.join(" ").contains(watch), "{all:?}");
-    let mut ask = Ask::of(&picture.view.asked[0]);
-    assert_eq!(press(&mut ask, &picture, &typed("ve")), Asked::Goes);
+    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+    assert_eq!(press(&mut dialog, &snapshot, &typed("ve")), DialogResult::Pending);
 }
 
 #[test]
 fn what_was_answered_elsewhere_is_said_until_the_next_fact_and_for_a_few_seconds_at_most() {
-    let picture = asking();
-    let question = &picture.view.asked[0];
-    let mut ask = Ask::of(question);
-    ask.say(Said::briefly("Q0 was answered elsewhere", &picture));
-    let says = |ask: &Ask, picture: &Picture| {
-        let (lines, _) = ask.frame(picture, question, Seat::Driving, Path::new("/run"), SMALL);
+    let snapshot = asking();
+    let question = &snapshot.view.asked[0];
+    let mut dialog = QuestionDialog::new(question);
+    dialog.set_message(StatusMessage::briefly("Q0 was answered elsewhere", &snapshot));
+    let says = |dialog: &QuestionDialog, snapshot: &Picture| {
+        let (lines, _) =
+            dialog.frame(snapshot, question, DrivenBy::ThisProcess, Path::new("/run"), SMALL);
         text(&lines, Colours::No).contains("Q0 was answered elsewhere")
     };
     let later = |ms, n_facts| {
-        let mut picture = picture.clone();
-        picture.now += ms;
-        picture.seq += n_facts;
-        picture
+        let mut snapshot = snapshot.clone();
+        snapshot.now += ms;
+        snapshot.seq += n_facts;
+        snapshot
     };
-    assert!(says(&ask, &later(0, 0)) && says(&ask, &later(4_900, 0)));
-    assert!(says(&ask, &later(1_400, 1)), "it can be read");
-    assert!(!says(&ask, &later(1_500, 1)), "there is something newer");
-    assert!(!says(&ask, &later(5_000, 0)), "everybody has read it");
-    ask.say(Said::until_key("Q0 was answered elsewhere"));
-    assert!(says(&ask, &later(60_000, 9)));
-    press(&mut ask, &picture, &[Key::Down]);
-    assert!(!says(&ask, &picture));
+    assert!(says(&dialog, &later(0, 0)) && says(&dialog, &later(4_900, 0)));
+    assert!(says(&dialog, &later(1_400, 1)), "it can be read");
+    assert!(!says(&dialog, &later(1_500, 1)), "there is something newer");
+    assert!(!says(&dialog, &later(5_000, 0)), "everybody has read it");
+    dialog.set_message(StatusMessage::until_key("Q0 was answered elsewhere"));
+    assert!(says(&dialog, &later(60_000, 9)));
+    press(&mut dialog, &snapshot, &[KeyPress::Down]);
+    assert!(!says(&dialog, &snapshot));
 }
 
 #[test]
 fn words_are_taken_as_they_are_typed_and_pasted() {
     use forge_core::event::Answer;
-    let picture = asking();
-    let mut ask = Ask::of(&picture.view.asked[0]);
-    assert_eq!(press(&mut ask, &picture, &typed("r\n")), Asked::Goes, "there are no words yet");
-    assert_eq!(press(&mut ask, &picture, &typed("No: 工作 first.\nThen")), Asked::Goes);
-    let (lines, cursor) =
-        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    let snapshot = asking();
+    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+    assert_eq!(
+        press(&mut dialog, &snapshot, &typed("r\n")),
+        DialogResult::Pending,
+        "there are no words yet"
+    );
+    assert_eq!(
+        press(&mut dialog, &snapshot, &typed("No: 工作 first.\nThen")),
+        DialogResult::Pending
+    );
+    let (lines, cursor) = dialog.frame(
+        &snapshot,
+        &snapshot.view.asked[0],
+        DrivenBy::ThisProcess,
+        Path::new("/the/run"),
+        SMALL,
+    );
     insta::assert_snapshot!("asked-words-80x24", text(&lines, Colours::No));
     assert_eq!(cursor, Some((7, 12)));
-    let pasted = Key::Pasted(" this\n\nand that\u{7}".to_owned());
-    assert_eq!(press(&mut ask, &picture, &[pasted]), Asked::Goes, "an empty line ends nothing");
+    let pasted = KeyPress::Pasted(" this\n\nand that\u{7}".to_owned());
     assert_eq!(
-        press(&mut ask, &picture, &typed("\n\n")),
-        Asked::Answered {
+        press(&mut dialog, &snapshot, &[pasted]),
+        DialogResult::Pending,
+        "an empty line ends nothing"
+    );
+    assert_eq!(
+        press(&mut dialog, &snapshot, &typed("\n\n")),
+        DialogResult::Answered {
             answer: Answer::Revise,
             words: "No: 工作 first.\nThen this\n\nand that".to_owned()
         }
@@ -617,18 +671,23 @@ fn words_are_taken_as_they_are_typed_and_pasted() {
 #[test]
 fn what_is_waived_has_to_be_named() {
     use forge_core::event::Answer;
-    let picture = asking();
-    let mut ask = Ask::of(&picture.view.asked[0]);
-    assert_eq!(press(&mut ask, &picture, &typed("wverify\n")), Asked::Goes);
-    let (lines, _) =
-        ask.frame(&picture, &picture.view.asked[0], Seat::Driving, Path::new("/the/run"), SMALL);
+    let snapshot = asking();
+    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+    assert_eq!(press(&mut dialog, &snapshot, &typed("wverify\n")), DialogResult::Pending);
+    let (lines, _) = dialog.frame(
+        &snapshot,
+        &snapshot.view.asked[0],
+        DrivenBy::ThisProcess,
+        Path::new("/the/run"),
+        SMALL,
+    );
     let shown = text(&lines, Colours::No);
     assert!(shown.contains("`verify` is not the name of the gate: it is checkpoint-a"), "{shown}");
     let mut keys = typed("checkpoint-a\nbecause I say so");
-    keys.push(Key::Ctrl('d'));
+    keys.push(KeyPress::Ctrl('d'));
     assert_eq!(
-        press(&mut ask, &picture, &keys),
-        Asked::Answered {
+        press(&mut dialog, &snapshot, &keys),
+        DialogResult::Answered {
             answer: Answer::Waive { gate: "checkpoint-a".to_owned() },
             words: "because I say so".to_owned()
         }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use forge_core::view::{Amount, UnitState, UnitView};
 use forge_runtime::follow::{Picture, Working};
 
-use super::line::{Ink, Line};
+use super::line::{LineStyle, StyledLine};
 use crate::{
     format::{self, span},
-    text::status_text::short,
+    text::status_text::short_unit_name,
 };
 
 /// From this width on, the latest line stands behind its unit and not below it.
@@ -30,29 +30,29 @@ const KEPT_MIN: usize = 4;
 
 /// How much a line matters where there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum RowPriority {
     /// Closed, or not begun.
     Quiet,
     /// The latest line of something.
-    Latest,
+    LatestLine,
     /// Works, waits for a limit, or failed.
-    Loud,
+    Active,
     /// Asks.
-    Asks,
+    Asking,
 }
 
 /// What a line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RowLevel {
     /// A stage of the flow itself.
     Stage,
     /// A unit inside the items of a stage, or something folded of them.
-    Inside,
+    Item,
 }
 
 /// What stands in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Body {
+enum RowContent {
     /// A unit, by its number in the view.
     Unit(usize),
     /// What stands below a unit: the number of the unit, and which line of several.
@@ -65,53 +65,61 @@ enum Body {
 
 /// One line about units.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct UnitRow {
     /// The unit. Nothing, if it is about several.
     unit: Option<String>,
     /// How the unit is called below its stage.
     name: String,
     state: UnitState,
-    weight: Weight,
-    place: Place,
-    body: Body,
+    priority: RowPriority,
+    level: RowLevel,
+    body: RowContent,
 }
 
-impl Row {
+impl UnitRow {
     /// The unit that is chosen with this line, if one is.
-    pub(crate) fn choice(&self) -> Option<&str> {
-        match self.weight {
-            Weight::Latest => None,
-            Weight::Quiet | Weight::Loud | Weight::Asks => self.unit.as_deref(),
+    pub(crate) fn selectable_unit(&self) -> Option<&str> {
+        match self.priority {
+            RowPriority::LatestLine => None,
+            RowPriority::Quiet | RowPriority::Active | RowPriority::Asking => self.unit.as_deref(),
         }
     }
 
     /// The line, with a mark if it is chosen. Only what is shown is made: a run may have many units.
-    pub(crate) fn line(&self, picture: &Picture, columns: usize, chosen: Option<&str>) -> Line {
-        let is_chosen = chosen.is_some() && self.choice() == chosen;
-        let (ink, mark) = if is_chosen { (Ink::Bold, "›") } else { (Ink::Plain, " ") };
-        let mut line = Line::default();
-        line.column(ink, mark, 1);
+    pub(crate) fn line(
+        &self,
+        snapshot: &Picture,
+        columns: usize,
+        chosen: Option<&str>,
+    ) -> StyledLine {
+        let is_chosen = chosen.is_some() && self.selectable_unit() == chosen;
+        let (style, mark) =
+            if is_chosen { (LineStyle::Bold, "›") } else { (LineStyle::Plain, " ") };
+        let mut line = StyledLine::default();
+        line.column(style, mark, 1);
         line.join(match &self.body {
-            Body::Unit(at) => unit_line(&picture.view.units[*at], &self.name, picture, columns),
-            Body::Below(at, nth) => {
-                let unit = &picture.view.units[*at];
-                let text = behind(unit, picture).into_iter().nth(*nth).unwrap_or_default();
-                let indent = "  ".repeat(depth(unit) + 2);
-                Line::of(Ink::Grey, &format!("{indent}└ {text}"))
+            RowContent::Unit(at) => {
+                unit_line(&snapshot.view.units[*at], &self.name, snapshot, columns)
             }
-            Body::Counts(told) => counts(told, self.place),
-            Body::More(more) => Line::of(Ink::Grey, more),
+            RowContent::Below(at, nth) => {
+                let unit = &snapshot.view.units[*at];
+                let text = details(unit, snapshot).into_iter().nth(*nth).unwrap_or_default();
+                let indent = "  ".repeat(depth(unit) + 2);
+                StyledLine::new(LineStyle::Grey, &format!("{indent}└ {text}"))
+            }
+            RowContent::Counts(counted) => counts_line(counted, self.level),
+            RowContent::More(more) => StyledLine::new(LineStyle::Grey, more),
         })
     }
 }
 
 /// The names of the columns.
-pub(crate) fn headings(columns: usize) -> Line {
-    let mut line = Line::default();
-    line.column(Ink::Grey, "   STAGE", name_width(columns) + 2);
-    line.column(Ink::Grey, " STATE", STATE + 2);
+pub(crate) fn column_headings(columns: usize) -> StyledLine {
+    let mut line = StyledLine::default();
+    line.column(LineStyle::Grey, "   STAGE", name_width(columns) + 2);
+    line.column(LineStyle::Grey, " STATE", STATE + 2);
     for (name, columns) in [("TIME", TIME), ("USUAL", TIME), ("TOKENS", TOKENS), ("COST", COST)] {
-        line.column_right(Ink::Grey, name, columns);
+        line.column_right(LineStyle::Grey, name, columns);
     }
     line
 }
@@ -121,8 +129,8 @@ fn name_width(columns: usize) -> usize {
 }
 
 /// All lines about units, nothing folded.
-pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
-    let units = &picture.view.units;
+pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
+    let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
     for scope in units.iter().filter_map(scope) {
@@ -132,22 +140,22 @@ pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
     for (at, unit) in units.iter().enumerate() {
         // Where an item has one stage, the item says it all.
         let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
-        let name = match short(&unit.unit).split_once('/') {
+        let name = match short_unit_name(&unit.unit).split_once('/') {
             Some((item, _)) if is_alone => item.to_owned(),
-            Some(_) | None => short(&unit.unit).to_owned(),
+            Some(_) | None => short_unit_name(&unit.unit).to_owned(),
         };
-        let row = |weight: Weight, body: Body| Row {
+        let row = |priority: RowPriority, body: RowContent| UnitRow {
             unit: Some(unit.unit.clone()),
             name: name.clone(),
             state: unit.state,
-            weight,
-            place: if unit.depth == 0 { Place::Stage } else { Place::Inside },
+            priority,
+            level: if unit.depth == 0 { RowLevel::Stage } else { RowLevel::Item },
             body,
         };
-        all.push(row(weight(unit), Body::Unit(at)));
+        all.push(row(priority(unit), RowContent::Unit(at)));
         if columns < WIDE {
-            for nth in 0..n_behind(unit, picture) {
-                all.push(row(Weight::Latest, Body::Below(at, nth)));
+            for nth in 0..n_details(unit, snapshot) {
+                all.push(row(RowPriority::LatestLine, RowContent::Below(at, nth)));
             }
         }
     }
@@ -155,18 +163,18 @@ pub(crate) fn rows(picture: &Picture, columns: usize) -> Vec<Row> {
 }
 
 /// How many lines stand behind a unit.
-fn n_behind(unit: &UnitView, picture: &Picture) -> usize {
+fn n_details(unit: &UnitView, snapshot: &Picture) -> usize {
     if unit.state == UnitState::Limited {
         return 1;
     }
-    picture.working.get(&unit.unit).map_or(0, Vec::len)
+    snapshot.working.get(&unit.unit).map_or(0, Vec::len)
 }
 
 /// What stands behind a unit on a wide screen, and below it on a narrow one.
-fn behind(unit: &UnitView, picture: &Picture) -> Vec<String> {
+fn details(unit: &UnitView, snapshot: &Picture) -> Vec<String> {
     match unit.state {
         UnitState::Limited => {
-            let until = unit.until.map(|until| format::then(until, picture.now));
+            let until = unit.until.map(|until| format::then(until, snapshot.now));
             let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
             vec![format!("{until}{}", unit.why)]
         }
@@ -178,8 +186,8 @@ fn behind(unit: &UnitView, picture: &Picture) -> Vec<String> {
         | UnitState::Skipped
         | UnitState::Failed
         | UnitState::Blocked => {
-            let calls = picture.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
-            calls.iter().map(latest).collect()
+            let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
+            calls.iter().map(latest_line).collect()
         }
     }
 }
@@ -188,62 +196,62 @@ fn depth(unit: &UnitView) -> usize {
     usize::try_from(unit.depth).unwrap_or_default()
 }
 
-const fn weight(unit: &UnitView) -> Weight {
+const fn priority(unit: &UnitView) -> RowPriority {
     match unit.state {
-        UnitState::Asking => Weight::Asks,
+        UnitState::Asking => RowPriority::Asking,
         UnitState::Limited
         | UnitState::Working
         | UnitState::Judging
         | UnitState::Failed
-        | UnitState::Blocked => Weight::Loud,
-        UnitState::Waiting | UnitState::Accepted | UnitState::Skipped => Weight::Quiet,
+        | UnitState::Blocked => RowPriority::Active,
+        UnitState::Waiting | UnitState::Accepted | UnitState::Skipped => RowPriority::Quiet,
     }
 }
 
-fn unit_line(unit: &UnitView, name: &str, picture: &Picture, columns: usize) -> Line {
-    let calls = picture.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
-    let (mark, ink) = mark(unit.state);
+fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) -> StyledLine {
+    let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
+    let (mark, style) = mark(unit.state);
     let indent = "  ".repeat(depth(unit));
-    let mut line = Line::default();
-    line.push(Ink::Plain, &format!("{indent} "));
-    line.push(ink, mark);
+    let mut line = StyledLine::default();
+    line.push(LineStyle::Plain, &format!("{indent} "));
+    line.push(style, mark);
     let room = name_width(columns).saturating_sub(indent.len() + 1);
-    let mut name = Line::of(name_ink(unit.state), &format!(" {name}"));
+    let mut name = StyledLine::new(name_style(unit.state), &format!(" {name}"));
     if !unit.title.is_empty() {
-        name.push(Ink::Grey, &format!(" {}", unit.title));
+        name.push(LineStyle::Grey, &format!(" {}", unit.title));
     }
-    line = line.join(name.filled(room));
-    line.push(Ink::Plain, " ");
-    line.column(ink, &state(unit), STATE);
-    line.push(Ink::Plain, " ");
-    let took = picture.took.get(&unit.unit).copied().unwrap_or_default();
+    line = line.join(name.fill_to(room));
+    line.push(LineStyle::Plain, " ");
+    line.column(style, &state_text(unit), STATE);
+    line.push(LineStyle::Plain, " ");
+    let took = snapshot.took.get(&unit.unit).copied().unwrap_or_default();
     let took = if took == 0 { String::new() } else { span(took) };
-    line.column_right(Ink::Plain, &took, TIME);
-    line.column_right(Ink::Grey, &usual(unit, picture), TIME);
+    line.column_right(LineStyle::Plain, &took, TIME);
+    line.column_right(LineStyle::Grey, &usual_time(unit, snapshot), TIME);
     let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
     let tokens = match unit.tokens + used {
         0 => String::new(),
         tokens => format::short_number(tokens),
     };
-    line.column_right(Ink::Grey, &tokens, TOKENS);
+    line.column_right(LineStyle::Grey, &tokens, TOKENS);
     let amount = unit.amount();
     let cost = if amount == Amount::default() { String::new() } else { amount.in_short() };
-    line.column_right(Ink::Plain, &cost, COST);
+    line.column_right(LineStyle::Plain, &cost, COST);
     if columns >= WIDE {
-        for text in behind(unit, picture) {
-            line.push(Ink::Grey, &format!("  {text}"));
+        for text in details(unit, snapshot) {
+            line.push(LineStyle::Grey, &format!("  {text}"));
         }
         if unit.state == UnitState::Accepted {
-            line.push(Ink::Grey, &format!("  {}", unit.summary));
+            line.push(LineStyle::Grey, &format!("  {}", unit.summary));
         }
     }
     line
 }
 
 /// How long such a stage usually takes, if it is not over yet or if past runs say so.
-fn usual(unit: &UnitView, picture: &Picture) -> String {
+fn usual_time(unit: &UnitView, snapshot: &Picture) -> String {
     let place = unit.unit.parse::<forge_core::id::UnitId>().map(|unit| unit.place());
-    let usual = place.ok().and_then(|place| picture.usual.get(&place).copied());
+    let usual = place.ok().and_then(|place| snapshot.usual.get(&place).copied());
     match (usual, unit.state) {
         (Some(ms), state) if ms >= 1_000 && state != UnitState::Skipped => format!("~{}", span(ms)),
         (Some(_) | None, _) => String::new(),
@@ -251,40 +259,40 @@ fn usual(unit: &UnitView, picture: &Picture) -> String {
 }
 
 /// The latest line of a call, with who says it where it is a reviewer.
-fn latest(call: &Working) -> String {
+fn latest_line(call: &Working) -> String {
     match &call.line {
         Some(line) => line.clone(),
         None => call.does.clone(),
     }
 }
 
-const fn mark(state: UnitState) -> (&'static str, Ink) {
+const fn mark(state: UnitState) -> (&'static str, LineStyle) {
     match state {
-        UnitState::Waiting => ("·", Ink::Grey),
-        UnitState::Limited => ("◌", Ink::Yellow),
-        UnitState::Working | UnitState::Judging => ("●", Ink::Cyan),
-        UnitState::Asking => ("?", Ink::Yellow),
-        UnitState::Accepted => ("✓", Ink::Green),
-        UnitState::Skipped => ("-", Ink::Grey),
-        UnitState::Failed | UnitState::Blocked => ("✗", Ink::Red),
+        UnitState::Waiting => ("·", LineStyle::Grey),
+        UnitState::Limited => ("◌", LineStyle::Yellow),
+        UnitState::Working | UnitState::Judging => ("●", LineStyle::Cyan),
+        UnitState::Asking => ("?", LineStyle::Yellow),
+        UnitState::Accepted => ("✓", LineStyle::Green),
+        UnitState::Skipped => ("-", LineStyle::Grey),
+        UnitState::Failed | UnitState::Blocked => ("✗", LineStyle::Red),
     }
 }
 
-const fn name_ink(state: UnitState) -> Ink {
+const fn name_style(state: UnitState) -> LineStyle {
     match state {
-        UnitState::Waiting | UnitState::Skipped => Ink::Grey,
+        UnitState::Waiting | UnitState::Skipped => LineStyle::Grey,
         UnitState::Limited
         | UnitState::Working
         | UnitState::Judging
         | UnitState::Asking
         | UnitState::Accepted
         | UnitState::Failed
-        | UnitState::Blocked => Ink::Plain,
+        | UnitState::Blocked => LineStyle::Plain,
     }
 }
 
 /// Where a unit stands: its items, or its state with its round.
-fn state(unit: &UnitView) -> String {
+fn state_text(unit: &UnitView) -> String {
     if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
         && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
     {
@@ -312,94 +320,102 @@ fn state(unit: &UnitView) -> String {
 }
 
 /// As many lines as there is room for, and what did not fit in counts.
-pub(crate) fn fold(rows: Vec<Row>, room: usize) -> Vec<Row> {
+pub(crate) fn fold_rows(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     let mut rows = rows;
-    let quiet = |row: &Row, place: Place| row.weight == Weight::Quiet && row.place == place;
-    rows = folded(rows, &|row| quiet(row, Place::Inside), room);
-    rows = gathered(rows, room);
-    rows = folded(rows, &|row| quiet(row, Place::Stage), room);
+    let quiet =
+        |row: &UnitRow, level: RowLevel| row.priority == RowPriority::Quiet && row.level == level;
+    rows = fold_neighbours(rows, &|row| quiet(row, RowLevel::Item), room);
+    rows = gather(rows, room);
+    rows = fold_neighbours(rows, &|row| quiet(row, RowLevel::Stage), room);
     // The latest lines go from the bottom up, as many as have to.
     let mut over = rows.len().saturating_sub(room);
     let mut position = rows.len();
     while over > 0 && position > 0 {
         position -= 1;
-        if rows[position].weight == Weight::Latest {
+        if rows[position].priority == RowPriority::LatestLine {
             rows.remove(position);
             over -= 1;
         }
     }
     if rows.len() > room {
-        rows = the_weightiest(rows, room);
+        rows = most_important(rows, room);
     }
     rows
 }
 
 /// Neighbours that may be folded become one line with counts, until there is room. One alone stays as it is.
-fn folded(rows: Vec<Row>, may: &dyn Fn(&Row) -> bool, room: usize) -> Vec<Row> {
+fn fold_neighbours(
+    rows: Vec<UnitRow>,
+    may: &dyn Fn(&UnitRow) -> bool,
+    room: usize,
+) -> Vec<UnitRow> {
     let mut over = rows.len().saturating_sub(room);
     let mut all = Vec::new();
-    let mut run: Vec<Row> = Vec::new();
+    let mut run: Vec<UnitRow> = Vec::new();
     for row in rows {
         if may(&row) {
             run.push(row);
         } else {
-            close(&mut all, &mut run, &mut over);
+            fold_group(&mut all, &mut run, &mut over);
             all.push(row);
         }
     }
-    close(&mut all, &mut run, &mut over);
+    fold_group(&mut all, &mut run, &mut over);
     all
 }
 
-fn close(all: &mut Vec<Row>, run: &mut Vec<Row>, over: &mut usize) {
+fn fold_group(all: &mut Vec<UnitRow>, run: &mut Vec<UnitRow>, over: &mut usize) {
     if run.len() < 2 || *over == 0 {
         all.append(run);
         return;
     }
     // Where there is room for several of them, what was done last stays, or what comes next.
     let kept = run.len().saturating_sub(*over + 1);
-    let kept = if run[0].place == Place::Inside && kept >= KEPT_MIN { kept } else { 0 };
+    let kept = if run[0].level == RowLevel::Item && kept >= KEPT_MIN { kept } else { 0 };
     *over = over.saturating_sub(run.len() - kept - 1);
     if run[0].state == UnitState::Waiting {
         let rest = run.split_off(kept);
         all.append(run);
-        all.push(in_counts(rest));
+        all.push(count_row(rest));
     } else {
         let rest = run.split_off(run.len() - kept);
-        all.push(in_counts(std::mem::take(run)));
+        all.push(count_row(std::mem::take(run)));
         all.extend(rest);
     }
 }
 
 /// Where quiet items lie between others and there is still no room, all of one stage become one line, where the
 /// first of them was.
-fn gathered(rows: Vec<Row>, room: usize) -> Vec<Row> {
+fn gather(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     if rows.len() <= room {
         return rows;
     }
-    let mut all: Vec<Row> = Vec::new();
-    let mut quiet: Vec<Row> = Vec::new();
+    let mut all: Vec<UnitRow> = Vec::new();
+    let mut quiet: Vec<UnitRow> = Vec::new();
     let mut first = None;
-    let settle = |all: &mut Vec<Row>, quiet: &mut Vec<Row>, first: &mut Option<usize>| {
+    let settle = |all: &mut Vec<UnitRow>, quiet: &mut Vec<UnitRow>, first: &mut Option<usize>| {
         if let Some(at) = first.take() {
             let row = match quiet.len() {
                 1 => quiet.remove(0),
-                _ => in_counts(std::mem::take(quiet)),
+                _ => count_row(std::mem::take(quiet)),
             };
             all.insert(at, row);
         }
     };
     for row in rows {
-        match (row.place, row.weight) {
-            (Place::Stage, _) => {
+        match (row.level, row.priority) {
+            (RowLevel::Stage, _) => {
                 settle(&mut all, &mut quiet, &mut first);
                 all.push(row);
             }
-            (Place::Inside, Weight::Quiet) => {
+            (RowLevel::Item, RowPriority::Quiet) => {
                 first.get_or_insert(all.len());
                 quiet.push(row);
             }
-            (Place::Inside, Weight::Latest | Weight::Loud | Weight::Asks) => all.push(row),
+            (
+                RowLevel::Item,
+                RowPriority::LatestLine | RowPriority::Active | RowPriority::Asking,
+            ) => all.push(row),
         }
     }
     settle(&mut all, &mut quiet, &mut first);
@@ -407,67 +423,71 @@ fn gathered(rows: Vec<Row>, room: usize) -> Vec<Row> {
 }
 
 /// One line that counts others, of which some may count already. There is at least one.
-fn in_counts(run: Vec<Row>) -> Row {
-    let (state, place) = (run[0].state, run[0].place);
-    let told = |row: Row| match row.body {
-        Body::Counts(told) => told,
-        Body::Unit(_) | Body::Below(..) | Body::More(_) => vec![(row.name, row.state)],
+fn count_row(run: Vec<UnitRow>) -> UnitRow {
+    let (state, level) = (run[0].state, run[0].level);
+    let counted = |row: UnitRow| match row.body {
+        RowContent::Counts(counted) => counted,
+        RowContent::Unit(_) | RowContent::Below(..) | RowContent::More(_) => {
+            vec![(row.name, row.state)]
+        }
     };
-    let body = Body::Counts(run.into_iter().flat_map(told).collect());
-    Row { unit: None, name: String::new(), state, weight: Weight::Quiet, place, body }
+    let body = RowContent::Counts(run.into_iter().flat_map(counted).collect());
+    UnitRow { unit: None, name: String::new(), state, priority: RowPriority::Quiet, level, body }
 }
 
 /// How many are good, skipped and to come; stages also by their names.
-fn counts(told: &[(String, UnitState)], place: Place) -> Line {
-    let mut line = match place {
-        Place::Stage => Line::of(Ink::Plain, " "),
-        Place::Inside => Line::of(Ink::Plain, "   "),
+fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> StyledLine {
+    let mut line = match level {
+        RowLevel::Stage => StyledLine::new(LineStyle::Plain, " "),
+        RowLevel::Item => StyledLine::new(LineStyle::Plain, "   "),
     };
     for (state, word) in [
         (UnitState::Accepted, "good"),
         (UnitState::Skipped, "skipped"),
         (UnitState::Waiting, "to come"),
     ] {
-        let some = told.iter().filter(|(_, told)| *told == state).map(|(name, _)| name.as_str());
+        let some =
+            counted.iter().filter(|(_, counted)| *counted == state).map(|(name, _)| name.as_str());
         let some: Vec<&str> = some.collect();
         if some.is_empty() {
             continue;
         }
-        let (mark, ink) = mark(state);
-        line.push(ink, mark);
-        let names = match place {
-            Place::Stage => format!(" {} {word}: {}  ", some.len(), some.join(", ")),
-            Place::Inside => format!(" {} {word}  ", some.len()),
+        let (mark, style) = mark(state);
+        line.push(style, mark);
+        let names = match level {
+            RowLevel::Stage => format!(" {} {word}: {}  ", some.len(), some.join(", ")),
+            RowLevel::Item => format!(" {} {word}  ", some.len()),
         };
-        line.push(Ink::Grey, &names);
+        line.push(LineStyle::Grey, &names);
     }
     line
 }
 
 /// The lines that matter most, in their order, and how many there are besides.
-fn the_weightiest(rows: Vec<Row>, room: usize) -> Vec<Row> {
+fn most_important(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     let Some(room) = room.checked_sub(1) else { return Vec::new() };
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].weight));
+    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].priority));
     let mut kept: Vec<usize> = order.iter().copied().take(room).collect();
     kept.sort_unstable();
-    let left = order.iter().skip(room).filter(|at| rows[**at].weight >= Weight::Loud).count();
+    let left =
+        order.iter().skip(room).filter(|at| rows[**at].priority >= RowPriority::Active).count();
     let more = match left {
         0 => format!("   and {} more", rows.len() - kept.len()),
         left => format!("   and {left} more under way or failed"),
     };
     let mut rest = rows.into_iter().enumerate();
-    let mut all: Vec<Row> = Vec::new();
+    let mut all: Vec<UnitRow> = Vec::new();
     for at in kept {
         all.extend(rest.by_ref().find(|(position, _)| *position == at).map(|(_, row)| row));
     }
-    all.push(Row {
+    all.push(UnitRow {
         unit: None,
         name: String::new(),
         state: UnitState::Waiting,
-        weight: Weight::Quiet,
-        place: Place::Inside,
-        body: Body::More(more),
+        priority: RowPriority::Quiet,
+        level: RowLevel::Item,
+        body: RowContent::More(more),
     });
     all
 }

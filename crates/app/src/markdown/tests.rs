@@ -35,27 +35,27 @@ fn main() {}   // a long line of code is never broken, whatever the width of the
 
 #[test]
 fn a_page_without_colours() {
-    insta::assert_snapshot!("plain", render(PAGE, 60, Ink::Plain));
+    insta::assert_snapshot!("plain", render(PAGE, 60, Colours::No));
 }
 
 #[test]
 fn a_page_with_colours() {
-    insta::assert_snapshot!("coloured", render(PAGE, 60, Ink::Coloured).replace('\x1b', "^"));
+    insta::assert_snapshot!("coloured", render(PAGE, 60, Colours::Yes).replace('\x1b', "^"));
 }
 
 #[test]
 fn no_line_but_code_is_wider_than_the_width_and_no_word_is_lost() {
     let text = PAGE.replace("```", "");
     for width in [20, 33, 60, 80, 200] {
-        let page = render(&text, width, Ink::Coloured);
+        let page = render(&text, width, Colours::Yes);
         let words: Vec<&str> = page.split_whitespace().collect();
         for line in page.lines() {
             let is_one_word = line.split_whitespace().count() <= 2;
             assert!(visible(line) <= width || is_one_word, "{width}: {line}");
         }
         // In the narrowest table, long words are broken.
-        let broken = if width < 30 { "somet" } else { "column," };
-        for word in ["title", broken, "screen", "24", "inner", "somebody"] {
+        let break_word = if width < 30 { "somet" } else { "column," };
+        for word in ["title", break_word, "screen", "24", "inner", "somebody"] {
             assert!(words.iter().any(|found| found.contains(word)), "{width}: {word} in {page}");
         }
     }
@@ -72,7 +72,7 @@ fn whatever_comes_in_it_ends_and_loses_no_letter() {
         for two in bits {
             for three in bits {
                 let text = format!("x{one}{two}{three}y{two}\n{one}z");
-                let page = render(&text, 30, Ink::Plain);
+                let page = render(&text, 30, Colours::No);
                 for letter in ["x", "y", "z"] {
                     let is_in_fence = text.contains("```");
                     assert!(page.contains(letter) || is_in_fence, "{text:?}: {page:?}");
@@ -94,7 +94,7 @@ const FIGURES: &str = "\
 #[test]
 fn a_table_of_figures_fits_where_there_is_room_for_its_numbers_and_no_number_is_cut() {
     for width in [200, 80, 60] {
-        let table = render(FIGURES, width, Ink::Plain);
+        let table = render(FIGURES, width, Colours::No);
         assert!(table.lines().all(|line| visible(line) <= width), "{width}:\n{table}");
         for number in ["│ 1 h 12 min │", "│ 1,204,118 │", "│ ≥ $12.0090", "│ $0.0030", "│ 12 "]
         {
@@ -105,5 +105,5 @@ fn a_table_of_figures_fits_where_there_is_room_for_its_numbers_and_no_number_is_
         }
     }
     // Where the numbers alone are wider, they stay whole.
-    assert!(render(FIGURES, 30, Ink::Plain).contains("│ 1 h 12 min │"));
+    assert!(render(FIGURES, 30, Colours::No).contains("│ 1 h 12 min │"));
 }

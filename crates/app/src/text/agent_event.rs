@@ -13,15 +13,15 @@ use crate::{format, text_width};
 pub(crate) const INDENT: usize = 12;
 
 /// Whether a line matters as much as what the agent says.
-pub(crate) enum Weight {
-    Full,
-    Less,
+pub(crate) enum Emphasis {
+    Normal,
+    Dimmed,
 }
 
 /// When, with which mark, what.
-pub(crate) fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
+pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) {
     match seen {
-        Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Weight::Full),
+        Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Emphasis::Normal),
         Seen::Call { at, call, agent, model, is_over } => {
             let who = agent.as_ref().map(|agent| format!(", played by {agent}"));
             let model = model.as_ref().map(|model| format!(" with {model}"));
@@ -31,46 +31,55 @@ pub(crate) fn line(seen: &Seen) -> (Option<Time>, char, String, Weight) {
                 who.unwrap_or_default(),
                 model.unwrap_or_default()
             );
-            (Some(*at), '=', text, Weight::Full)
+            (Some(*at), '=', text, Emphasis::Normal)
         }
-        Seen::Turn { turn } => (None, '-', turn_in_words(*turn).to_owned(), Weight::Less),
+        Seen::Turn { turn } => (None, '-', turn_text(*turn).to_owned(), Emphasis::Dimmed),
         Seen::Began { at, model, version } => {
             let model = model.as_deref().unwrap_or("an unknown model");
             let version = version.as_ref().map(|version| format!(", version {version}"));
-            (*at, '-', format!("is up with {model}{}", version.unwrap_or_default()), Weight::Less)
+            (
+                *at,
+                '-',
+                format!("is up with {model}{}", version.unwrap_or_default()),
+                Emphasis::Dimmed,
+            )
         }
-        Seen::Said { at, text } => (*at, '»', text.clone(), Weight::Full),
-        Seen::UsedTool { at, name, about } => (*at, '>', format!("{name}  {about}"), Weight::Less),
-        Seen::Asked { at, text } => (*at, '?', format!("nobody could grant: {text}"), Weight::Full),
+        Seen::Said { at, text } => (*at, '»', text.clone(), Emphasis::Normal),
+        Seen::UsedTool { at, name, about } => {
+            (*at, '>', format!("{name}  {about}"), Emphasis::Dimmed)
+        }
+        Seen::Asked { at, text } => {
+            (*at, '?', format!("nobody could grant: {text}"), Emphasis::Normal)
+        }
         Seen::Limit { at, text, until } => {
             let until = until.map(|until| format!(" until {}", moment(until)));
-            (*at, '!', format!("{text}{}", until.unwrap_or_default()), Weight::Full)
+            (*at, '!', format!("{text}{}", until.unwrap_or_default()), Emphasis::Normal)
         }
-        Seen::Printed { at, text } => (*at, '|', text.clone(), Weight::Full),
+        Seen::Printed { at, text } => (*at, '|', text.clone(), Emphasis::Normal),
         Seen::Spent { at, spent } => {
-            (*at, '-', format!("{} so far", spent_in_words(spent)), Weight::Less)
+            (*at, '-', format!("{} so far", spent_text(spent)), Emphasis::Dimmed)
         }
         Seen::TurnEnded { turn, how, spent } => {
             let spent = if *spent == Spent::NOTHING {
                 String::new()
             } else {
-                format!(" ({})", spent_in_words(spent))
+                format!(" ({})", spent_text(spent))
             };
             let turn = match turn {
                 TurnName::First | TurnName::Resumed => "",
                 TurnName::Anew | TurnName::Repair => "this turn: ",
             };
-            (None, '-', format!("{turn}{how}{spent}"), Weight::Less)
+            (None, '-', format!("{turn}{how}{spent}"), Emphasis::Dimmed)
         }
         Seen::Over { why, next } => {
             let next = next.as_ref().map(|next| format!("\nnext: {next}"));
-            (None, '=', format!("{why}{}", next.unwrap_or_default()), Weight::Full)
+            (None, '=', format!("{why}{}", next.unwrap_or_default()), Emphasis::Normal)
         }
     }
 }
 
 /// Text that keeps its lines, the long ones broken, after a head of the width of the indent.
-pub(crate) fn paragraph(head: &str, text: &str, width: usize) -> String {
+pub(crate) fn indented_paragraph(head: &str, text: &str, width: usize) -> String {
     let room = width.saturating_sub(INDENT).max(20);
     let mut lines = Vec::new();
     for line in text.trim_end().lines() {
@@ -84,7 +93,7 @@ pub(crate) fn paragraph(head: &str, text: &str, width: usize) -> String {
     format!("{head}{}", lines.join(&between)).trim_end().to_owned()
 }
 
-const fn turn_in_words(turn: TurnName) -> &'static str {
+const fn turn_text(turn: TurnName) -> &'static str {
     match turn {
         TurnName::First => "first turn",
         TurnName::Resumed => "goes on in the session that was interrupted",
@@ -93,7 +102,7 @@ const fn turn_in_words(turn: TurnName) -> &'static str {
     }
 }
 
-fn spent_in_words(spent: &Spent) -> String {
+fn spent_text(spent: &Spent) -> String {
     let tokens = format::short_number(spent.tokens.total());
     match spent.cost {
         Cost::Known(money) => format!("{money}, {tokens} tokens"),

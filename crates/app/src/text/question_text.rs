@@ -36,22 +36,22 @@ pub(crate) const ALL_KEY: char = 'f';
 
 /// How it can be answered where it is shown.
 #[derive(Clone, Copy)]
-pub(crate) enum Ways<'a> {
+pub(crate) enum QuestionLayout<'a> {
     /// By the commands that are printed.
-    Commands,
+    Printed,
     /// By keys. The folder is that of the run. One text may have so many lines.
-    Keys { folder: &'a Path, lines: usize },
+    Screen { folder: &'a Path, lines: usize },
     /// Not there: it is only read, so nothing is left out.
-    Read { folder: &'a Path },
+    FullText { folder: &'a Path },
 }
 
 /// One way to answer, for a person at a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct AnswerOption {
     /// The key that chooses it.
     pub(crate) key: char,
     /// The word.
-    pub(crate) word: &'static str,
+    pub(crate) label: &'static str,
     /// What it does.
     pub(crate) does: String,
     /// The answer itself.
@@ -61,10 +61,10 @@ pub(crate) struct Way {
 }
 
 /// The ways in which a question can be answered.
-pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
+pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
     let gate = question.gate.clone().unwrap_or_default();
-    let way = |option: &OptionView| {
-        let (key, word, answer) = match option.answer.split(' ').next()? {
+    let to_option = |option: &OptionView| {
+        let (key, label, answer) = match option.answer.split(' ').next()? {
             "approve" => ('a', "approve", Answer::Approve),
             "revise" => ('r', "revise", Answer::Revise),
             "retry" => ('t', "retry", Answer::Retry),
@@ -72,28 +72,33 @@ pub(crate) fn ways(question: &QuestionView) -> Vec<Way> {
             "give-up" => ('g', "give up", Answer::GiveUp),
             _ => return None,
         };
-        Some(Way { key, word, does: option.does.clone(), answer, words: option.words })
+        Some(AnswerOption { key, label, does: option.does.clone(), answer, words: option.words })
     };
-    question.options.iter().filter_map(way).collect()
+    question.options.iter().filter_map(to_option).collect()
 }
 
 /// A question with all that helps to choose, and how to.
-pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: usize) -> String {
-    let mut sheet = Sheet { text: String::new(), run, ways, width };
+pub(crate) fn question_text(
+    run: &str,
+    question: &QuestionView,
+    layout: QuestionLayout<'_>,
+    width: usize,
+) -> String {
+    let mut writer = QuestionWriter { text: String::new(), run, layout, width };
     let text = format!("{} about {}: {}", question.question, question.unit, question.text);
-    sheet.text = text_width::broken(&text, 0, 3, width, sheet.long_words());
-    sheet.add("summary", &question.summary);
+    writer.text = text_width::broken(&text, 0, 3, width, writer.long_words());
+    writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
-        sheet.add("approach", &shown.approach);
+        writer.push_field("approach", &shown.approach);
         for change in &shown.key_changes {
-            sheet.add("change", change);
+            writer.push_field("change", change);
         }
         if let Some(risk) = shown.risk {
-            sheet.add("risk", &format!("{risk:?}").to_lowercase());
+            writer.push_field("risk", &format!("{risk:?}").to_lowercase());
         }
     }
     if let Some(listed) = &question.listed {
-        sheet.items(listed);
+        writer.push_items(listed);
     }
     for verdict in &question.verdicts {
         let counts =
@@ -101,34 +106,37 @@ pub(crate) fn asked(run: &str, question: &QuestionView, ways: Ways<'_>, width: u
         let counts = counts.iter().filter(|(n, _)| *n > 0);
         let counts: Vec<String> = counts.map(|(n, word)| format!("{n} {word}")).collect();
         let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
-        sheet.add("verdict", &format!("{} ({}: {counts})", verdict.verdict.word(), verdict.gate));
+        writer.push_field(
+            "verdict",
+            &format!("{} ({}: {counts})", verdict.verdict.word(), verdict.gate),
+        );
     }
     for finding in &question.findings {
         let severity = finding.severity.word();
-        sheet.add("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
-        sheet.add("", &finding.why);
+        writer.push_field("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
+        writer.push_field("", &finding.why);
         match &finding.proof {
-            Some(Proof::Command { output, .. }) => sheet.output(output),
-            Some(Proof::Quote { quote }) => sheet.quote(quote),
+            Some(Proof::Command { output, .. }) => writer.push_output(output),
+            Some(Proof::Quote { quote }) => writer.push_quote(quote),
             None => {}
         }
     }
     for name in &question.artifacts {
-        sheet.add("wrote", &format!("artifacts/{}", named(&question.unit, name)));
+        writer.push_field("wrote", &format!("artifacts/{}", artifact_path(&question.unit, name)));
     }
-    sheet.what_changed(question);
-    match ways {
-        Ways::Commands => sheet.answers(question),
+    writer.push_changes(question);
+    match layout {
+        QuestionLayout::Printed => writer.push_answers(question),
         // What each key does stands beside the keys.
-        Ways::Keys { folder, .. } | Ways::Read { folder } => {
-            sheet.add("folder", &folder.display().to_string());
+        QuestionLayout::Screen { folder, .. } | QuestionLayout::FullText { folder } => {
+            writer.push_field("folder", &folder.display().to_string());
         }
     }
-    sheet.text
+    writer.text
 }
 
 /// An artifact of a unit, as `forge show` knows it.
-fn named(unit: &str, name: &str) -> String {
+fn artifact_path(unit: &str, name: &str) -> String {
     match unit.rsplit_once('/') {
         Some((scope, _)) => format!("{scope}/{name}"),
         None => name.to_owned(),
@@ -136,57 +144,59 @@ fn named(unit: &str, name: &str) -> String {
 }
 
 /// A question while it is written.
-struct Sheet<'a> {
+struct QuestionWriter<'a> {
     text: String,
     run: &'a str,
-    ways: Ways<'a>,
+    layout: QuestionLayout<'a>,
     width: usize,
 }
 
-impl Sheet<'_> {
+impl QuestionWriter<'_> {
     /// On a screen nothing may stick out; what is printed may be copied.
     const fn long_words(&self) -> LongWords {
-        match self.ways {
-            Ways::Commands => LongWords::Whole,
-            Ways::Keys { .. } | Ways::Read { .. } => LongWords::Broken,
+        match self.layout {
+            QuestionLayout::Printed => LongWords::Whole,
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => LongWords::Broken,
         }
     }
 
     /// Where all of what is cut here is found.
-    fn elsewhere(&self) -> String {
-        match self.ways {
-            Ways::Commands => format!("forge status {} --json", self.run),
-            Ways::Keys { .. } | Ways::Read { .. } => format!("key {ALL_KEY}"),
+    fn full_text_hint(&self) -> String {
+        match self.layout {
+            QuestionLayout::Printed => format!("forge status {} --json", self.run),
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+                format!("key {ALL_KEY}")
+            }
         }
     }
 
-    fn add(&mut self, name: &str, value: &str) {
+    fn push_field(&mut self, name: &str, value: &str) {
         if value.is_empty() {
             return;
         }
-        let text = match self.ways {
-            Ways::Commands => format::cut(value, TEXT_COLUMNS_MAX),
-            Ways::Keys { lines, .. } => {
+        let text = match self.layout {
+            QuestionLayout::Printed => format::cut(value, TEXT_COLUMNS_MAX),
+            QuestionLayout::Screen { lines, .. } => {
                 let columns = self.width.saturating_sub(VALUES) * lines;
                 format::cut(value, columns.max(TEXT_COLUMNS_MAX))
             }
-            Ways::Read { .. } => value.to_owned(),
+            QuestionLayout::FullText { .. } => value.to_owned(),
         };
         let is_cut = text.ends_with('…') && !value.trim_end().ends_with('…');
         let more =
-            if is_cut { format!(" (all of it: {})", self.elsewhere()) } else { String::new() };
-        let beginning = format!("   {name:<9} ");
-        let from = text_width::width(&beginning);
+            if is_cut { format!(" (all of it: {})", self.full_text_hint()) } else { String::new() };
+        let prefix = format!("   {name:<9} ");
+        let from = text_width::width(&prefix);
         let long = self.long_words();
         let text = text_width::broken(&format!("{text}{more}"), from, VALUES, self.width, long);
-        let _ = write!(self.text, "\n{beginning}{text}");
+        let _ = write!(self.text, "\n{prefix}{text}");
     }
 
     /// A line for itself, such as a command. Where it has to be broken, it goes on further in.
-    fn line(&mut self, line: &str) {
-        let line = match self.ways {
-            Ways::Commands => line.to_owned(),
-            Ways::Keys { .. } | Ways::Read { .. } => {
+    fn push_line(&mut self, line: &str) {
+        let line = match self.layout {
+            QuestionLayout::Printed => line.to_owned(),
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
                 text_width::broken(line, 3, 6, self.width, LongWords::Broken)
             }
         };
@@ -194,106 +204,111 @@ impl Sheet<'_> {
     }
 
     /// Lines that stay as they were printed or written; those that are too long are cut where there is little room.
-    fn as_it_is(&mut self, lines: &[&str]) {
+    fn push_verbatim(&mut self, lines: &[&str]) {
         for line in lines {
-            let line = match self.ways {
-                Ways::Commands | Ways::Keys { .. } => {
+            let line = match self.layout {
+                QuestionLayout::Printed | QuestionLayout::Screen { .. } => {
                     format::cut_end(line, self.width.saturating_sub(VALUES))
                 }
-                Ways::Read { .. } => (*line).to_owned(),
+                QuestionLayout::FullText { .. } => (*line).to_owned(),
             };
             let _ = write!(self.text, "\n{:VALUES$}{line}", "");
         }
     }
 
     /// What a command printed: its beginning and its end.
-    fn output(&mut self, output: &str) {
+    fn push_output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
-        let most = match self.ways {
-            Ways::Commands => PROOF_LINES,
-            Ways::Keys { lines, .. } => lines,
-            Ways::Read { .. } => lines.len(),
+        let most = match self.layout {
+            QuestionLayout::Printed => PROOF_LINES,
+            QuestionLayout::Screen { lines, .. } => lines,
+            QuestionLayout::FullText { .. } => lines.len(),
         };
         // To say that one line is left out takes as much room as the line.
         if lines.len() <= most + 1 {
-            return self.as_it_is(&lines);
+            return self.push_verbatim(&lines);
         }
         let first = most / FROM_BEGINNING;
         let rest = lines.len() - (most - first);
-        self.as_it_is(&lines[..first]);
-        self.left_out(rest - first, "between");
-        self.as_it_is(&lines[rest..]);
+        self.push_verbatim(&lines[..first]);
+        self.push_omitted(rest - first, "between");
+        self.push_verbatim(&lines[rest..]);
     }
 
-    fn quote(&mut self, quote: &str) {
+    fn push_quote(&mut self, quote: &str) {
         let lines: Vec<&str> = quote.lines().collect();
-        let shown = match self.ways {
-            Ways::Commands => lines.len().min(QUOTE_LINES),
-            Ways::Keys { lines: most, .. } => lines.len().min(most.max(QUOTE_LINES)),
-            Ways::Read { .. } => lines.len(),
+        let shown = match self.layout {
+            QuestionLayout::Printed => lines.len().min(QUOTE_LINES),
+            QuestionLayout::Screen { lines: most, .. } => lines.len().min(most.max(QUOTE_LINES)),
+            QuestionLayout::FullText { .. } => lines.len(),
         };
-        self.as_it_is(&lines[..shown]);
-        self.left_out(lines.len() - shown, "more");
+        self.push_verbatim(&lines[..shown]);
+        self.push_omitted(lines.len() - shown, "more");
     }
 
-    fn left_out(&mut self, n: usize, which: &str) {
+    fn push_omitted(&mut self, n: usize, which: &str) {
         if n > 0 {
             let n = format::count(u32::try_from(n).unwrap_or(u32::MAX), "line");
-            let text = format!("… {n} {which}: {}", self.elsewhere());
-            self.add("", &text);
+            let text = format!("… {n} {which}: {}", self.full_text_hint());
+            self.push_field("", &text);
         }
     }
 
-    fn items(&mut self, listed: &ListView) {
-        self.add("items", &format!("{} {}", listed.count, listed.list));
+    fn push_items(&mut self, listed: &ListView) {
+        self.push_field("items", &format!("{} {}", listed.count, listed.list));
         for item in &listed.items {
-            self.add("", &format!("{}  {}", item.id, item.title));
+            self.push_field("", &format!("{}  {}", item.id, item.title));
         }
         let count = usize::try_from(listed.count).unwrap_or_default();
         let more = count.saturating_sub(listed.items.len());
         if more > 0 {
-            self.add("", &format!("and {more} more"));
+            self.push_field("", &format!("and {more} more"));
         }
     }
 
     /// What can be looked at, and how.
-    fn what_changed(&mut self, question: &QuestionView) {
+    fn push_changes(&mut self, question: &QuestionView) {
         let (run, unit) = (self.run, &question.unit);
         if !question.changed.is_empty() {
             let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
             let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
-            self.add("changed", &format!("{}{more}", few.collect::<Vec<String>>().join(", ")));
+            self.push_field(
+                "changed",
+                &format!("{}{more}", few.collect::<Vec<String>>().join(", ")),
+            );
         }
-        match self.ways {
-            Ways::Commands => {
+        match self.layout {
+            QuestionLayout::Printed => {
                 for name in &question.artifacts {
-                    self.line(&format!("forge show {run} {}", named(unit, name)));
+                    self.push_line(&format!("forge show {run} {}", artifact_path(unit, name)));
                 }
                 match question.change {
-                    Change::Code => self.line(&format!("forge show {run} --diff {unit}")),
+                    Change::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
                     Change::ChangedTexts => {
                         let what = "(what changed since the version before)";
-                        self.line(&format!("forge show {run} --diff {unit} {what}"));
+                        self.push_line(&format!("forge show {run} --diff {unit} {what}"));
                     }
                     Change::Nothing | Change::NewTexts => {}
                 }
             }
             // A key shows it.
-            Ways::Keys { .. } | Ways::Read { .. } => {}
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {}
         }
         if !question.changed.is_empty() {
-            self.line(&format!("to mend it by hand: forge edit {run} --code {unit} (says where)"));
+            self.push_line(&format!(
+                "to mend it by hand: forge edit {run} --code {unit} (says where)"
+            ));
         }
         // Only who worked to no end can be told to try again.
         if question.options.iter().any(|option| option.answer == "retry") {
-            self.line(&format!("what was done: forge watch {run} {unit}"));
+            self.push_line(&format!("what was done: forge watch {run} {unit}"));
         }
     }
 
     /// The exact commands, and what each does.
-    fn answers(&mut self, question: &QuestionView) {
+    fn push_answers(&mut self, question: &QuestionView) {
         for option in &question.options {
-            let command = command(self.run, &question.question, option);
+            let command = answer_command(self.run, &question.question, option);
             let does = format::block("      ", &option.does, self.width);
             let _ = write!(self.text, "\n   {command}\n{does}");
         }
@@ -301,7 +316,7 @@ impl Sheet<'_> {
 }
 
 /// The exact command that answers a question in this way.
-pub(crate) fn command(run: &str, question: &str, option: &OptionView) -> String {
+pub(crate) fn answer_command(run: &str, question: &str, option: &OptionView) -> String {
     let words = match option.words {
         Words::Needed if option.answer.starts_with("waive") => " \"WHY\"",
         Words::Needed => " \"WORDS\"",

@@ -13,41 +13,41 @@ use forge_runtime::{
 };
 
 use crate::{
-    document::{Form, Piece},
+    document::{Document, DocumentFormat},
     format,
 };
 
 /// What a run has come to, for people.
-pub(crate) fn result(view: &ResultView, width: usize) -> String {
+pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, row.standing.word());
-    let mut say = |name: &str, value: &str| {
+    let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::block(&format!("  {name:<9}"), value, width));
     };
-    say("request", &format::cut(&view.request, width.saturating_sub(11)));
-    say("spent", &row.amount().in_words());
+    push("request", &format::cut(&view.request, width.saturating_sub(11)));
+    push("spent", &row.amount().in_words());
     if let Some(base) = &view.base {
         let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
-        say("from", &format!("{}{}", short_commit(base), of.unwrap_or_default()));
+        push("from", &format!("{}{}", short_commit(base), of.unwrap_or_default()));
     }
     if let Some(head) = &view.head {
         let branch = view.branch.as_deref().map(|branch| format!(" on {branch}"));
-        say("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
+        push("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
     }
-    say("proof", proof(view.proof));
+    push("proof", proof_text(view.proof));
     for evidence in &view.evidence {
         let colour = match evidence.colour {
             Colour::Green => "green",
             Colour::Red => "RED",
         };
-        say("", &format!("{colour}  {}", evidence.command));
+        push("", &format!("{colour}  {}", evidence.command));
     }
     for waived in &view.waived {
         let words = if waived.words.is_empty() { "no reason given" } else { &waived.words };
         let what = format!("{} of {} by {}: {words}", waived.gate, waived.unit, waived.who);
-        say("WAIVED", &what);
+        push("WAIVED", &what);
     }
-    section(
+    push_section(
         &mut text,
         "landed",
         view.landed.iter().map(|landed| {
@@ -61,14 +61,14 @@ pub(crate) fn result(view: &ResultView, width: usize) -> String {
         }),
         width,
     );
-    section(&mut text, "to know", view.notes.iter().cloned(), width);
-    section(
+    push_section(&mut text, "to know", view.notes.iter().cloned(), width);
+    push_section(
         &mut text,
         "noted",
         view.noted.iter().map(|noted| format!("{}: {}", noted.unit, noted.finding.in_words())),
         width,
     );
-    section(
+    push_section(
         &mut text,
         "artifacts",
         view.artifacts.iter().map(|artifact| artifact.name.clone()),
@@ -94,7 +94,7 @@ pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
 }
 
 /// Whether the result is proved, in a few words.
-pub(crate) const fn proof(proof: ProofState) -> &'static str {
+pub(crate) const fn proof_text(proof: ProofState) -> &'static str {
     match proof {
         ProofState::NothingLanded => "nothing landed",
         ProofState::Verified => "verified: Forge ran the checks on exactly this code",
@@ -103,7 +103,7 @@ pub(crate) const fn proof(proof: ProofState) -> &'static str {
     }
 }
 
-fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, width: usize) {
+fn push_section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, width: usize) {
     for (position, line) in lines.enumerate() {
         if position == 0 {
             let _ = write!(text, "\n\n  {title}");
@@ -113,48 +113,50 @@ fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>, 
 }
 
 /// What a unit changed: code as a diff, texts that replaced others as the lines that differ, and new ones whole.
-pub(crate) fn changed(change: Change) -> Vec<Piece> {
+pub(crate) fn change_documents(change: Change) -> Vec<Document> {
     match change {
-        Change::Code(bytes) => vec![Piece { bytes, form: Form::Diff }],
-        Change::Texts { since: Some(since), texts } => vec![lines_that_differ(&since, &texts)],
+        Change::Code(bytes) => vec![Document { bytes, format: DocumentFormat::Diff }],
+        Change::Texts { since: Some(since), texts } => vec![differing_lines(&since, &texts)],
         Change::Texts { since: None, texts } => {
-            texts.into_iter().map(|text| written(&text.name, text.content)).collect()
+            texts.into_iter().map(|text| artifact_document(&text.name, text.content)).collect()
         }
     }
 }
 
 /// The same for somebody who has to decide on it: texts are there whole, too.
-pub(crate) fn to_decide_on(change: Change) -> Vec<Piece> {
-    let Change::Texts { since: Some(since), texts } = change else { return changed(change) };
-    let mut pieces = vec![lines_that_differ(&since, &texts)];
+pub(crate) fn review_documents(change: Change) -> Vec<Document> {
+    let Change::Texts { since: Some(since), texts } = change else {
+        return change_documents(change);
+    };
+    let mut documents = vec![differing_lines(&since, &texts)];
     for text in texts {
         let head = format!("──── all of {} ────", text.name);
-        pieces.push(Piece { bytes: head.into_bytes(), form: Form::Text });
-        pieces.push(written(&text.name, text.content));
+        documents.push(Document { bytes: head.into_bytes(), format: DocumentFormat::Text });
+        documents.push(artifact_document(&text.name, text.content));
     }
-    pieces
+    documents
 }
 
-fn lines_that_differ(since: &str, texts: &[Text]) -> Piece {
+fn differing_lines(since: &str, texts: &[Text]) -> Document {
     if since.is_empty() {
         let names: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         let same = format!("nothing changed since the version before: {}\n", names.join(", "));
-        return Piece { bytes: same.into_bytes(), form: Form::Text };
+        return Document { bytes: same.into_bytes(), format: DocumentFormat::Text };
     }
-    Piece { bytes: since.as_bytes().to_vec(), form: Form::Diff }
+    Document { bytes: since.as_bytes().to_vec(), format: DocumentFormat::Diff }
 }
 
 /// A text that a run wrote.
-pub(crate) fn written(name: &str, bytes: Vec<u8>) -> Piece {
-    let form = match Path::new(name).extension() {
-        Some(end) if end.eq_ignore_ascii_case("md") => Form::Markdown,
-        Some(_) | None => Form::Text,
+pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
+    let format = match Path::new(name).extension() {
+        Some(end) if end.eq_ignore_ascii_case("md") => DocumentFormat::Markdown,
+        Some(_) | None => DocumentFormat::Text,
     };
-    Piece { bytes, form }
+    Document { bytes, format }
 }
 
 /// The unit that a person named.
-pub(crate) fn unit_id(text: &str) -> Result<UnitId, Trouble> {
+pub(crate) fn parse_unit_id(text: &str) -> Result<UnitId, Trouble> {
     text.parse().map_err(|_| {
         let what =
             format!("`{text}` is not the name of a unit, such as plan or build.T2/implement");

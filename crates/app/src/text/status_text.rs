@@ -7,27 +7,27 @@ use forge_core::{
     view::{Amount, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 
-use super::question_text::{Ways, asked};
+use super::question_text::{QuestionLayout, question_text};
 use crate::{format, text_width};
 
 /// Whether anything is worked on.
 #[derive(Clone, Copy)]
-pub(crate) enum Pace {
-    Goes,
-    Still,
+pub(crate) enum Activity {
+    Running,
+    Idle,
 }
 
 /// Where a run stands, and until when.
-pub(crate) fn standing(row: &RunRow, now: Time) -> String {
+pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
     match row.until {
         Some(until) => format!("{} until {}", row.standing.word(), format::then(until, now)),
         None => row.standing.word().to_owned(),
     }
 }
 
-pub(crate) fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> String {
+pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: usize) -> String {
     let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
-    let name = if unit.depth == 0 { unit.unit.as_str() } else { short(&unit.unit) };
+    let name = if unit.depth == 0 { unit.unit.as_str() } else { short_unit_name(&unit.unit) };
     let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
     let mut facts = Vec::new();
     if unit.attempt > 0 {
@@ -42,8 +42,8 @@ pub(crate) fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> Stri
     if unit.amount() != Amount::default() {
         facts.push(unit.amount().in_short());
     }
-    match (unit.state, pace) {
-        (UnitState::Working | UnitState::Judging, Pace::Goes) | (UnitState::Asking, _) => {
+    match (unit.state, activity) {
+        (UnitState::Working | UnitState::Judging, Activity::Running) | (UnitState::Asking, _) => {
             facts.push(format::ago(unit.since, now));
         }
         (UnitState::Limited, _) => {
@@ -51,17 +51,17 @@ pub(crate) fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> Stri
             facts.push(unit.why.clone());
         }
         (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
-        (UnitState::Working | UnitState::Judging, Pace::Still)
+        (UnitState::Working | UnitState::Judging, Activity::Idle)
         | (
             UnitState::Waiting
             | UnitState::Accepted
             | UnitState::Skipped
             | UnitState::Failed
             | UnitState::Blocked,
-            Pace::Goes | Pace::Still,
+            Activity::Running | Activity::Idle,
         ) => {}
     }
-    let state = format!("{}{gate}", word(unit.state, pace));
+    let state = format!("{}{gate}", state_text(unit.state, activity));
     // However long its name is, the state of a unit is seen.
     let head = format::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
     let head = text_width::fill(&head, 26);
@@ -69,24 +69,24 @@ pub(crate) fn line(unit: &UnitView, pace: Pace, now: Time, width: usize) -> Stri
 }
 
 /// The last item and stage of a unit, which lies below its `each` anyway.
-pub(crate) fn short(unit: &str) -> &str {
+pub(crate) fn short_unit_name(unit: &str) -> &str {
     match unit.rmatch_indices('.').next() {
         Some((dot, _)) => &unit[dot + 1..],
         None => unit,
     }
 }
 
-const fn word(state: UnitState, pace: Pace) -> &'static str {
+const fn state_text(state: UnitState, activity: Activity) -> &'static str {
     match state {
         UnitState::Waiting => "-",
         UnitState::Limited => "limited",
-        UnitState::Working => match pace {
-            Pace::Goes => "working",
-            Pace::Still => "begun",
+        UnitState::Working => match activity {
+            Activity::Running => "working",
+            Activity::Idle => "begun",
         },
-        UnitState::Judging => match pace {
-            Pace::Goes => "in",
-            Pace::Still => "before",
+        UnitState::Judging => match activity {
+            Activity::Running => "in",
+            Activity::Idle => "before",
         },
         UnitState::Asking => "asks you",
         UnitState::Accepted => "good",
@@ -97,13 +97,13 @@ const fn word(state: UnitState, pace: Pace) -> &'static str {
 }
 
 /// How a run was left, for the end of `run` and `resume`.
-pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
+pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> String {
     let row = &view.row;
     let took = format::ago(row.started_at, row.changed_at);
     let mut text = format!(
         "{}  {} after {took}, spent {}",
         row.run,
-        standing(row, row.changed_at),
+        standing_text(row, row.changed_at),
         row.amount().in_words()
     );
     if !row.why.is_empty() {
@@ -114,19 +114,23 @@ pub(crate) fn end(view: &RunView, folder: &Path, width: usize) -> String {
     }
     let _ = write!(text, "\nfolder {}", folder.display());
     for question in &view.asked {
-        let _ = write!(text, "\n\n{}", asked(&row.run, question, Ways::Commands, width));
+        let _ = write!(
+            text,
+            "\n\n{}",
+            question_text(&row.run, question, QuestionLayout::Printed, width)
+        );
     }
     if row.standing == Standing::Waiting {
         let _ = write!(text, "\n\nafter your answer: forge resume {}", row.run);
     }
-    if let Some(next) = next_step(view) {
+    if let Some(next) = next_command(view) {
         let _ = write!(text, "\nnext: {next}");
     }
     text
 }
 
 /// The next command for a run that was left like this.
-pub(crate) fn next_step(view: &RunView) -> Option<String> {
+pub(crate) fn next_command(view: &RunView) -> Option<String> {
     let run = &view.row.run;
     match view.row.standing {
         Standing::Parked if view.budget.is_some() => {

@@ -43,8 +43,8 @@ pub(super) fn repository() -> (tempfile::TempDir, Doors) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let made = Program::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
     assert!(made.is_ok_and(|made| made.success()), "git makes a repository");
-    let doors = Doors::open(folder.path()).expect("it is a repository");
-    (folder, doors)
+    let forge = Doors::open(folder.path()).expect("it is a repository");
+    (folder, forge)
 }
 
 /// A run that is made.
@@ -86,10 +86,10 @@ pub(super) struct Spoken {
 
 impl Feeder {
     /// Begins a run and holds its lock, as a driver does. Gives what `status` says after its first record.
-    pub(super) fn start(doors: &Doors, made: Made) -> (Self, Fed) {
+    pub(super) fn start(forge: &Doors, made: Made) -> (Self, Fed) {
         let (more, wants) = sync_channel::<usize>(0);
         let (tell, fed) = sync_channel(0);
-        let dir = doors.home.dir.clone();
+        let dir = forge.home.dir.clone();
         let thread = thread::spawn(move || {
             let mut journal = Journal::begin(&dir, made);
             while tell.send(journal.fed()).is_ok() {
@@ -116,9 +116,9 @@ impl Feeder {
 }
 
 /// Appends all facts of a run as fast as the disk takes them, and tells what `status` says after each record.
-pub(super) fn freely(doors: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
+pub(super) fn freely(forge: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
     let (tell, told) = channel();
-    let mut journal = Journal::begin(&doors.home.dir, made);
+    let mut journal = Journal::begin(&forge.home.dir, made);
     let first = journal.fed();
     let thread = thread::spawn(move || {
         let mut seq = 0;
@@ -133,8 +133,8 @@ pub(super) fn freely(doors: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHand
 }
 
 /// Appends all facts of a run.
-pub(super) fn whole(doors: &Doors, made: Made) {
-    Journal::begin(&doors.home.dir, made).feed(usize::MAX);
+pub(super) fn whole(forge: &Doors, made: Made) {
+    Journal::begin(&forge.home.dir, made).feed(usize::MAX);
 }
 
 /// How long the calls of a unit were under way, one after the other, in milliseconds.
