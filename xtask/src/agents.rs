@@ -11,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{proved::Subject, say};
+use crate::{command::say, proved::Subject};
 
 /// A program that tests drive.
 struct Agent {
@@ -54,12 +54,12 @@ pub(crate) const CLAUDE: Subject = Subject {
 /// Held by the task that installs, so that another one waits and then finds the program.
 const LOCK: &str = ".lock";
 
-/// What tests are given.
+/// The programs that were brought, for tests.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
     /// Where the programs are.
     variables: Vec<(&'static str, PathBuf)>,
-    /// What is not there, and why.
+    /// The missing ones, each with the reason.
     left_out: Vec<String>,
 }
 

@@ -5,9 +5,8 @@
 use std::{ffi::OsString, process::ExitCode, time::Instant};
 
 use crate::{
-    cargo_with,
+    command::{cargo_with, say},
     programs::{Program, Task},
-    say,
 };
 
 /// A variable of a family and its value.
@@ -25,13 +24,13 @@ pub(crate) struct Family {
     ci: &'static [Variable],
     /// Sizes before an issue closes.
     full: &'static [Variable],
-    /// What of it is run on the disk, too.
+    /// The part that is run on the disk, too.
     on_disk: Option<Small>,
 }
 
 /// The least of a family that shows something.
 struct Small {
-    /// What the names of its tests contain.
+    /// A part of the names of its tests.
     filter: &'static str,
     sizes: &'static [Variable],
 }

@@ -8,9 +8,12 @@ use std::{
 };
 
 use crate::{
-    agents, cargo,
+    agents,
+    command::{cargo, say},
     families::{self, Claude},
-    memory, mutants, programs, root, say, seed, tidy, tools,
+    memory, mutants, programs,
+    repository::root,
+    seed, tidy, tools,
 };
 
 /// What all of it may take with everything built, and with nothing built.
@@ -62,9 +65,9 @@ impl Gate {
     fn all(&mut self) -> Result<(), &'static str> {
         let agents = self.step("agents", |_| agents::bring().map_err(|what| say(&what)).ok())?;
         agents.warn();
-        self.passes("tools", |_| tools())?;
+        self.passes("tools", |_| tools::bring())?;
         self.passes("formatting", |_| cargo(&["fmt", "--all", "--check"]))?;
-        self.passes("tidiness", |_| tidy::run())?;
+        self.passes("tidiness", |_| tidy::run(tidy::Show::Problems))?;
         let clippy = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
         self.passes("clippy", |_| cargo(&clippy))?;
         let programs =

@@ -21,7 +21,12 @@ use std::{
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
-use super::{proved::Subject, root, say, seed, target};
+use crate::{
+    command::say,
+    proved::Subject,
+    repository::{root, target},
+    seed,
+};
 
 /// Chance needs fewer steps here: most mutants are caught by a story.
 const CHANCE_STEPS: &str = "6000";
@@ -31,12 +36,12 @@ const TESTS_MAX: Duration = Duration::from_mins(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What one process of the tests may compute, should nobody be left to end it.
 const CPU_SECONDS_MAX: u64 = 1_800;
-/// What is not copied.
+/// Names that are not copied.
 const LEFT_OUT: &[&str] = &["target", ".git"];
 
 /// In a sample, one mutant of this many is tried.
 const SAMPLE: usize = 8;
-/// What they are tried with.
+/// The test programs that they are tried with.
 const TESTS: [&str; 3] = ["stories", "overlap", "chance"];
 
 /// What decides whether all mutants are caught: the core, its tests and the mutants.

@@ -15,7 +15,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{root, say, target};
+use crate::{
+    command::say,
+    repository::{root, rust_files, target},
+};
 
 /// Programs with one thread, which leave a core to others.
 const ONE_THREAD: &[(&str, &str)] =
@@ -43,7 +46,7 @@ pub(crate) struct Task {
     /// Only tests whose names contain one of these; all, if there is none.
     pub(crate) filters: Vec<String>,
     pub(crate) variables: Vec<(String, OsString)>,
-    /// What is said of it besides its name.
+    /// Shown after its name.
     pub(crate) note: &'static str,
 }
 
@@ -171,7 +174,7 @@ pub(crate) fn packages_with_doc_tests(programs: &[Program]) -> Vec<String> {
     packages.sort_by(|a, b| a.package.cmp(&b.package));
     packages.dedup_by(|a, b| a.package == b.package);
     let has_any = |program: &&Program| {
-        let files = crate::tidy::rust_files(&program.folder.join("src"));
+        let files = rust_files(&program.folder.join("src"));
         files.iter().any(|file| has_doc_test(&fs::read_to_string(file).unwrap_or_default()))
     };
     packages.into_iter().filter(has_any).map(|program| program.package.clone()).collect()

@@ -16,7 +16,7 @@ pub(crate) struct Subject {
     pub(crate) name: &'static str,
     /// Patterns of git for all files that it depends on.
     pub(crate) files: &'static [&'static str],
-    /// What it depends on besides.
+    /// Another thing that it depends on, as a text.
     pub(crate) more: &'static str,
 }
 
@@ -54,7 +54,7 @@ impl Subject {
     }
 }
 
-/// What git says that is given this text.
+/// Runs git with this text as its input, and returns its output.
 fn git(root: &Path, args: &[&str], input: &str) -> io::Result<String> {
     let mut command = Command::new("git");
     command.args(args).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -4,9 +4,9 @@
 
 use std::process::Command;
 
-use crate::root;
+use crate::repository::root;
 
-/// What is taken where there is no commit.
+/// The seed where there is no commit.
 const WITHOUT_COMMIT: u64 = 1;
 /// So many digits of a commit's id are a number that a person can still type.
 const DIGITS: usize = 8;
