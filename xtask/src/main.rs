@@ -101,6 +101,6 @@ fn bench() -> ExitCode {
 
 /// Writes the published schemas, which a test holds against the types.
 fn schemas() -> ExitCode {
-    let args = ["test", "--quiet", "--package", "forge-runtime", "--test", "schemas"];
+    let args = ["test", "--quiet", "--package", "forge-api", "--test", "schemas"];
     cargo_with(&args, &[("FORGE_WRITE_SCHEMAS", "1")])
 }

@@ -38,20 +38,22 @@ use std::{
     time::{Duration, Instant},
 };
 
+use forge_api::{
+    Trouble,
+    attendance::Attended,
+    follow::{Follower, Picture},
+    forge::{Doors, Left},
+    person::person,
+    run_loop::LetGo,
+    settings::Switch,
+    signals::{Hands, Signals as Told},
+};
 use forge_core::{
     Command,
     event::Answer,
     id::QuestionId,
     money::Money,
     view::{Course, QuestionView, Standing},
-};
-use forge_runtime::{
-    Trouble,
-    attended::Attended,
-    doors::{Doors, Left, person},
-    drive::{Hands, LetGo, Signals as Told},
-    follow::{Follower, Picture},
-    settings::Switch,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

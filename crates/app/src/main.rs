@@ -24,7 +24,7 @@ const BUG: u8 = 70;
 
 fn main() -> ExitCode {
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if let Some(code) = forge_runtime::inner_program(&args) {
+    if let Some(code) = forge_api::inner_program(&args) {
         return code;
     }
     panic::set_hook(Box::new(|bug| {

@@ -6,7 +6,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 
 use crate::text_width::{self, LongWords};
 

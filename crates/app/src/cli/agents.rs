@@ -3,10 +3,12 @@
 use std::{env, fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    probe::{Plan, ProbeState, Probed},
-    roster::{AgentKind, AgentRow, Roster},
+    agents::{
+        check::{Plan, ProbeState, Probed},
+        list::{AgentKind, AgentRow, Roster},
+    },
     start::Allowed,
 };
 

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use forge_core::{Command, event, id::QuestionId, view::Course};
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    doors::{Doors, RUNS_MAX, Sent, person},
+    forge::{Doors, RUNS_MAX, Sent},
+    person::person,
 };
+use forge_core::{Command, event, id::QuestionId, view::Course};
 
 use super::{
     choose_run::{RunAction, choose_run},

@@ -7,12 +7,12 @@ use std::{
 };
 
 use clap::Args;
-use forge_core::view::{Course, Standing};
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    doors::{Doors, Left},
-    drive::LetGo,
+    forge::{Doors, Left},
+    run_loop::LetGo,
 };
+use forge_core::view::{Course, Standing};
 
 use super::{
     choose_run::{RunAction, choose_run},

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
-use forge_runtime::{
+use forge_api::{
     Trouble,
     watch::{Told, TurnName, Which},
 };

@@ -4,12 +4,12 @@
 //!
 //! Invariant: where several runs could be meant, a person says which.
 
-use forge_core::view::{Course, RunRow};
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    doors::{Doors, RUNS_MAX},
-    home::now,
+    clock::now,
+    forge::{Doors, RUNS_MAX},
 };
+use forge_core::view::{Course, RunRow};
 
 use crate::format;
 

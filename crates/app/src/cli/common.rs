@@ -2,8 +2,8 @@
 
 use std::env;
 
+use forge_api::{Trouble, forge::Doors, start::examples};
 use forge_core::money::Money;
-use forge_runtime::{Trouble, doors::Doors, start::examples};
 
 use crate::terminal_output;
 

@@ -6,17 +6,17 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use forge_core::view::Standing;
-use forge_runtime::{
+use forge_api::{
     Trouble,
     catalog::Catalog,
-    doors::Doors,
+    forge::Doors,
     settings::{
         self, Explained, SettingRow,
         edit::{Change, EditedFile, FileWas},
     },
     trust,
 };
+use forge_core::view::Standing;
 
 use super::{
     common::{open_forge, print_json},

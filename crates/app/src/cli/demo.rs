@@ -5,16 +5,16 @@
 use std::{env, fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use forge_api::{
+    Trouble, demo,
+    forge::Doors,
+    refuse_agents,
+    run_id::new_run_id,
+    start::{Allowed, Asks, Request},
+};
 use forge_core::{
     event::{Approvals, Record},
     view::Standing,
-};
-use forge_runtime::{
-    Trouble, demo,
-    doors::Doors,
-    home::new_run_id,
-    refuse_agents,
-    start::{Allowed, Asks, Request},
 };
 
 use super::drive_mode::{OutputFormat, report_outcome};

@@ -3,10 +3,10 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use forge_runtime::{
+use forge_api::{
     Trouble,
     doctor::{Consent, Finding, Health, Salvaged},
-    doors::{Doors, Rebuilt},
+    forge::{Doors, Rebuilt},
 };
 
 use super::{

@@ -10,17 +10,17 @@ use std::{
 };
 
 use clap::Args;
+use forge_api::{
+    Trouble,
+    forge::{Doors, Left},
+    run_loop::LetGo,
+    settings::Switch,
+    start::{Begun, Request},
+};
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
     view::{RunLine, Standing, sentence},
-};
-use forge_runtime::{
-    Trouble,
-    doors::{Doors, Left},
-    drive::LetGo,
-    settings::Switch,
-    start::{Begun, Request},
 };
 
 use super::start_prompts::{TerminalPrompts, offer_fast_forward};

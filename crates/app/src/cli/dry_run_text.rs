@@ -1,7 +1,7 @@
 //! `forge run --dry-run`: what would run, for a person to read.
 
+use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
 use forge_core::event::Approvals;
-use forge_runtime::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
 
 use crate::format;
 

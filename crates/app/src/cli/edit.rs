@@ -8,9 +8,9 @@ use std::{
 };
 
 use clap::Args;
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    doors::{Doors, Sent},
+    forge::{Doors, Sent},
     refuse_agents,
 };
 

@@ -3,12 +3,12 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use forge_core::flow::{
-    self, Check, Condition, Delivery, Exhausted, Gate, Order, Stage, Weight, When, Work,
-};
-use forge_runtime::{
+use forge_api::{
     Trouble,
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
+};
+use forge_core::flow::{
+    self, Check, Condition, Delivery, Exhausted, Gate, Order, Stage, Weight, When, Work,
 };
 
 use super::common::{open_forge, print_json};

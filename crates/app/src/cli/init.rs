@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_core::{event::Colour, view::short_commit};
-use forge_runtime::{
+use forge_api::{
     Trouble,
     init::{Purpose, Tried, settings_text},
 };
+use forge_core::{event::Colour, view::short_commit};
 
 use super::common::open_forge;
 use crate::{format, terminal_output};

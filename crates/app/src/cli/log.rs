@@ -3,13 +3,13 @@
 use std::{process::ExitCode, thread, time::Duration};
 
 use clap::Args;
+use forge_api::{Trouble, forge::Doors};
 use forge_core::{
     Run,
     event::Record,
     run::Phase,
     view::{LogLine, sentence},
 };
-use forge_runtime::{Trouble, doors::Doors};
 
 use super::common::{named_or_latest, open_forge};
 use crate::{

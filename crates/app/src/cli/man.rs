@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use clap_mangen::Man as Page;
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 
 use crate::{
     format,

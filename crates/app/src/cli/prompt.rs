@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, IsTerminal as _};
 
-use forge_runtime::start::Reply;
+use forge_api::start::Reply;
 
 use crate::{format, terminal_output};
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use forge_api::{Trouble, import_run::Named, start::Request};
 use forge_core::event::Record;
-use forge_runtime::{Trouble, older::Named, start::Request};
 
 use super::{
     choose_run::{RunAction, choose_run},

@@ -3,8 +3,8 @@
 use std::{cell::RefCell, process::ExitCode};
 
 use clap::Args;
+use forge_api::Trouble;
 use forge_core::event::Record;
-use forge_runtime::Trouble;
 
 use super::{
     common::open_forge,

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
-use forge_core::event::{Approvals, Detail};
-use forge_runtime::{
+use forge_api::{
     Trouble,
     start::{BranchChoice, Discuss, Offered, Request, Unsaid, examples},
 };
+use forge_core::event::{Approvals, Detail};
 
 use super::{
     common::{EXAMPLE_REQUEST, open_forge, parse_budget, print_json},

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 
 use super::common::{named_or_latest, open_forge, print_json};
 use crate::{

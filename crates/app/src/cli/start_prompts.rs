@@ -4,10 +4,10 @@
 
 use std::io;
 
-use forge_runtime::{
+use forge_api::{
     Trouble,
-    doors::Doors,
-    onto::Offer,
+    fast_forward::Offer,
+    forge::Doors,
     start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
 };
 

@@ -3,11 +3,11 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, ValueEnum};
-use forge_core::view::{Axis, StatsRow, StatsView};
-use forge_runtime::{
+use forge_api::{
     Trouble,
     spending::{SpendingView, Which},
 };
+use forge_core::view::{Axis, StatsRow, StatsView};
 
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_output, text_width};

@@ -3,11 +3,11 @@
 use std::{fmt::Write as _, path::Path, process::ExitCode};
 
 use clap::Args;
+use forge_api::{Trouble, clock::now, forge::RUNS_MAX};
 use forge_core::{
     Time,
     view::{RunRow, RunView, Standing, short_commit},
 };
-use forge_runtime::{Trouble, doors::RUNS_MAX, home::now};
 
 use super::common::{open_forge, print_json};
 use crate::{

@@ -3,11 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use forge_api::{Trouble, forge::Sent, person::person};
 use forge_core::Command;
-use forge_runtime::{
-    Trouble,
-    doors::{Sent, person},
-};
 
 use super::{
     choose_run::{RunAction, choose_run},

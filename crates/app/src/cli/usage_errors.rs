@@ -12,7 +12,7 @@ use clap::{
     Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use forge_runtime::{
+use forge_api::{
     Trouble,
     start::{examples, quoted},
 };

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_runtime::{
+use forge_api::{
     Trouble,
     watch::{Form, Seen, Shown, TurnName, Watched},
 };

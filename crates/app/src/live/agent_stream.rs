@@ -1,6 +1,6 @@
 //! What one agent says and does, on the screen: the last lines of its stream.
 
-use forge_runtime::{follow::Picture, watch::Seen};
+use forge_api::{follow::Picture, watch::Seen};
 
 use super::{
     frame::{DrivenBy, ScreenFrame, header},

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{ScreenSignal, ScreenSignals};

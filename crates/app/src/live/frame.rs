@@ -9,8 +9,8 @@
 //! Invariant: never more lines than the height, and no line wider than the width.
 //! Invariant: the states that are shown are those that `status` shows.
 
+use forge_api::follow::Picture;
 use forge_core::view::{Course, Standing};
-use forge_runtime::follow::Picture;
 
 use super::{
     line::{LineStyle, ScreenSize, StyledLine, width},

@@ -4,7 +4,7 @@
 //!
 //! Invariant: while a box is open, all keys that are text go into it, whatever happens to the question meanwhile.
 
-use forge_runtime::follow::Picture;
+use forge_api::follow::Picture;
 
 use super::{
     frame::{DrivenBy, header},

@@ -7,11 +7,11 @@
 
 use std::path::Path;
 
+use forge_api::follow::Picture;
 use forge_core::{
     event::Answer,
     view::{Change, QuestionView, Words},
 };
-use forge_runtime::follow::Picture;
 
 use super::{
     frame::{DrivenBy, header},

@@ -17,11 +17,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_core::view::RunView;
-use forge_runtime::{
-    doors::Doors,
+use forge_api::{
     follow::{Follower, Picture},
+    forge::Doors,
 };
+use forge_core::view::RunView;
 
 use self::{
     feed::{Feeder, Made, PACE, Spoken, repository},

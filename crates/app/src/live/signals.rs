@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 use signal_hook::{
     SigId,
     consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH},

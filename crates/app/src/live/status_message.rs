@@ -2,8 +2,8 @@
 //!
 //! Pure: the clock is that of the frames.
 
+use forge_api::follow::Picture;
 use forge_core::Time;
-use forge_runtime::follow::Picture;
 
 /// How long something is said at least that nobody has to act on, in milliseconds: facts may follow each other at once.
 const AT_LEAST_MS: u64 = 1_500;

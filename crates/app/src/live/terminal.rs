@@ -9,7 +9,7 @@ use std::{
     sync::Mutex,
 };
 
-use forge_runtime::Trouble;
+use forge_api::Trouble;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use super::{

@@ -4,12 +4,12 @@
 
 use std::{collections::BTreeMap, num::NonZeroU16, path::Path};
 
+use forge_api::follow::{Picture, Working};
 use forge_core::{
     Time,
     money::{Cost, Money, Spent, Tokens},
     view::{Change, RunView, Standing, UnitState, UnitView},
 };
-use forge_runtime::follow::{Picture, Working};
 
 use super::{
     frame::{DrivenBy, FrameOptions, KEY_HELP, final_lines, frame},

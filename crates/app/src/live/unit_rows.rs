@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use forge_api::follow::{Picture, Working};
 use forge_core::view::{Amount, UnitState, UnitView};
-use forge_runtime::follow::{Picture, Working};
 
 use super::line::{LineStyle, StyledLine};
 use crate::{

@@ -1,11 +1,11 @@
 //! What an agent says and does, in words: one event of its stream as a mark and a text.
 
+use forge_api::watch::{Seen, TurnName};
 use forge_core::{
     Time,
     money::{Cost, Spent},
     view::moment,
 };
-use forge_runtime::watch::{Seen, TurnName};
 
 use crate::{format, text_width};
 

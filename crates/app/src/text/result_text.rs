@@ -2,14 +2,14 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use forge_api::{
+    Trouble,
+    show::{Change, Text},
+};
 use forge_core::{
     event::Colour,
     id::UnitId,
     view::{ProofState, ResultView, Standing, short_commit},
-};
-use forge_runtime::{
-    Trouble,
-    show::{Change, Text},
 };
 
 use crate::{

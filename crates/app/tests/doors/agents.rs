@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
-use forge_runtime::{probe::Probed, roster::AgentRow};
+use forge_api::agents::{check::Probed, list::AgentRow};
 use scripted_model::{ModelKey, Script, ScriptStep, Server, ToolCall, claude::ClaudeCode};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forge_runtime::watch::Told;
+use forge_api::watch::Told;
 use serde_json::Value;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
-use forge_runtime::settings::{Explained, SettingRow};
+use forge_api::settings::{Explained, SettingRow};
 use serde_json::{Value, json};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use forge_runtime::spending::SpendingView;
+use forge_api::spending::SpendingView;
 use serde_json::{Value, json};
 
 use crate::{

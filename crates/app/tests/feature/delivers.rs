@@ -137,7 +137,7 @@ fn is_delivered(project: &Project, run: &str) {
     let text = world.ok(&["show", run, "pull-request.md"]);
     let told = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
     has(&text, &told);
-    let schema = schemars::schema_for!(forge_runtime::deliver::Offer);
+    let schema = schemars::schema_for!(forge_api::deliver::Offer);
     let schema = serde_json::to_value(schema).unwrap();
     assert!(jsonschema::is_valid(&schema, &delivered[0]));
 }

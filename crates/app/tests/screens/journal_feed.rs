@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use forge_api::clock::now;
+use forge_api::forge::Doors;
 use forge_core::{
     Command, Effect, Input, Report, Run, Time, decide,
     event::{
@@ -27,7 +29,6 @@ use forge_core::{
     view::RunView,
     wanted,
 };
-use forge_runtime::{doors::Doors, home::now};
 use forge_store::{
     journal::{RunLock, Store, Writer},
     records::row,

@@ -1,0 +1,4 @@
+//! Agents as users see them: which there are, and whether they answer.
+
+pub mod check;
+pub mod list;

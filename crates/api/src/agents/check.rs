@@ -1,0 +1,608 @@
+//! One tiny real call to an agent, by the same way as in a run: does it answer, and if not, why?
+//!
+//! The call has a folder and a keeper, as every call has. It works in a temporary folder of its own and
+//! not in the repository, and may take little time and money.
+//!
+//! Not here: which agents there are (`roster.rs`), and how it is told to a person.
+//!
+//! Invariant: after it nothing of the call is alive, and its folder is gone, unless it failed: then
+//! what the program printed is kept.
+//! Invariant: no program is started that a repository chose, unless a person allowed it.
+
+use std::{
+    ffi::OsString,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use forge_agents::{
+    AgentResult, Earlier, End, ErrorClass, Hand, Heard, Kind, Limit, Listen, SCRIPTED, Session,
+    Turn, Watchdog, hear, read_result, result as contract, session_id, start,
+};
+use forge_core::{
+    money::{Cost, Money, Spent},
+    view::moment,
+};
+use forge_driver::{
+    Trouble,
+    agent_call::{
+        output::last_words,
+        turns::{errors, spent},
+    },
+    local_executor::{wait_for, watch},
+    person::person,
+    setup::environment::passed_on,
+    setup::environment::spec,
+    setup::turn::BRIEF,
+    signals::Signals,
+};
+use forge_keeper::{
+    AttemptFolder, Ending, Limits, Spec, Standing, Stop, give_up, look, open_regular, start_keeper,
+};
+use forge_project::{refuse_agents, settings::AgentTable};
+use forge_store::atomic_file::replace;
+use rustix::event::{PollFd, PollFlags};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    agents::list::{AgentKind, Program, Roster, command, is_older, too_old, version},
+    start::{Allowed, AskCommands},
+};
+
+/// The name of the call.
+const CALL: &str = "check#1";
+/// What it may cost.
+const CAP: Money = Money(50_000);
+/// How long it may take.
+const WALL_MS: u64 = 2 * 60_000;
+/// How much it may print.
+const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How long a wait is in which nothing needs to be looked at.
+const LONG: Duration = Duration::from_secs(60);
+/// What the scripted agent plays.
+const SCENARIO: &str =
+    "scenario = 1\n[[play]]\nresult = { status = \"done\", summary = \"ready\" }\n";
+
+/// What is about to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The agent.
+    pub agent: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// What it may cost, if it costs anything.
+    pub cap: Option<Money>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Probed {
+    /// The agent.
+    pub agent: String,
+    /// What it is treated as.
+    pub kind: AgentKind,
+    /// The version of its program.
+    pub version: Option<String>,
+    /// The model that it used, or that it was asked to use.
+    pub model: Option<String>,
+    /// What came of it.
+    pub state: ProbeState,
+    /// Why, if it is not ready.
+    pub what: Option<String>,
+    /// What to do next, if it is not ready.
+    pub next: Option<String>,
+    /// How long the call took, in milliseconds.
+    pub took_ms: u64,
+    /// What it used up.
+    pub spent: Spent,
+    /// Where it lies what the program printed, if it failed.
+    pub transcript: Option<String>,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeState {
+    /// It answers.
+    Ready,
+    /// There is no such program.
+    NotFound,
+    /// The program does not know what this Forge asks of it, and is older than it should be.
+    TooOld,
+    /// Its provider does not know the person.
+    NotLoggedIn,
+    /// Its provider does not allow it.
+    NotAllowed,
+    /// Its provider has no such model.
+    NoModel,
+    /// Its provider cannot be reached.
+    NoNetwork,
+    /// A limit, which passes.
+    Limited,
+    /// The trouble of its provider.
+    ProviderTrouble,
+    /// The model does not want to.
+    Refused,
+    /// It ended well and left no result that could be used.
+    NoResult,
+    /// It took too long.
+    TooSlow,
+    /// It cost more than it may.
+    TooDear,
+    /// Anything else.
+    Broken,
+    /// A person stopped it.
+    Interrupted,
+}
+
+impl ProbeState {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ready => "answers",
+            Self::NotFound => "is not installed",
+            Self::TooOld => "is too old",
+            Self::NotLoggedIn => "is not logged in",
+            Self::NotAllowed => "is not allowed to do this",
+            Self::NoModel => "does not get this model",
+            Self::NoNetwork => "does not reach its provider",
+            Self::Limited => "has reached a limit",
+            Self::ProviderTrouble => "gets no answer, because its provider has trouble",
+            Self::Refused => "does not want to",
+            Self::NoResult => "answers, but leaves no result that could be used",
+            Self::TooSlow => "does not answer in time",
+            Self::TooDear => "costs more than a check may",
+            Self::Broken => "fails",
+            Self::Interrupted => "was stopped",
+        }
+    }
+}
+
+impl Roster {
+    /// Makes one tiny call to an agent, after telling what will be run.
+    pub fn check(
+        &self,
+        name: &str,
+        model: Option<&str>,
+        ask: AskCommands<'_>,
+        tell: &mut dyn FnMut(&Plan),
+    ) -> Result<Probed, Trouble> {
+        refuse_agents()?;
+        let table = self.agent(name)?;
+        let probe = Probe { name, table, model: model.or(table.model.as_deref()) };
+        let path = match self.program(name, table) {
+            Program::Nowhere { why, next } => {
+                return Ok(probe.without_a_call(ProbeState::NotFound, why, next));
+            }
+            Program::Forge => None,
+            Program::At(path) => Some(path),
+        };
+        self.ask_about(name, ask)?;
+        let version = path.as_deref().and_then(|path| probe.version(path));
+        let place = Place::make()?;
+        let probed = probe.call(&place, path.as_deref(), version, tell);
+        match &probed {
+            Ok(Probed { transcript: Some(_), .. }) => {}
+            Ok(_) | Err(_) => place.remove(),
+        }
+        probed
+    }
+
+    /// An agent that the repository set up is started only if a person has seen how.
+    fn ask_about(&self, name: &str, ask: AskCommands<'_>) -> Result<(), Trouble> {
+        let Some(line) = self.settings.agent_of_repository(name) else { return Ok(()) };
+        if self.is_allowed(name) {
+            return Ok(());
+        }
+        let line = [line];
+        match (ask(&line), &self.trust) {
+            (Allowed::Once, _) | (Allowed::FromNowOn, None) => Ok(()),
+            (Allowed::FromNowOn, Some(trust)) => {
+                trust.approve(&line, &person())?;
+                Ok(())
+            }
+            (Allowed::No, _) => Err(Trouble::person(
+                format!("you have not allowed the agent `{name}` that this repository sets up"),
+                format!("forge agents check {name} --allow"),
+            )),
+        }
+    }
+}
+
+/// A check of one agent.
+struct Probe<'a> {
+    name: &'a str,
+    table: &'a AgentTable,
+    model: Option<&'a str>,
+}
+
+/// A folder for one call, and for all that it makes.
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn make() -> Result<Self, Trouble> {
+        let mut bytes = [0_u8; 4];
+        let _as_good_as_any =
+            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        let number = u32::from_le_bytes(bytes) ^ std::process::id();
+        let dir = std::env::temp_dir();
+        let dir = dir.canonicalize().unwrap_or(dir);
+        let place = Self { path: dir.join(format!("forge-check-{number:08x}")) };
+        for path in [place.path.clone(), place.work(), place.tmp()] {
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&path)
+                .map_err(|error| Trouble::file(&path, &error))?;
+        }
+        Ok(place)
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+
+    /// Sockets lie here, so its path is short.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path.join("t")
+    }
+
+    pub(crate) fn folder(&self) -> AttemptFolder {
+        AttemptFolder::at(self.path.join("call"))
+    }
+
+    pub(crate) fn remove(&self) {
+        let _nobody_misses_it = fs::remove_dir_all(&self.path);
+    }
+}
+
+impl Probe<'_> {
+    fn kind(&self) -> Kind {
+        self.table.like.kind()
+    }
+
+    fn without_a_call(&self, state: ProbeState, what: String, next: String) -> Probed {
+        Probed {
+            agent: self.name.to_owned(),
+            kind: self.kind().into(),
+            version: None,
+            model: self.model.map(str::to_owned),
+            state,
+            what: Some(what),
+            next: Some(next),
+            took_ms: 0,
+            spent: Spent::NOTHING,
+            transcript: None,
+        }
+    }
+
+    fn version(&self, path: &Path) -> Option<String> {
+        let args = self.kind().version_args()?;
+        let words = command(self.table);
+        let args: Vec<&str> =
+            words.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
+        version(path, &args).ok()
+    }
+
+    /// Makes the call, and says what came of it.
+    fn call(
+        &self,
+        place: &Place,
+        path: Option<&Path>,
+        version: Option<String>,
+        tell: &mut dyn FnMut(&Plan),
+    ) -> Result<Probed, Trouble> {
+        let trouble = |error: io::Error| Trouble::file(&place.path, &error);
+        let (spec, env) = self.prepare(place, path)?;
+        let cap = match self.kind() {
+            Kind::Scripted => None,
+            Kind::Claude | Kind::Program => Some(CAP),
+        };
+        tell(&Plan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
+        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
+        replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(trouble)?;
+        let mut signals = Signals::listen()?;
+        let ending = run_to_its_end(&folder, &env, &mut signals)?;
+        let heard = match open_regular(&folder.transcript()) {
+            Ok(file) => hear(self.kind(), io::BufReader::new(file), &Earlier::default()),
+            Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
+        };
+        let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
+        let version = heard.version.clone().or(version);
+        let (state, what, next) = self.judge(&end, &heard, &folder, version.as_deref());
+        let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
+        Ok(Probed {
+            agent: self.name.to_owned(),
+            kind: self.kind().into(),
+            version,
+            model: heard.model.clone().or(self.model.map(str::to_owned)),
+            state,
+            what,
+            next,
+            took_ms: ending
+                .map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms))
+                .unwrap_or_default(),
+            spent: match self.kind() {
+                Kind::Scripted => Spent::NOTHING,
+                Kind::Claude | Kind::Program => spent(&heard.uses()),
+            },
+            transcript: is_kept.then(|| folder.transcript().to_string_lossy().into_owned()),
+        })
+    }
+
+    /// How it is run, and with which environment.
+    fn prepare(
+        &self,
+        place: &Place,
+        path: Option<&Path>,
+    ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
+        let folder = place.folder();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = command(self.table);
+        // A path of the repository leads nowhere from where this works.
+        if let (Some(program), Some(path)) = (words.first_mut(), path)
+            && program.contains('/')
+        {
+            *program = text(path);
+        }
+        let schema = self.kind().has_native_schema().then(|| contract::schema(CALL, &[]));
+        let session = session_id(&[&text(&place.path)]);
+        let start = start(
+            self.kind(),
+            &Turn {
+                command: &words,
+                model: self.model,
+                session: Session::New(&session),
+                hand: Hand::Reads,
+                inbox: &folder.inbox(),
+                outbox: &folder.outbox(),
+                tmp: Some(&place.tmp()),
+                schema: schema.as_ref(),
+                cap_micros: Some(CAP.0),
+            },
+        );
+        let argv = match self.kind() {
+            Kind::Claude | Kind::Program => start.argv.clone(),
+            Kind::Scripted => {
+                let scenario = place.path.join("scenario.toml");
+                fs::write(&scenario, SCENARIO).map_err(|error| Trouble::file(&scenario, &error))?;
+                let log = place.path.join("scripted.log");
+                vec![text(&own_program()?), SCRIPTED.to_owned(), text(&scenario), text(&log)]
+            }
+        };
+        let mut env = passed_on(&start, &self.table.pass);
+        env.push(("FORGE_ROLE".into(), "check".into()));
+        let limits = Limits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
+        let spec = Spec {
+            stdin: Some(folder.path.join(BRIEF)),
+            stdout: start.stdout,
+            stderr: start.stderr,
+            secrets: self.table.pass.clone(),
+            monitor: Some(
+                Listen { kind: self.kind(), cap_micros: CAP.0, earlier: Earlier::default() }
+                    .to_json(),
+            ),
+            ..spec(CALL.to_owned(), argv, place.work(), limits)
+        };
+        Ok((spec, env))
+    }
+
+    /// What came of it, why, and what to do next.
+    fn judge(
+        &self,
+        end: &End,
+        heard: &Heard,
+        folder: &AttemptFolder,
+        version: Option<&str>,
+    ) -> (ProbeState, Option<String>, Option<String>) {
+        let again = format!("forge agents check {}", self.name);
+        let bad = |state: ProbeState, what: &str, next: String| {
+            (state, Some(what.trim().to_owned()), Some(next))
+        };
+        match end {
+            End::Done => match result(heard, folder) {
+                Ok(_) => (ProbeState::Ready, None, None),
+                Err(flaw) => {
+                    let next = "look at what it printed; its brief lies beside it".to_owned();
+                    bad(ProbeState::NoResult, &flaw, next)
+                }
+            },
+            End::Limited(limit) => limited(limit, &again),
+            End::Failed { class, what } => self.failed(*class, what, version, folder),
+            End::Refused { what } => bad(ProbeState::Refused, what, self.another_model()),
+            End::Overflowed { what } => bad(ProbeState::Broken, what, self.another_model()),
+            End::OverBudget { what } => {
+                let what = format!("{what}; a check may cost {CAP}");
+                bad(ProbeState::TooDear, &what, self.another_model())
+            }
+            End::SessionGone => bad(ProbeState::Broken, "its session is gone", again),
+            End::Stopped(Watchdog::Wall | Watchdog::Silence) => {
+                let what = format!("it took longer than {} minutes", WALL_MS / 60_000);
+                bad(ProbeState::TooSlow, &what, again)
+            }
+            End::Stopped(Watchdog::Output) => {
+                let next = "look at what it printed".to_owned();
+                bad(ProbeState::Broken, "it printed more than it may", next)
+            }
+            End::NotStarted { why } => {
+                bad(ProbeState::Broken, why, format!("mend agents.{}.command", self.name))
+            }
+            End::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
+            End::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
+        }
+    }
+
+    fn failed(
+        &self,
+        class: ErrorClass,
+        what: &str,
+        version: Option<&str>,
+        folder: &AttemptFolder,
+    ) -> (ProbeState, Option<String>, Option<String>) {
+        let kind = self.kind();
+        let log_in = || {
+            kind.how_to_log_in().map_or_else(
+                || format!("log in to {} as its own words say", self.name),
+                str::to_owned,
+            )
+        };
+        let old = kind
+            .tested_version()
+            .filter(|tested| version.is_some_and(|version| is_older(version, tested)));
+        let (state, what, next) = match (class, old) {
+            (ErrorClass::Auth, _) => (ProbeState::NotLoggedIn, what.to_owned(), log_in()),
+            (ErrorClass::Permission, _) => (
+                ProbeState::NotAllowed,
+                what.to_owned(),
+                format!("see what your account may do; or, with another one, {}", log_in()),
+            ),
+            (ErrorClass::NoModel, _) => {
+                let model = self.model.map(|model| format!("`{model}`: ")).unwrap_or_default();
+                (ProbeState::NoModel, format!("{model}{what}"), self.another_model())
+            }
+            (ErrorClass::Tooling | ErrorClass::Unknown, Some(tested)) => (
+                ProbeState::TooOld,
+                format!("{}\n{what}", too_old(tested)),
+                kind.how_to_install().unwrap_or("install a newer one").to_owned(),
+            ),
+            (
+                ErrorClass::RateLimit
+                | ErrorClass::UsageWindow
+                | ErrorClass::Network
+                | ErrorClass::Server
+                | ErrorClass::Overflow
+                | ErrorClass::Refusal
+                | ErrorClass::NoSession
+                | ErrorClass::OutOfBudget
+                | ErrorClass::Stopped
+                | ErrorClass::Tooling
+                | ErrorClass::Unknown,
+                _,
+            ) => {
+                let words = match kind {
+                    Kind::Scripted | Kind::Program => last_words(folder),
+                    Kind::Claude => String::new(),
+                };
+                (ProbeState::Broken, format!("{what}\n{words}"), "look at what it printed".into())
+            }
+        };
+        (state, Some(what.trim().to_owned()), Some(next))
+    }
+
+    fn another_model(&self) -> String {
+        let name = self.name;
+        format!("forge agents check {name} --model MODEL, then set agents.{name}.model")
+    }
+}
+
+/// What a limit means to who only wants to know.
+fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<String>) {
+    let state = match limit.class {
+        ErrorClass::Network => ProbeState::NoNetwork,
+        ErrorClass::Server => ProbeState::ProviderTrouble,
+        ErrorClass::RateLimit
+        | ErrorClass::UsageWindow
+        | ErrorClass::Auth
+        | ErrorClass::Overflow
+        | ErrorClass::Refusal
+        | ErrorClass::Tooling
+        | ErrorClass::Permission
+        | ErrorClass::NoModel
+        | ErrorClass::NoSession
+        | ErrorClass::OutOfBudget
+        | ErrorClass::Stopped
+        | ErrorClass::Unknown => ProbeState::Limited,
+    };
+    let until = limit.until_ms.map(|until| format!(" until {}", moment(until)));
+    let what = format!("{}{}", limit.what.trim(), until.as_deref().unwrap_or_default());
+    let next = match (state, until) {
+        (ProbeState::NoNetwork, _) => {
+            format!(
+                "see whether you are online, and whether a proxy or address of the provider that is set in your environment is right; then: {again}"
+            )
+        }
+        (_, Some(until)) => format!("wait{until}; a run waits by itself"),
+        (_, None) => format!("wait a little; then: {again}"),
+    };
+    (state, Some(what), Some(next))
+}
+
+/// Runs it to its end. Who presses Ctrl-C ends it, and who does so again ends it at once.
+pub(crate) fn run_to_its_end(
+    folder: &AttemptFolder,
+    env: &[(OsString, OsString)],
+    signals: &mut Signals,
+) -> Result<Option<Ending>, Trouble> {
+    let trouble = |error: io::Error| Trouble::file(&folder.path, &error);
+    let mut child = start_keeper(&own_program()?, folder, env).map_err(trouble)?;
+    let handle = watch(&child).map_err(trouble)?;
+    let mut stop = Stop::Gently;
+    while child.try_wait().map_err(trouble)?.is_none() {
+        let [interrupts, hang_ups] = signals.files();
+        let readable = |file| PollFd::from_borrowed_fd(file, PollFlags::IN);
+        let mut files =
+            [PollFd::new(&handle, PollFlags::IN), readable(interrupts), readable(hang_ups)];
+        wait_for(&mut files, LONG).map_err(trouble)?;
+        if signals.want_an_end() {
+            // A keeper that has not begun yet never will.
+            if let Standing::Alive(keeper) = give_up(folder).map_err(trouble)? {
+                let _has_ended_meanwhile = keeper.stop(stop);
+            }
+            stop = Stop::AtOnce;
+        }
+    }
+    match look(folder).map_err(trouble)? {
+        Standing::Ended(ending) => Ok(Some(ending)),
+        Standing::Void => Err(Trouble {
+            kind: forge_project::error::Kind::Interrupted,
+            what: "you stopped it before it began".to_owned(),
+            next: None,
+        }),
+        Standing::Alive(_) | Standing::Dead | Standing::Unclaimed => Ok(None),
+    }
+}
+
+/// What it left: the answer that its program vouches for, or the file in its outbox.
+fn result(heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
+    let result = match &heard.answer {
+        Some(answer) => AgentResult::parse(answer.to_string().as_bytes(), CALL, &[]),
+        None => read_result(&folder.outbox(), CALL, &[]),
+    };
+    result.map_err(|flaw| flaw.to_string())
+}
+
+/// What the agent is told.
+fn brief(kind: Kind) -> String {
+    let how = if kind.has_native_schema() {
+        "Give it as the structured output that you are asked for."
+    } else {
+        "Write it as the file `result.json` into the folder that the variable FORGE_OUTBOX names."
+    };
+    format!(
+        "This is a check whether you can be reached. There is nothing to be done: read nothing, change nothing.\n\n\
+         Leave exactly this result, and end:\n\n\
+         {{\"forge\": 1, \"attempt\": \"{CALL}\", \"status\": \"done\", \"summary\": \"ready\"}}\n\n{how}\n"
+    )
+}
+
+pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
+    std::env::current_exe().map_err(|error| {
+        Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+    })
+}
+
+impl Probed {
+    /// The cost, if it is known, in words for a person.
+    pub fn cost(&self) -> String {
+        match self.spent.cost {
+            Cost::Known(money) => money.to_string(),
+            Cost::Estimated(money) => format!("about {money}"),
+            Cost::Unknown => "at an unknown cost".to_owned(),
+        }
+    }
+}

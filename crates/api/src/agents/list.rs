@@ -1,0 +1,455 @@
+//! Which agents a person has here: those of the settings and those that need no setting up, where
+//! their programs are, and what is wrong with them.
+//!
+//! Not here: whether one really answers (`probe.rs`), and who plays which role (`settings`).
+//!
+//! Invariant: no program is started here that a repository chose, unless a person allowed it; and
+//! what is started gets a clean environment and little time.
+
+use std::{
+    io::Read as _,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use forge_agents::Kind;
+use forge_driver::{
+    Trouble,
+    local_executor::{wait_for, watch},
+};
+use forge_project::{
+    executables::in_path,
+    personal_dirs::state_dir,
+    settings::{AgentTable, RESERVED, Settings},
+    suggest::nearest,
+    trust::Trust,
+};
+use forge_workspace::Repository;
+use rustix::{
+    event::{PollFd, PollFlags},
+    fs::{Access, OFlags, access, fcntl_setfl},
+    process::{Pid, Signal, kill_process_group},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How long a program may take to say its version.
+const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// The most bytes of what it says that are looked at.
+const VERSION_BYTES_MAX: usize = 4 * 1024;
+/// What a program gets of the environment that is only asked for its version.
+const VERSION_ENVIRONMENT: &[&str] = &["HOME", "LANG", "LC_ALL", "PATH"];
+
+/// The agents of one place.
+pub struct Roster {
+    pub(crate) settings: Settings,
+    /// The top of the checkout, if we are in one.
+    pub(crate) top: Option<PathBuf>,
+    /// What a person allowed the repository, if we are in one.
+    pub(crate) trust: Option<Trust>,
+}
+
+/// An agent, and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentRow {
+    /// Its name in the settings.
+    pub name: String,
+    /// What it is treated as.
+    pub kind: AgentKind,
+    /// Program and first arguments. Empty for the scripted agent, which is Forge itself.
+    pub command: Vec<String>,
+    /// Where the program is, if it was found.
+    pub path: Option<String>,
+    /// Its version, if it says one.
+    pub version: Option<String>,
+    /// The version with which this Forge was tested.
+    pub tested_version: Option<String>,
+    /// The model that it is asked to use, if the settings name one.
+    pub model: Option<String>,
+    /// What works.
+    pub can: Vec<Ability>,
+    /// Whether it plays all roles about which nobody said otherwise.
+    pub is_default: bool,
+    /// Roles that the settings give to it by name.
+    pub roles: Vec<String>,
+    /// What is wrong.
+    pub wrong: Option<String>,
+    /// What to do next.
+    pub next: Option<String>,
+}
+
+/// What an agent is treated as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentKind {
+    /// Our own player of scenarios.
+    Scripted,
+    /// Claude Code.
+    Claude,
+    /// Any program.
+    Program,
+    /// A program that this Forge knows only by name.
+    Unsupported,
+}
+
+/// What works with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// An interrupted call goes on in its session.
+    Resume,
+    /// The program itself holds its result to a form.
+    ResultForm,
+    /// The program itself says what it cost.
+    ReportedCost,
+    /// The program itself stops at a cap.
+    OwnCap,
+}
+
+impl AgentKind {
+    /// The word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Scripted => "scripted",
+            Self::Claude => "claude",
+            Self::Program => "program",
+            Self::Unsupported => "unsupported",
+        }
+    }
+}
+
+impl From<Kind> for AgentKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Scripted => Self::Scripted,
+            Kind::Claude => Self::Claude,
+            Kind::Program => Self::Program,
+        }
+    }
+}
+
+impl Ability {
+    /// In a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Resume => "goes on after an interruption",
+            Self::ResultForm => "native result form",
+            Self::ReportedCost => "reports its cost",
+            Self::OwnCap => "stops at its cap",
+        }
+    }
+
+    fn of(kind: Kind) -> Vec<Self> {
+        let all = [
+            (kind.can_resume(), Self::Resume),
+            (kind.has_native_schema(), Self::ResultForm),
+            (kind.reports_cost(), Self::ReportedCost),
+            (kind.has_own_cap(), Self::OwnCap),
+        ];
+        all.into_iter().filter(|(can, _)| *can).map(|(_, ability)| ability).collect()
+    }
+}
+
+/// Where the program of an agent is.
+pub(crate) enum Program {
+    /// Forge itself.
+    Forge,
+    /// Here.
+    At(PathBuf),
+    /// Nowhere: why, and what to do.
+    Nowhere { why: String, next: String },
+}
+
+impl Roster {
+    /// The agents that a person has who stands in this folder. It need not be in a repository.
+    pub fn of(here: &Path) -> Result<Self, Trouble> {
+        let repository = Repository::find(here).ok();
+        let top = repository.as_ref().and_then(|repository| repository.top.clone());
+        let settings = Settings::read(top.as_deref())?;
+        let trust = match (&repository, state_dir()) {
+            (Some(repository), Ok(state)) => Some(Trust::at(&state, &repository.common_dir)),
+            (Some(_), Err(_)) | (None, _) => None,
+        };
+        Ok(Self { settings, top, trust })
+    }
+
+    /// All agents, by name; then programs that are here and that this Forge knows only by name.
+    pub fn rows(&self) -> Vec<AgentRow> {
+        let set_up = self.settings.agents.iter().map(|(name, table)| self.row(name, table));
+        let unknown = RESERVED.iter().filter(|name| !self.settings.agents.contains_key(**name));
+        set_up.chain(unknown.filter_map(|name| unsupported(name))).collect()
+    }
+
+    /// An agent by its name.
+    pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Trouble> {
+        if let Some(table) = self.settings.agents.get(name) {
+            return Ok(table);
+        }
+        if RESERVED.contains(&name) {
+            return Err(Trouble::usage(
+                format!("this Forge does not know the agent `{name}` yet"),
+                format!("`[agents.{name}] command = [\"…\"]` makes it any program"),
+            ));
+        }
+        let near = nearest(name, self.settings.agents.keys().map(String::as_str));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Err(Trouble::usage(format!("there is no agent `{name}`{near}"), "forge agents"))
+    }
+
+    fn row(&self, name: &str, table: &AgentTable) -> AgentRow {
+        let kind = table.like.kind();
+        let program = self.program(name, table);
+        let mut row = AgentRow {
+            name: name.to_owned(),
+            kind: kind.into(),
+            command: command(table),
+            path: None,
+            version: None,
+            tested_version: kind.tested_version().map(str::to_owned),
+            model: table.model.clone(),
+            can: Ability::of(kind),
+            is_default: self.settings.agent.as_deref() == Some(name),
+            roles: self.roles(name),
+            wrong: None,
+            next: None,
+        };
+        match program {
+            Program::Forge => row.version = Some(env!("CARGO_PKG_VERSION").to_owned()),
+            Program::At(path) => {
+                row.path = Some(path.to_string_lossy().into_owned());
+                self.ask_version(&mut row, kind, &path);
+            }
+            Program::Nowhere { why, next } => (row.wrong, row.next) = (Some(why), Some(next)),
+        }
+        row
+    }
+
+    /// Roles that the settings give to an agent by name.
+    fn roles(&self, name: &str) -> Vec<String> {
+        let theirs = |(_, role): &(&String, &forge_project::settings::RoleTable)| {
+            role.agent.as_deref() == Some(name)
+        };
+        self.settings.roles.iter().filter(theirs).map(|(role, _)| role.clone()).collect()
+    }
+
+    fn ask_version(&self, row: &mut AgentRow, kind: Kind, path: &Path) {
+        let Some(args) = kind.version_args() else { return };
+        if !self.is_allowed(&row.name) {
+            row.wrong = Some("this repository set it up, and you have not allowed it".into());
+            row.next = Some(format!("forge agents check {}", row.name));
+            return;
+        }
+        // Arguments before ours may be what makes it the program that is meant.
+        let args: Vec<&str> =
+            row.command.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
+        match version(path, &args) {
+            Err(why) => {
+                row.wrong = Some(why);
+                row.next = kind.how_to_install().map(str::to_owned);
+            }
+            Ok(found) => {
+                if let Some(tested) = kind.tested_version()
+                    && is_older(&found, tested)
+                {
+                    row.wrong = Some(too_old(tested));
+                    row.next = kind.how_to_install().map(str::to_owned);
+                }
+                row.version = Some(found);
+            }
+        }
+    }
+
+    /// Whether an agent is the person's own, or the person allowed what the repository made of it.
+    pub(crate) fn is_allowed(&self, name: &str) -> bool {
+        match (self.settings.agent_of_repository(name), &self.trust) {
+            (None, _) => true,
+            (Some(line), Some(trust)) => trust.is_approved(&[line]).unwrap_or(false),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Where the program of an agent is.
+    pub(crate) fn program(&self, name: &str, table: &AgentTable) -> Program {
+        let kind = table.like.kind();
+        let Some(program) = command(table).into_iter().next() else {
+            return match kind {
+                Kind::Scripted => Program::Forge,
+                Kind::Claude | Kind::Program => Program::Nowhere {
+                    why: "it has no command".to_owned(),
+                    next: format!("`[agents.{name}] command = [\"…\"]` in the settings"),
+                },
+            };
+        };
+        let found = if program.contains('/') {
+            let path = self.top.as_deref().unwrap_or(Path::new("")).join(&program);
+            let path: PathBuf = path.components().collect();
+            (path.is_file() && access(&path, Access::EXEC_OK).is_ok()).then_some(path)
+        } else {
+            in_path(&program)
+        };
+        match found {
+            Some(path) => Program::At(path),
+            None => Program::Nowhere {
+                why: if program.contains('/') {
+                    format!("{program} is no program that could be run")
+                } else {
+                    format!("there is no program `{program}` in PATH")
+                },
+                next: kind.how_to_install().map_or_else(
+                    || format!("install it, or mend agents.{name}.command"),
+                    str::to_owned,
+                ),
+            },
+        }
+    }
+}
+
+/// Program and first arguments of an agent, also where the settings do not say them.
+pub(crate) fn command(table: &AgentTable) -> Vec<String> {
+    let default = || table.like.kind().default_command().into_iter().map(str::to_owned).collect();
+    table.command.clone().unwrap_or_else(default)
+}
+
+/// What is said of a version before the one that was tested.
+pub(crate) fn too_old(tested: &str) -> String {
+    format!("it is older than {tested}, with which this Forge was tested")
+}
+
+fn unsupported(name: &str) -> Option<AgentRow> {
+    let path = in_path(name)?;
+    Some(AgentRow {
+        name: name.to_owned(),
+        kind: AgentKind::Unsupported,
+        command: vec![name.to_owned()],
+        path: Some(path.to_string_lossy().into_owned()),
+        version: None,
+        tested_version: None,
+        model: None,
+        can: Vec::new(),
+        is_default: false,
+        roles: Vec::new(),
+        wrong: Some("this Forge does not speak its language yet".to_owned()),
+        next: Some(format!(
+            "`[agents.{name}] command = [\"…\"]` makes it any program, which reads a brief and leaves a result"
+        )),
+    })
+}
+
+/// What a program says its version is.
+pub(crate) fn version(program: &Path, args: &[&str]) -> Result<String, String> {
+    version_within(program, args, VERSION_WAIT)
+}
+
+fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<String, String> {
+    let passed = std::env::vars_os()
+        .filter(|(name, _)| VERSION_ENVIRONMENT.iter().any(|known| name == known));
+    let mut child = Command::new(program)
+        .args(args)
+        .env_clear()
+        .envs(passed)
+        .env("TERM", "dumb")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("it cannot be started: {error}"))?;
+    let end = watch(&child).and_then(|handle| {
+        wait_for(&mut [PollFd::new(&handle, PollFlags::IN)], wait)?;
+        child.try_wait()
+    });
+    // Whoever is left of it, or did not end, ends now. What it said is in the pipe, which is small.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _is_gone_already = kill_process_group(group, Signal::KILL);
+    }
+    let _is_gone_already = child.wait();
+    let status = end.map_err(|error| format!("it cannot be waited for: {error}"))?;
+    let Some(status) = status else {
+        return Err(format!("it did not say its version in {wait:?}"));
+    };
+    if !status.success() {
+        return Err(format!("it does not say its version ({status})"));
+    }
+    let mut said = vec![0; VERSION_BYTES_MAX];
+    let mut out = child.stdout.take().expect("its output is piped");
+    let read = fcntl_setfl(&out, OFlags::NONBLOCK)
+        .map_err(std::io::Error::from)
+        .and_then(|()| out.read(&mut said))
+        .unwrap_or(0);
+    let said = String::from_utf8_lossy(&said[..read]).into_owned();
+    numbers_in(&said).ok_or_else(|| "it does not say a version".to_owned())
+}
+
+/// The first word of a text that is made of numbers with points between them.
+fn numbers_in(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let is_version =
+        |word: &&str| word.contains('.') && word.split('.').all(|n| n.parse::<u32>().is_ok());
+    words.into_iter().find(is_version).map(str::to_owned)
+}
+
+/// Whether a version comes before another.
+pub(crate) fn is_older(version: &str, than: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u32> {
+        text.split('.').map(|number| number.parse().unwrap_or(0)).collect()
+    };
+    numbers(version) < numbers(than)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_the_first_word_of_numbers() {
+        for (text, version) in [
+            ("2.1.325 (Claude Code)\n", Some("2.1.325")),
+            ("claude v10.0\n", Some("10.0")),
+            ("codex-cli 0.166.0", Some("0.166.0")),
+            ("a.b", None),
+            ("1..2 3", None),
+            ("", None),
+            ("99999999999.1", None),
+        ] {
+            assert_eq!(numbers_in(text).as_deref(), version, "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        for (version, than, expected) in [
+            ("2.1.324", "2.1.325", true),
+            ("2.1.325", "2.1.325", false),
+            ("2.1.1000", "2.1.325", false),
+            ("2.2", "2.1.325", false),
+            ("1.99.999", "2.1.325", true),
+            ("2.1", "2.1.325", true),
+        ] {
+            assert_eq!(is_older(version, than), expected, "{version} {than}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_never_says_its_version_is_ended_with_its_children() {
+        let home = tempfile::tempdir().unwrap();
+        let said = version(Path::new("/bin/sh"), &["-c", "echo 3.4.5; exec >&-; sleep 0.01"]);
+        assert_eq!(said, Ok("3.4.5".to_owned()));
+        let mark = home.path().join("mark");
+        let script = format!("sleep 600 & echo $! > {}; exit 3", mark.display());
+        let said = version(Path::new("/bin/sh"), &["-c", &script]);
+        assert!(said.unwrap_err().contains("exit status: 3"));
+        let child = std::fs::read_to_string(&mark).unwrap();
+        let stat = format!("/proc/{}/stat", child.trim());
+        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |state| state.contains(" Z "));
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !is_gone() {
+            assert!(std::time::Instant::now() < deadline, "it is still there");
+            std::thread::yield_now();
+        }
+        let little = Duration::from_millis(50);
+        let said = version_within(Path::new("/bin/sh"), &["-c", "yes 1.2.3 & sleep 600"], little);
+        assert_eq!(said, Err("it did not say its version in 50ms".to_owned()));
+    }
+}

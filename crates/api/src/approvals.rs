@@ -1,0 +1,50 @@
+//! The approvals that a person gives a repository, for user interfaces.
+
+use std::path::PathBuf;
+
+use forge_driver::{Trouble, person::person};
+use forge_project::{
+    catalog::Found,
+    settings::{Key, Settings},
+    trust::{Trust, commands},
+};
+
+use crate::forge::Doors;
+
+impl Doors {
+    /// What this person allowed this repository.
+    pub fn trust(&self) -> Result<Trust, Trouble> {
+        self.home.trust()
+    }
+
+    /// A person allows these commands from now on, and with them each agent that is among them: whoever
+    /// may play in a run may be asked whether it answers.
+    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Trouble> {
+        let trust = self.trust()?;
+        for name in settings.agents.keys() {
+            let agent = settings.agent_of_repository(name);
+            if let Some(agent) = agent.filter(|agent| commands.contains(agent)) {
+                trust.approve(&[agent], &person())?;
+            }
+        }
+        // Notifiers are looked at whenever somebody is to be told, by themselves.
+        for key in [Key::NotifyCommand, Key::NotifyWebhook] {
+            let line = settings.notifier_of_repository(key);
+            if let Some(line) = line.filter(|line| commands.contains(line)) {
+                trust.approve(&[line], &person())?;
+            }
+        }
+        Ok(trust.approve(commands, &person())?)
+    }
+
+    /// The commands that a person has to allow before a run with these settings and this flow
+    /// starts. None if there are none, or if they are allowed already.
+    pub fn unapproved(&self, settings: &Settings, found: &Found) -> Result<Vec<String>, Trouble> {
+        let commands = commands(settings, found);
+        // Whoever has no home needs none where nothing is to be allowed.
+        if commands.is_empty() || self.trust()?.is_approved(&commands)? {
+            return Ok(Vec::new());
+        }
+        Ok(commands)
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether somebody sits at a run that waits: a screen that drives it on by itself as soon as it is answered.
+//!
+//! A driver lets go of a run that waits, so that its lock says nothing about who will go on. The screen
+//! holds a lock of its own for as long as it is there, however it ends.
+//!
+//! Not here: who drives (`journal/lock.rs`). Nothing depends on this but what people are told.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::PathBuf,
+};
+
+use crate::forge::Doors;
+
+/// Somebody sits at a run, for as long as this lives.
+#[derive(Debug)]
+pub struct Attended {
+    /// Dropping the file lets go of the lock.
+    _file: File,
+}
+
+impl Doors {
+    /// Lets others know that somebody sits at this run. If it cannot, they are told less.
+    pub fn attend(&self, run: &str) -> Option<Attended> {
+        let path = self.seat(run);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).ok()?;
+        file.lock_shared().ok()?;
+        Some(Attended { _file: file })
+    }
+
+    /// Whether somebody sits at this run, and lets it go on once it is answered.
+    pub fn is_attended(&self, run: &str) -> bool {
+        let Ok(file) = File::open(self.seat(run)) else { return false };
+        matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    fn seat(&self, run: &str) -> PathBuf {
+        self.home.run(run).join("seat")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_attended_while_somebody_sits_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = Command::new("git").args(["init", "--quiet"]).current_dir(dir.path()).status();
+        assert!(made.unwrap().success());
+        let doors = Doors::open(dir.path()).unwrap();
+        std::fs::create_dir_all(doors.home.run("r")).unwrap();
+        assert!(!doors.is_attended("r"));
+        let (one, other) = (doors.attend("r"), doors.attend("r"));
+        assert!(one.is_some() && other.is_some() && doors.is_attended("r"));
+        drop(one);
+        assert!(doors.is_attended("r"));
+        drop(other);
+        assert!(!doors.is_attended("r"));
+        assert!(!doors.is_attended("s"));
+    }
+}

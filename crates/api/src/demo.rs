@@ -1,0 +1,56 @@
+//! The project that `forge demo` shows things on: a few lines of shell with tests that fail.
+//!
+//! Everything is in the one folder: the repository, the journal, and the checkouts of its runs.
+//! What the demo prints is read from the journal; nothing here knows how a run will go.
+
+use std::{fs, path::Path};
+
+use forge_driver::Trouble;
+use forge_workspace::Repository;
+
+/// What is asked for in the demo.
+pub const REQUEST: &str = "Greet by name; add farewell and shout";
+/// The flow that it goes through.
+pub const FLOW: &str = "change";
+
+/// The files of the project.
+const FILES: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../../demo/README.md")),
+    ("bin/greet.sh", include_str!("../../../demo/bin/greet.sh")),
+    ("tests/greet.sh", include_str!("../../../demo/tests/greet.sh")),
+    ("test.sh", include_str!("../../../demo/test.sh")),
+    ("forge.toml", include_str!("../../../demo/forge.toml")),
+    ("scenario.toml", include_str!("../../../demo/scenario.toml")),
+    (".gitignore", "forge.local.toml\n"),
+];
+
+/// Makes the project in a folder, which must be empty or not there yet.
+pub fn make(dir: &Path) -> Result<(), Trouble> {
+    let is_free = match fs::read_dir(dir) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+        Err(error) => return Err(Trouble::file(dir, &error)),
+    };
+    if !is_free {
+        let what = format!("{} is not empty", dir.display());
+        let next = format!(
+            "name another folder; or, if a demo was stopped there: cd {} && forge resume",
+            dir.display()
+        );
+        return Err(Trouble::usage(what, next));
+    }
+    let trouble = |error: std::io::Error| Trouble::file(dir, &error);
+    fs::create_dir_all(dir).map_err(trouble)?;
+    let dir = dir.canonicalize().map_err(trouble)?;
+    for (name, text) in FILES {
+        let path = dir.join(name);
+        let folder = path.parent().expect("a file lies in a folder");
+        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(trouble)?;
+    }
+    Repository::create(&dir, "Small commands that say small things")?;
+    let local = "# Keeps the checkouts of the demo in its own folder.
+[workspace]
+root = \".git/forge/checkouts\"
+";
+    fs::write(dir.join("forge.local.toml"), local).map_err(trouble)
+}

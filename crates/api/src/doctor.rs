@@ -1,0 +1,287 @@
+//! What is wrong with the surroundings and the journal, and what to do about it.
+//!
+//! - `doctor/fix.rs`: what can be mended without a person.
+
+mod repair;
+
+use std::{path::Path, process::Command};
+
+use forge_core::{
+    inbox,
+    view::{Course, RunRow},
+};
+use forge_driver::{Trouble, layout::Home};
+use forge_project::{
+    bounded_read::read_text,
+    catalog::Catalog,
+    settings::{FILE, Settings},
+};
+use forge_store::{
+    blobs::{BlobId, Blobs},
+    journal::{Completeness, Store, StoreError, salvage},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::forge::{Doors, RUNS_MAX};
+
+pub use self::repair::{Consent, Fixable};
+
+/// The settings of the predecessor.
+const PREFERENCES: &str = ".specs/preferences.json";
+/// The most bytes of them.
+const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What was seen.
+    pub what: String,
+    /// Whether it is as it should be.
+    pub health: Health,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It is.
+    Good,
+    /// It is worth knowing.
+    Note,
+    /// It is not.
+    Bad,
+}
+
+/// What was brought out of a damaged journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Salvaged {
+    /// One file of records for each run is here.
+    pub folder: String,
+    /// The runs.
+    pub runs: Vec<SalvagedRun>,
+    /// What could not be read, in words.
+    pub notes: Vec<String>,
+}
+
+/// What was brought out of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SalvagedRun {
+    /// The run.
+    pub run: String,
+    /// Its records, in `<run>.jsonl`.
+    pub records: u64,
+    /// `whole`, `short` (there were more), or `unknown`.
+    pub completeness: &'static str,
+    /// The first record that is not whole anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_damaged: Option<u64>,
+}
+
+fn good(what: impl Into<String>) -> Finding {
+    Finding { what: what.into(), health: Health::Good, next: None }
+}
+
+fn note(what: impl Into<String>, next: impl Into<String>) -> Finding {
+    Finding { what: what.into(), health: Health::Note, next: Some(next.into()) }
+}
+
+fn bad(trouble: impl Into<Trouble>) -> Finding {
+    let trouble: Trouble = trouble.into();
+    Finding { what: trouble.what, health: Health::Bad, next: trouble.next }
+}
+
+impl Doors {
+    /// Looks at everything that can be wrong.
+    pub fn examine(&self) -> Vec<Finding> {
+        let mut findings = vec![git(), place(&self.home)];
+        match Settings::read(self.home.repository.top.as_deref()) {
+            Ok(settings) => {
+                findings.push(good(match &self.home.repository.top {
+                    Some(top) if top.join(FILE).exists() => format!("{FILE} is right"),
+                    Some(_) | None => format!("there is no {FILE}; what is set elsewhere is right"),
+                }));
+                let keep_out = |next| format!("{next}, and name it in .gitignore");
+                let local = settings.local_in_git();
+                findings.extend(local.map(|(what, next)| note(what, keep_out(next))));
+            }
+            Err(trouble) => findings.push(bad(trouble)),
+        }
+        findings.extend(flows(&self.catalog()));
+        match Store::open_to_read(&self.home.dir) {
+            Err(StoreError::Missing { .. }) => findings.push(good("no runs yet")),
+            Err(error) => findings.push(bad(error)),
+            Ok(store) => {
+                findings.push(match store.check() {
+                    Ok(checked) => {
+                        let (runs, records) =
+                            (count(checked.runs, "run"), count(checked.records, "record"));
+                        good(format!("the journal is whole: {runs}, {records}"))
+                    }
+                    Err(error) => bad(error),
+                });
+                findings.extend(store.caution().map(|caution| note(caution, "keep a backup")));
+                findings.extend(self.runs());
+            }
+        }
+        findings.extend(self.preferences());
+        findings.extend(self.checkouts_left());
+        for found in self.fixable() {
+            findings.push(note(found.what, format!("forge doctor --fix ({})", found.fix)));
+        }
+        findings
+    }
+
+    /// What the predecessor kept as settings is said for each run now: a setting could not be taken back there.
+    fn preferences(&self) -> Option<Finding> {
+        let path = self.home.repository.top.as_ref()?.join(PREFERENCES);
+        let text = read_text(&path, PREFERENCES_BYTES_MAX).ok().flatten()?;
+        let said = serde_json::from_str::<serde_json::Value>(&text).ok()?;
+        let flag = |key: &str, flag: &'static str| {
+            (said.get(key) == Some(&serde_json::Value::Bool(true))).then_some(flag)
+        };
+        let flags = [
+            flag("auto", "--auto"),
+            flag("debug", "--debug"),
+            flag("discuss", "--discuss"),
+            flag("nopr", "--no-pr"),
+        ];
+        let mut words: Vec<String> = flags.into_iter().flatten().map(str::to_owned).collect();
+        let effort = said.get("effort").and_then(serde_json::Value::as_str);
+        let effort = effort.filter(|effort| ["S", "M", "L"].contains(effort));
+        words.extend(effort.map(|effort| format!("--effort {effort}")));
+        let what = format!("{PREFERENCES} is of another program, and sets nothing here");
+        let next = if words.is_empty() {
+            "nothing in it is lost; remove it when you like".to_owned()
+        } else {
+            format!("say it for each run: forge run {} \"what you want\"", words.join(" "))
+        };
+        Some(note(what, next))
+    }
+
+    /// Checkouts of runs that are over for good. They may hold what nobody has taken over, so they are only named.
+    fn checkouts_left(&self) -> Option<Finding> {
+        let (rows, _) = self.rows(RUNS_MAX).ok()?;
+        let is_over = |row: &&RunRow| row.standing.course() == Course::Over;
+        let folders: Vec<_> = rows
+            .iter()
+            .filter(is_over)
+            .filter_map(|row| {
+                let (run, _) = self.fold(&row.run).ok()?;
+                let folder = self.home.checkouts(&row.run, &self.frozen(&run).ok()?).ok()?;
+                folder.is_dir().then_some(folder)
+            })
+            .collect();
+        let first = folders.first()?;
+        let place = first.parent().unwrap_or(first).display();
+        let n = count(folders.len() as u64, "run");
+        let what = format!("{n} that ended left checkouts in {place}");
+        Some(note(
+            what,
+            "remove those that you need no more, such as rm -r ".to_owned()
+                + &first.display().to_string(),
+        ))
+    }
+
+    /// Runs that nobody drives although something is left to do, and blobs that are not whole.
+    fn runs(&self) -> Vec<Finding> {
+        let Ok((rows, _)) = self.rows(RUNS_MAX) else { return Vec::new() };
+        let blobs = Blobs::open_to_read(&self.home.dir);
+        let mut findings = Vec::new();
+        for row in &rows {
+            findings.extend(self.undriven(row));
+            findings.extend(self.lost_blobs(&row.run, &blobs));
+        }
+        findings
+    }
+
+    fn undriven(&self, row: &RunRow) -> Option<Finding> {
+        let run = &row.run;
+        let goes_on = row.standing.course() == Course::Driven;
+        if (!goes_on && row.working == 0) || self.is_driven(run) {
+            return None;
+        }
+        let calls = count(u64::from(row.working), "call");
+        Some(if goes_on {
+            let what = match row.working {
+                0 => format!("{run} goes on, but nobody drives it"),
+                _ => format!("{run} goes on, but nobody drives it; {calls} due or still at work"),
+            };
+            note(what, format!("forge resume {run}"))
+        } else {
+            let what =
+                format!("{run} is {}, but {calls} may still be at work", row.standing.word());
+            note(what, format!("forge stop {run}"))
+        })
+    }
+
+    /// Blobs that facts name and that are gone or changed.
+    fn lost_blobs(&self, id: &str, blobs: &Blobs) -> Vec<Finding> {
+        let Ok((run, _)) = self.fold(id) else { return Vec::new() };
+        let start = &run.law().start;
+        let kept = start.roles.values().chain(&start.settings).cloned();
+        let named = kept.chain(inbox::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
+        let broken = named.filter_map(|blob| match blob.0.parse::<BlobId>() {
+            Ok(blob) => blobs.get(&blob).err().map(|error| error.to_string()),
+            Err(_) => Some(format!("`{}` is no blob", blob.0)),
+        });
+        let bring_back = "bring it back from a backup, or start a new run";
+        broken
+            .map(|error| bad(Trouble::surroundings(format!("{id}: {error}"), bring_back)))
+            .collect()
+    }
+
+    /// Exports all records that are whole into a new folder.
+    pub fn salvage(&self, to: &Path) -> Result<Salvaged, Trouble> {
+        if to.exists() {
+            return Err(Trouble::usage(
+                format!("{} is there already", to.display()),
+                "name a folder that does not exist yet",
+            ));
+        }
+        let report = salvage(&self.home.dir, to)?;
+        let runs = report.runs.into_iter().map(|run| SalvagedRun {
+            run: run.run,
+            records: run.records,
+            completeness: match run.completeness {
+                Completeness::Whole => "whole",
+                Completeness::Short => "short",
+                Completeness::Unknown => "unknown",
+            },
+            first_damaged: run.first_damaged,
+        });
+        Ok(Salvaged {
+            folder: report.folder.display().to_string(),
+            runs: runs.collect(),
+            notes: report.notes,
+        })
+    }
+}
+
+fn count(n: u64, what: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{ending}")
+}
+
+fn git() -> Finding {
+    match Command::new("git").arg("--version").output() {
+        Ok(output) => good(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Err(error) => {
+            bad(Trouble::surroundings(format!("git cannot be run: {error}"), "install git"))
+        }
+    }
+}
+
+fn place(home: &Home) -> Finding {
+    good(format!("runs of this repository are kept in {}", home.dir.display()))
+}
+
+fn flows(catalog: &Catalog) -> Vec<Finding> {
+    match catalog.names() {
+        Err(trouble) => vec![bad(trouble)],
+        Ok(names) => names.iter().filter_map(|name| catalog.flow(name).err()).map(bad).collect(),
+    }
+}

@@ -1,0 +1,266 @@
+//! What a person does to a run by hand: change an artifact or the code, or let it go another way.
+
+use std::path::{Path, PathBuf};
+
+use forge_core::{
+    Command, Refusal, Run,
+    event::{Blob, Edit, End, Event},
+    flow::REQUEST,
+    id::{Scope, UnitId},
+    inbox::artifacts,
+    rewind::rewind,
+    run::Phase,
+};
+use forge_driver::{
+    Trouble,
+    checkouts::{bench_of, commit_of, scope_of},
+    clock::now,
+    person::person,
+    refusal::refused,
+    run_id::new_run_id,
+    run_loop::{Driver, Tell},
+    secrets::{guard, redacted, redacted_text, table},
+    signals::Signals,
+};
+use forge_project::refuse_agents;
+use forge_store::{
+    journal::{RunLock, Store},
+    records::{body, fold_facts, row},
+};
+use forge_workspace::{Commit, Made, Order, Repository, perform_guarded};
+
+use crate::forge::{Doors, Left, Sent};
+
+/// An artifact of a run that a person may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Editable {
+    /// The unit that wrote it.
+    pub unit: UnitId,
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+impl Doors {
+    /// The artifact of this name, as `forge show` names it: with its scope, if it has one.
+    pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Trouble> {
+        if name == REQUEST {
+            let what = format!("`{REQUEST}` is what was asked for, and a run keeps to it");
+            let next =
+                format!("forge abandon {id}, then forge run with the request as it should be");
+            return Err(Trouble::usage(what, next));
+        }
+        let (run, _) = self.fold(id)?;
+        let known = |unit: &UnitId, artifact: &str| -> String {
+            match unit.scope.as_str() {
+                "" => artifact.to_owned(),
+                scope => format!("{scope}/{artifact}"),
+            }
+        };
+        let mut found = Vec::new();
+        for (unit, _, state) in run.units() {
+            for (artifact, blob) in &state.artifacts {
+                let full = known(&unit, artifact);
+                if full == name || artifact == name {
+                    found.push((unit.clone(), artifact.clone(), full, blob.clone()));
+                }
+            }
+        }
+        let exact = found.iter().any(|(_, _, full, _)| full == name);
+        if exact {
+            found.retain(|(_, _, full, _)| full == name);
+        }
+        match found.as_slice() {
+            [(unit, name, _, blob)] => {
+                let content = self.blob(blob)?;
+                Ok(Editable { unit: unit.clone(), name: name.clone(), content })
+            }
+            [] => {
+                let names: Vec<String> = artifacts(&run)
+                    .into_iter()
+                    .map(|(scope, name, _)| known(&scope.unit("x"), &name))
+                    .collect();
+                let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                Err(Trouble::usage(
+                    format!("{id} has no artifact `{name}`; there is: {there}"),
+                    format!("forge show {id}"),
+                ))
+            }
+            [..] => {
+                let names: Vec<&str> = found.iter().map(|(_, _, full, _)| full.as_str()).collect();
+                Err(Trouble::usage(
+                    format!("`{name}` could be {}", names.join(" or ")),
+                    format!("forge edit {id} {}", names[0]),
+                ))
+            }
+        }
+    }
+
+    /// Takes a person's change of an artifact for an attempt of its own.
+    pub fn edit_artifact(
+        &self,
+        id: &str,
+        unit: &UnitId,
+        name: &str,
+        content: &[u8],
+        why: &str,
+    ) -> Result<Sent, Trouble> {
+        refuse_agents()?;
+        let blob = self.blobs()?.put(&redacted(content));
+        let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+        let content = Blob(blob.as_str().to_owned());
+        let edit = Edit::Artifact { name: name.to_owned(), content };
+        let (unit, why, by) = (unit.clone(), why.to_owned(), person());
+        self.send(id, &Command::Edit { unit, edit, why, by })
+    }
+
+    /// The checkout of a unit, where a person may change the code.
+    pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Trouble> {
+        let (run, _) = self.fold(id)?;
+        known_unit(&run, id, unit)?;
+        let frozen = self.frozen(&run)?;
+        let scope = scope_of(&run, unit);
+        let tree = bench_of(&self.home, &frozen, id, &scope)?.dir.join("tree");
+        if tree.is_dir() {
+            return Ok(tree);
+        }
+        Err(Trouble::usage(
+            format!("nothing was worked on at `{unit}` yet, so it has no checkout"),
+            format!("forge status {id}"),
+        ))
+    }
+
+    /// Takes what a person changed in the checkout of a unit for an attempt of its own.
+    pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Trouble> {
+        refuse_agents()?;
+        let why = &redacted_text(why);
+        let (run, _) = self.fold(id)?;
+        known_unit(&run, id, unit)?;
+        if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
+            return Err(Trouble::usage(
+                format!("somebody works in the checkout of `{unit}` just now"),
+                format!("forge stop {id}"),
+            ));
+        }
+        if let Phase::Over(end @ (End::Done | End::Abandoned)) = run.phase() {
+            return Err(refused(id, &Refusal::Over(*end)));
+        }
+        let checkout = self.checkout(id, unit)?;
+        let frozen = self.frozen(&run)?;
+        let scope = scope_of(&run, unit);
+        let from = commit_of(&run, &scope);
+        let mut onto = vec![from.clone()];
+        onto.extend(run.head().filter(|head| is_merged(&checkout, head)).map(str::to_owned));
+        let pin = format!("refs/forge/{id}/edits/{}", now());
+        let order = Order::Commit(Commit {
+            bench: bench_of(&self.home, &frozen, id, &scope)?,
+            onto,
+            message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
+            when_ms: now(),
+            pin: pin.clone(),
+        });
+        let table = table(self.home.repository.top.as_deref(), &frozen);
+        let made = perform_guarded(&order, &mut guard(&table))?;
+        if let Made::Refused(refused) = made {
+            let place = self.checkout(id, unit)?.display().to_string();
+            return Err(Trouble::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
+        }
+        let Made::Committed(made) = made else { unreachable!("the bench was asked to commit") };
+        if made.commit == from {
+            self.home.repository.unpin(&pin)?;
+            return Err(Trouble::usage(
+                format!("nothing is changed in the checkout of `{unit}`"),
+                format!("change files in {}", self.checkout(id, unit)?.display()),
+            ));
+        }
+        let edit = Edit::Code { commit: made.commit, tree: made.tree };
+        let (unit, why, by) = (unit.clone(), why.clone(), person());
+        let sent = self.send(id, &Command::Edit { unit, edit, why, by });
+        if sent.is_err() {
+            self.home.repository.unpin(&pin)?;
+        }
+        sent
+    }
+
+    /// Starts a run that shares the facts of another one up to a unit, and drives it.
+    pub fn rewind(
+        &self,
+        id: &str,
+        unit: &UnitId,
+        began: &mut dyn FnMut(&str),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
+        refuse_agents()?;
+        let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
+        let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
+            let (run, _) = self.fold(id)?;
+            let tried: Vec<String> = run
+                .units()
+                .into_iter()
+                .filter(|(_, _, unit)| unit.attempt > 0)
+                .map(|(unit, _, _)| unit.to_string())
+                .collect();
+            return Err(Trouble::usage(
+                format!("{id} never began `{unit}`; it began: {}", tried.join(", ")),
+                format!("forge rewind {id} STAGE"),
+            ));
+        };
+        let run = fold_facts(&shared);
+        let new = new_run_id(&run.law().start.request);
+        let frozen = self.frozen(&run)?;
+        let lands = run.law().start.branch.is_some();
+        for fact in shared.iter_mut().rev().flat_map(|record| &mut record.facts) {
+            if let Event::RunRewound { branch, from, .. } = fact
+                && from == id
+            {
+                *branch = lands.then(|| frozen.branch_of(&new));
+            }
+        }
+        let run = fold_facts(&shared);
+        self.keep_shared(&new, &run)?;
+        let mut store = Store::open(&self.home.dir)?;
+        let lock = RunLock::take(&self.home.dir, &new)?;
+        let first: Vec<(u64, String)> =
+            shared.iter().map(|record| (record.at, body(record))).collect();
+        let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;
+        let mut signals = Signals::listen()?;
+        let mut driver = Driver::over(&self.home, &new, store, writer, run, frozen)?;
+        began(&new);
+        driver.tell_first(tell)?;
+        driver.hear_time(tell)?;
+        let how = driver.drive(&mut signals, tell)?;
+        Ok(Left::by(&driver, new, how))
+    }
+
+    /// Commits that a rewound run goes on from are kept by refs of its own.
+    fn keep_shared(&self, new: &str, run: &Run) -> Result<(), Trouble> {
+        let mut scopes: Vec<Scope> =
+            run.units().into_iter().map(|(unit, _, _)| unit.scope).collect();
+        scopes.sort();
+        scopes.dedup();
+        for (number, scope) in (1..).zip(scopes) {
+            if let Some(code) = run.code(&scope) {
+                let name = format!("refs/forge/{new}/shared/{number:04}");
+                self.home.repository.pin(&name, &code.commit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
+    if run.is_started() && run.has(unit) {
+        return Ok(());
+    }
+    let what = format!("{id} has no unit `{unit}`");
+    Err(Trouble::usage(what, format!("forge status {id}")))
+}
+
+/// Whether a person has merged a commit into a checkout: in its history, or about to be.
+fn is_merged(checkout: &Path, commit: &str) -> bool {
+    let Ok(theirs) = Repository::find(checkout) else { return false };
+    let is_in = |head: String| theirs.is_ancestor(commit, &head).unwrap_or(false);
+    theirs.commit_of("MERGE_HEAD").is_some_and(|merged| merged == commit)
+        || theirs.head().is_some_and(is_in)
+}

@@ -1,0 +1,62 @@
+//! At the end of a run whose result is also for the user's branch: whether that can follow, and that it does.
+//!
+//! Not here: the asking. Nothing is done before a person said yes.
+
+use forge_core::view::Standing;
+use forge_driver::Trouble;
+use forge_project::refuse_agents;
+use forge_workspace::Follow;
+
+use crate::forge::Doors;
+
+/// A result, and the branch that it is also for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The run's own branch.
+    pub branch: String,
+    /// The user's branch.
+    pub onto: String,
+    /// The commit of the result.
+    pub commit: String,
+    /// Why the user's branch cannot follow just now, if it cannot.
+    pub cannot: Option<String>,
+    /// The command that does it by hand.
+    pub by_hand: String,
+}
+
+impl Doors {
+    /// What a done run offers to the branch that it was started on, if it was started for that.
+    pub fn offer_onto(&self, id: &str) -> Result<Option<Offer>, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let view = forge_core::view::RunView::of(id, &run);
+        let start = &run.law().start;
+        let (Some(onto), Some(branch)) = (&start.onto, &start.branch) else { return Ok(None) };
+        let (Standing::Done, Some(commit)) = (view.row.standing, &view.head) else {
+            return Ok(None);
+        };
+        let cannot = match self.home.repository.can_follow(onto, commit)? {
+            Follow::IsThere => return Ok(None),
+            Follow::Can => None,
+            Follow::Cannot { why } => Some(why),
+        };
+        Ok(Some(Offer {
+            by_hand: match cannot {
+                None => format!("git merge --ff-only {branch}"),
+                Some(_) => format!("git switch {onto} && git merge {branch}"),
+            },
+            branch: branch.clone(),
+            onto: onto.clone(),
+            commit: commit.clone(),
+            cannot,
+        }))
+    }
+
+    /// Lets the user's branch follow the result. Only for who was asked and said yes.
+    pub fn fast_forward(&self, id: &str) -> Result<(), Trouble> {
+        refuse_agents()?;
+        match self.offer_onto(id)? {
+            None => Ok(()),
+            Some(offer) => Ok(self.home.repository.follow(&offer.onto, &offer.commit)?),
+        }
+    }
+}

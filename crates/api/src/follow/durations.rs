@@ -1,0 +1,368 @@
+//! How long units are worked on: the time in which at least one call of a unit, or of a unit inside it,
+//! is under way. Waiting for people, limits, room and a driver does not count, so that past runs can be compared.
+//!
+//! Between the last record of one driver and the first of the next, nobody knows from the journal whether a call was
+//! worked on: then it took what it says of itself when it has ended. Where its keeper was there before and still is,
+//! it was.
+//!
+//! Invariant: of past runs, one is read with each look, so that no screen waits for them.
+
+use std::collections::BTreeMap;
+
+use forge_core::{
+    Run, Time,
+    event::{Event, Record},
+    id::{CallId, UnitId},
+    run::State,
+    view::RunRow,
+};
+use forge_driver::Trouble;
+use forge_store::{
+    journal::{Record as Journaled, Store},
+    records::facts,
+};
+
+/// So many past runs say what is usual.
+const RUNS_MAX: usize = 20;
+/// Among so many of the latest runs they are looked for.
+const ROWS_MAX: usize = 200;
+/// A run with more records than this says nothing about what is usual.
+const RECORDS_MAX: u64 = 5_000;
+
+/// How long the units of a run were worked on.
+#[derive(Default)]
+pub(super) struct Times {
+    busy: BTreeMap<String, Busy>,
+    started: BTreeMap<CallId, Started>,
+    /// Epoch and time of the last record.
+    last: Option<(u64, Time)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Busy {
+    /// In milliseconds, without what is under way.
+    total: u64,
+    n_calls: u32,
+    since: Time,
+    /// So many milliseconds between two drivers were left out.
+    left_out: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Started {
+    at: Time,
+    left_out: u64,
+    /// When the time began that was left out, until it is known whether somebody was at work.
+    doubted: Option<Time>,
+}
+
+impl Times {
+    /// The run has taken in a record that was written in this epoch.
+    pub(super) fn hear(&mut self, epoch: u64, record: &Record, run: &Run) {
+        if let Some((before, at)) = self.last
+            && before != epoch
+        {
+            self.leave_out(at, record.at.saturating_sub(at));
+        }
+        self.last = Some((epoch, record.at));
+        let over = |call: &&CallId| !run.calls().contains_key(*call);
+        let ended: Vec<CallId> = self.started.keys().filter(over).cloned().collect();
+        for call in ended {
+            self.end(&call, record.at, took(&record.facts, &call));
+        }
+        for call in run.calls().keys() {
+            if !self.started.contains_key(call) {
+                self.begin(call, record.at);
+            }
+        }
+    }
+
+    fn begin(&mut self, call: &CallId, at: Time) {
+        self.started.insert(call.clone(), Started { at, left_out: 0, doubted: None });
+        for unit in all_around(call.unit()) {
+            let busy = self.busy.entry(unit).or_default();
+            if busy.n_calls == 0 {
+                (busy.since, busy.left_out) = (at, 0);
+            }
+            busy.n_calls += 1;
+        }
+    }
+
+    /// From this moment on, nobody may have worked for so long.
+    fn leave_out(&mut self, from: Time, ms: u64) {
+        for busy in self.busy.values_mut().filter(|busy| busy.n_calls > 0) {
+            busy.since += ms;
+            busy.left_out += ms;
+        }
+        for started in self.started.values_mut() {
+            started.left_out += ms;
+            started.doubted = started.doubted.or(Some(from));
+        }
+    }
+
+    /// Since when somebody must have been at work on a call without a break, for all its time to count. It is asked
+    /// once for each time that was left out.
+    pub(super) fn doubt(&mut self, call: &CallId) -> Option<Time> {
+        self.started.get_mut(call)?.doubted.take()
+    }
+
+    /// Somebody was at work on a call all the time: nothing is left out.
+    pub(super) fn worked_through(&mut self, call: &CallId) {
+        let Some(started) = self.started.get_mut(call) else { return };
+        let ms = std::mem::take(&mut started.left_out);
+        for unit in all_around(call.unit()) {
+            if let Some(busy) = self.busy.get_mut(&unit) {
+                let ms = ms.min(busy.left_out);
+                busy.left_out -= ms;
+                busy.since = busy.since.saturating_sub(ms);
+            }
+        }
+    }
+
+    fn end(&mut self, call: &CallId, at: Time, took: u64) {
+        let Some(Started { at: began, left_out, .. }) = self.started.remove(call) else { return };
+        let counted = at.saturating_sub(began).saturating_sub(left_out);
+        let missing = took.saturating_sub(counted).min(left_out);
+        for unit in all_around(call.unit()) {
+            let busy = self.busy.entry(unit).or_default();
+            let missing = missing.min(busy.left_out);
+            busy.left_out -= missing;
+            busy.total += missing;
+            busy.n_calls = busy.n_calls.saturating_sub(1);
+            if busy.n_calls == 0 {
+                busy.total += at.saturating_sub(busy.since);
+            }
+        }
+    }
+
+    /// A call under way has not really begun before this moment.
+    pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
+        let Some(Started { at, .. }) = self.started.get(call).copied() else { return };
+        for unit in all_around(call.unit()) {
+            // Where others were at work before it, time went by all the same.
+            if let Some(busy) = self.busy.get_mut(&unit)
+                && busy.n_calls == 1
+                && busy.since >= at
+            {
+                busy.since = busy.since.max(moment);
+            }
+        }
+    }
+
+    /// When a call under way was started.
+    pub(super) fn started(&self, call: &CallId) -> Option<Time> {
+        self.started.get(call).map(|started| started.at)
+    }
+
+    /// How long each unit was worked on until now.
+    pub(super) fn at(&self, now: Time) -> BTreeMap<String, u64> {
+        let took = |busy: &Busy| match busy.n_calls {
+            0 => busy.total,
+            _ => busy.total + now.saturating_sub(busy.since),
+        };
+        self.busy.iter().map(|(unit, busy)| (unit.clone(), took(busy))).collect()
+    }
+}
+
+/// How long a call took that ends with one of these facts, as far as it says so.
+fn took(facts: &[Event], call: &CallId) -> u64 {
+    let said = |fact: &Event| {
+        if let (Event::AttemptEnded { attempt, receipt: Some(receipt), .. }, CallId::Attempt(of)) =
+            (fact, call)
+        {
+            return (attempt == of).then_some(receipt.took_ms);
+        }
+        if let (Event::Judged { judgement, receipt, .. }, CallId::Judgement(of)) = (fact, call) {
+            return (judgement == of).then_some(receipt.took_ms);
+        }
+        if let Event::CallSettled { call: of, took_ms, .. } = fact {
+            return (call == of).then_some(*took_ms);
+        }
+        None
+    };
+    facts.iter().find_map(said).unwrap_or_default()
+}
+
+/// A unit, and the stages that it lies in.
+fn all_around(unit: &UnitId) -> Vec<String> {
+    let mut all = vec![unit.to_string()];
+    let mut scope = unit.scope.clone();
+    while let Some((outer, stage)) = scope.origin() {
+        all.push(outer.unit(&stage).to_string());
+        scope = outer;
+    }
+    all
+}
+
+/// How long stages usually take: the medians of past runs of the same flow.
+#[derive(Default)]
+pub(super) struct Usual {
+    /// Runs that were not read yet, the latest last.
+    runs: Vec<String>,
+    samples: BTreeMap<String, Vec<u64>>,
+    medians: BTreeMap<String, u64>,
+}
+
+impl Usual {
+    /// Finds the runs to learn from.
+    pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Trouble> {
+        let (rows, _) = store.latest(ROWS_MAX)?;
+        let fits = |row: &forge_store::journal::RunRow| {
+            let parsed = serde_json::from_str::<RunRow>(&row.row).ok();
+            row.run != id && row.seq <= RECORDS_MAX && parsed.is_some_and(|row| row.flow == flow)
+        };
+        let mut runs: Vec<String> =
+            rows.into_iter().filter(fits).map(|row| row.run).take(RUNS_MAX).collect();
+        runs.reverse();
+        Ok(Self { runs, ..Self::default() })
+    }
+
+    /// Learns from one more run, if there is one. A run that cannot be read says nothing.
+    pub(super) fn learn(&mut self, store: &Store) {
+        let Some(run) = self.runs.pop() else { return };
+        let Ok(records) = store.read(&run, 1) else { return };
+        for (place, took) in samples(&records).unwrap_or_default() {
+            self.samples.entry(place).or_default().push(took);
+        }
+        self.medians =
+            self.samples.iter().map(|(place, took)| (place.clone(), median(took))).collect();
+    }
+
+    pub(super) fn medians(&self) -> &BTreeMap<String, u64> {
+        &self.medians
+    }
+}
+
+/// The one in the middle. There is at least one.
+fn median(took: &[u64]) -> u64 {
+    let mut took = took.to_vec();
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+/// How long the units of a run took that ended well, by their places in the flow.
+fn samples(records: &[Journaled]) -> Result<Vec<(String, u64)>, Trouble> {
+    let mut run = Run::new();
+    let mut times = Times::default();
+    for record in records {
+        let heard = Record { at: record.at, facts: facts(record)? };
+        run.take(&heard);
+        times.hear(record.epoch, &heard, &run);
+    }
+    let is_good = |state: &State| match state {
+        State::Accepted => true,
+        State::Waiting
+        | State::Working
+        | State::Judging { .. }
+        | State::Asking { .. }
+        | State::Skipped
+        | State::Failed { .. } => false,
+    };
+    let took = times.at(run.now());
+    let units = run.units();
+    let good = units.iter().filter(|(_, _, unit)| is_good(&unit.state));
+    let sample = |(id, _, _): &(UnitId, _, _)| Some((id.place(), *took.get(&id.to_string())?));
+    Ok(good.filter_map(sample).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(unit: &str) -> CallId {
+        let unit: UnitId = unit.parse().expect("it is a unit");
+        CallId::Attempt(unit.attempt(1))
+    }
+
+    #[test]
+    fn a_stage_takes_as_long_as_anything_inside_it_is_worked_on() {
+        let unit: UnitId = "build.T2/implement".parse().expect("it is a unit");
+        assert_eq!(all_around(&unit), ["build.T2/implement", "build"]);
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 2_000);
+        times.end(&one, 4_000, 0);
+        assert_eq!(times.at(5_000)["build.T1/implement"], 3_000);
+        assert_eq!(times.at(5_000)["build.T2/implement"], 3_000, "it goes on");
+        times.end(&other, 6_000, 0);
+        assert_eq!(times.at(99_000)["build"], 5_000, "both together, and no time twice");
+        times.begin(&one, 10_000);
+        times.end(&one, 11_000, 0);
+        assert_eq!(times.at(99_000)["build"], 6_000, "waiting in between does not count");
+    }
+
+    #[test]
+    fn time_between_two_drivers_counts_only_as_far_as_the_call_says_that_it_worked() {
+        for (took, expected) in [(0, 1_500), (1_000, 1_500), (7_000, 7_000), (999_000, 61_500)] {
+            let mut times = Times::default();
+            let call = attempt("build.T1/implement");
+            times.begin(&call, 1_000);
+            times.leave_out(1_000, 60_000);
+            times.end(&call, 62_500, took);
+            assert_eq!(times.at(99_000)["build.T1/implement"], expected, "it says {took}");
+            assert_eq!(times.at(99_000)["build"], expected);
+        }
+    }
+
+    #[test]
+    fn two_calls_that_went_on_without_a_driver_count_once_for_their_stage() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 1_000);
+        times.leave_out(1_000, 60_000);
+        times.end(&one, 61_000, 60_000);
+        times.end(&other, 61_000, 60_000);
+        assert_eq!(times.at(99_000)["build"], 60_000);
+    }
+
+    #[test]
+    fn time_does_not_go_back_for_a_call_whose_keeper_worked_on_without_a_driver() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 2_000);
+        assert_eq!(times.doubt(&one), None);
+        times.leave_out(2_000, 11_000);
+        assert_eq!(times.doubt(&one), Some(2_000));
+        assert_eq!(times.doubt(&one), None, "it is asked once");
+        assert_eq!(times.at(13_000)["build.T1/implement"], 1_000);
+        times.worked_through(&one);
+        times.worked_through(&other);
+        assert_eq!(times.at(13_000)["build.T1/implement"], 12_000);
+        assert_eq!(times.at(13_000)["build"], 12_000, "and no time twice");
+        times.end(&one, 14_000, 13_000);
+        times.end(&other, 14_000, 0);
+        assert_eq!(times.at(99_000)["build"], 13_000);
+    }
+
+    #[test]
+    fn a_call_that_nobody_has_begun_yet_takes_no_time() {
+        let mut times = Times::default();
+        let call = attempt("design");
+        times.begin(&call, 1_000);
+        times.not_before(&call, 9_000);
+        assert_eq!(times.at(9_000)["design"], 0);
+        times.not_before(&call, 12_000);
+        assert_eq!(times.at(15_000)["design"], 3_000);
+    }
+
+    #[test]
+    fn time_never_goes_back_when_the_first_of_two_calls_has_ended() {
+        let mut times = Times::default();
+        let (one, other) = (attempt("build.T1/implement"), attempt("build.T2/implement"));
+        times.begin(&one, 1_000);
+        times.begin(&other, 3_000);
+        times.end(&one, 5_000, 0);
+        times.not_before(&other, 4_000);
+        assert_eq!(times.at(6_000)["build"], 5_000);
+        assert_eq!(times.at(6_000)["build.T2/implement"], 2_000);
+    }
+
+    #[test]
+    fn what_is_usual_is_in_the_middle_of_what_was() {
+        assert_eq!(median(&[5, 1, 900]), 5);
+        assert_eq!(median(&[7]), 7);
+    }
+}

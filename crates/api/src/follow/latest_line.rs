@@ -1,0 +1,237 @@
+//! The latest line of one call: from its stream, from `progress` in its outbox, or from the command that
+//! a gate runs at the moment.
+//!
+//! Invariant: what is read and kept is bounded, however much is printed.
+//! Invariant: an agent can put anything in the place of a file; only regular files are read.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{Read as _, Seek as _, SeekFrom},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use forge_core::{Run, Time, id::CallId, money::Spent};
+use forge_driver::{context::boxes, layout::Home, plan::steps_of};
+use forge_keeper::{AttemptFolder, Standing};
+use forge_project::settings::Frozen;
+use rustix::fs::OFlags;
+
+use crate::watch::{
+    Begun, Form, Seen, Shown, TurnName, has_stream, role,
+    transcript::{Age, Source, Stream},
+};
+
+/// So many pieces (of 64 KiB) of a stream are read with one look.
+const PIECES_MAX: usize = 16;
+/// The most things of a stream that are kept.
+pub(super) const RECENT_MAX: usize = 400;
+/// The most characters of one of them.
+const TEXT_CHARACTERS_MAX: usize = 4_000;
+/// So many bytes at the end of a file are looked at for its last line.
+const TAIL_BYTES: u64 = 4 * 1024;
+/// The most steps of a call that are looked at.
+const STEPS_MAX: usize = 200;
+/// The most characters of a latest line.
+const LINE_CHARACTERS_MAX: usize = 400;
+
+/// How long after the last fact a keeper may take until it has the step that the fact is about.
+const CLAIM_WAIT_MS: u64 = 2_000;
+
+/// Where an agent may say how far it is, in its outbox.
+const PROGRESS: &str = "progress";
+
+/// Listens to one call.
+pub(super) struct Ear {
+    since: Time,
+    /// When a driver made its folder. Nothing before that.
+    begun: Option<Time>,
+    folder: PathBuf,
+    /// Where an agent has its outbox.
+    boxes: Option<AttemptFolder>,
+    stream: Option<Stream>,
+    recent: VecDeque<Seen>,
+    line: Option<String>,
+    /// When the file was changed that a line was taken of last.
+    changed: Option<SystemTime>,
+}
+
+/// Where the calls of a run lie.
+pub(super) struct Places<'a> {
+    pub(super) home: &'a Home,
+    pub(super) id: &'a str,
+    pub(super) frozen: Option<&'a Frozen>,
+}
+
+impl Ear {
+    pub(super) fn of(
+        run: &Run,
+        call: &CallId,
+        ordinal: u32,
+        since: Time,
+        places: &Places<'_>,
+    ) -> Self {
+        let Places { home, id, frozen } = *places;
+        let folder = home.attempt(id, ordinal);
+        let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
+        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let first = Seen::Call {
+            at: since,
+            call: call.to_string(),
+            agent: player.as_ref().map(|agent| agent.name.clone()),
+            model: player.and_then(|agent| agent.model),
+            is_over: false,
+        };
+        let turn = match run.session(call) {
+            Some(_) => TurnName::Resumed,
+            None => TurnName::First,
+        };
+        let begun = Begun { at: since, call: call.clone(), ordinal, turn, age: Age::Old };
+        let stream =
+            has_stream(run, call).then(|| Stream::of(&folder, source, &begun, Form::Signals));
+        let boxes = frozen
+            .and_then(|frozen| home.checkouts(id, frozen).ok())
+            .map(|checkouts| boxes(&checkouts, ordinal));
+        let recent = VecDeque::from([first]);
+        Self { since, begun: None, folder, boxes, stream, recent, line: None, changed: None }
+    }
+
+    /// Hears what is new.
+    pub(super) fn listen(&mut self) {
+        if self.begun.is_none() && self.folder.is_dir() {
+            let made = fs::symlink_metadata(AttemptFolder::at(&self.folder).attempt());
+            let made = made.and_then(|found| found.modified()).ok().map(in_milliseconds);
+            // A gate has no file of its own, only those of its steps.
+            self.begun = Some(made.unwrap_or(self.since).max(self.since));
+        }
+        let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
+        let (recent, line) = (&mut self.recent, &mut self.line);
+        stream.read_some(PIECES_MAX, &mut |shown| {
+            let Shown::Seen(seen) = shown else { return };
+            if let Some(said) = in_one_line(&seen) {
+                *line = Some(said);
+            }
+            recent.push_back(shortened(seen));
+            if recent.len() > RECENT_MAX {
+                recent.pop_front();
+            }
+        });
+        // What an agent says of its progress counts from when it says it until it says something else.
+        if let Some(boxes) = self.boxes.clone() {
+            self.take_line_of(&boxes.outbox().join(PROGRESS));
+        }
+    }
+
+    /// A gate runs commands and orders, one after the other: the last one that printed is at work.
+    fn listen_to_steps(&mut self) {
+        let Ok(steps) = fs::read_dir(steps_of(&self.folder)) else { return };
+        for step in steps.flatten().take(STEPS_MAX) {
+            self.take_line_of(&AttemptFolder::at(step.path()).transcript());
+        }
+    }
+
+    /// Takes the last line of a file, if it was changed after the line that is there.
+    fn take_line_of(&mut self, path: &Path) {
+        let Ok(found) = fs::symlink_metadata(path) else { return };
+        let Ok(changed) = found.modified() else { return };
+        if !found.is_file() || found.len() == 0 || self.changed.is_some_and(|at| at >= changed) {
+            return;
+        }
+        if let Some(line) = last_line(path) {
+            self.line = Some(line);
+            self.changed = Some(changed);
+        }
+    }
+
+    /// Whether a keeper that has it now had it at this moment already.
+    pub(super) fn is_at_work_since(&self, moment: Time) -> bool {
+        let steps = fs::read_dir(steps_of(&self.folder)).into_iter().flatten().flatten();
+        let steps = steps.take(STEPS_MAX).map(|step| AttemptFolder::at(step.path()));
+        steps.chain([AttemptFolder::at(&self.folder)]).any(|step| {
+            let claimed = fs::symlink_metadata(step.claim()).and_then(|found| found.modified());
+            claimed.is_ok_and(|at| in_milliseconds(at) <= moment.saturating_add(CLAIM_WAIT_MS))
+                && matches!(forge_keeper::look(&step), Ok(Standing::Alive(_)))
+        })
+    }
+
+    /// Since when somebody works on it. Nothing, if a driver has still to begin it.
+    pub(super) const fn begun(&self) -> Option<Time> {
+        self.begun
+    }
+
+    pub(super) const fn since(&self) -> Time {
+        self.since
+    }
+
+    pub(super) fn line(&self) -> Option<&str> {
+        self.line.as_deref()
+    }
+
+    pub(super) fn spent(&self) -> Spent {
+        self.stream.as_ref().map_or(Spent::NOTHING, Stream::so_far)
+    }
+
+    pub(super) const fn recent(&self) -> &VecDeque<Seen> {
+        &self.recent
+    }
+
+    pub(super) fn into_recent(self) -> VecDeque<Seen> {
+        self.recent
+    }
+}
+
+fn in_milliseconds(time: SystemTime) -> Time {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time::try_from(since.as_millis()).unwrap_or_default()
+}
+
+/// The last line of a regular file that says something.
+fn last_line(path: &Path) -> Option<String> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(TAIL_BYTES))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().rev().find_map(first_words)
+}
+
+/// What somebody who watches many agents wants to see of it.
+fn in_one_line(seen: &Seen) -> Option<String> {
+    match seen {
+        Seen::Said { text, .. } | Seen::Printed { text, .. } => {
+            text.lines().rev().find_map(first_words)
+        }
+        Seen::UsedTool { name, about, .. } => first_words(&format!("{name}  {about}")),
+        Seen::Asked { text, .. } => first_words(&format!("nobody could grant: {text}")),
+        Seen::Limit { text, .. } => first_words(text),
+        Seen::Turn { turn: TurnName::Repair } => Some("repairs its result".to_owned()),
+        Seen::Turn { turn: TurnName::First | TurnName::Resumed | TurnName::Anew }
+        | Seen::Fact { .. }
+        | Seen::Call { .. }
+        | Seen::Began { .. }
+        | Seen::Spent { .. }
+        | Seen::TurnEnded { .. }
+        | Seen::Over { .. } => None,
+    }
+}
+
+/// A line without what stands around it, unless it is empty.
+fn first_words(line: &str) -> Option<String> {
+    let line: String = line.trim().chars().take(LINE_CHARACTERS_MAX).collect();
+    (!line.is_empty()).then_some(line)
+}
+
+fn shortened(mut seen: Seen) -> Seen {
+    if let Seen::Said { text, .. } | Seen::Printed { text, .. } | Seen::Asked { text, .. } =
+        &mut seen
+        && let Some((at, _)) = text.char_indices().nth(TEXT_CHARACTERS_MAX)
+    {
+        text.truncate(at);
+        text.push('…');
+    }
+    seen
+}

@@ -1,0 +1,425 @@
+//! What the ways in can do: drive a run, send it a command, read it. How one is started is in
+//! `start.rs`.
+//!
+//! Doors decide nothing. A command goes to the run's driver if there is one; if not, the door
+//! takes the lock, lets the law decide, journals, starts nothing, and lets go.
+//!
+//! Invariant: a changing command from inside an attempt is refused, so that no agent can answer
+//! its own gate.
+
+use forge_driver::person::person;
+use forge_project::settings::Switch;
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use forge_core::{
+    Command, Input, Run,
+    event::{self, Blob, End},
+    money::Money,
+    run::Phase,
+    view::{RunRow, RunView},
+};
+use forge_driver::{
+    Trouble,
+    clock::now,
+    layout::Home,
+    projection::Projector,
+    refs,
+    refusal::refused,
+    run_loop::{CommandOutcome, Driver, LetGo, Tell},
+    secrets::without_secrets,
+    signals::Signals,
+    snapshot::frozen,
+    summary_file::SUMMARY,
+};
+use forge_project::{
+    catalog::Catalog,
+    refuse_agents,
+    settings::{Frozen, Settings},
+};
+use forge_store::{
+    blobs::Blobs,
+    journal::{CommandId, Record, RunLock, Store, StoreError},
+    records::{facts, fold},
+};
+
+/// How long a door waits for a driver to take its command.
+const ANSWER_WAIT: Duration = Duration::from_secs(15);
+/// How often a door looks whether its command was taken.
+const ANSWER_LOOK: Duration = Duration::from_millis(20);
+
+/// More runs than this are never listed.
+pub const RUNS_MAX: usize = 1_000_000;
+
+/// The ways in to the runs of one repository.
+pub struct Doors {
+    /// Where things lie.
+    pub home: Home,
+}
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The run's driver took it.
+    ToDriver,
+    /// There is no driver: it is journaled, and nothing was started.
+    Journaled,
+}
+
+/// What was made anew from the journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Rebuilt {
+    /// How many runs were.
+    pub n_made: u32,
+    /// Runs that were not, because they are driven.
+    pub driven: Vec<String>,
+    /// Runs that could not be, and why.
+    pub failed: Vec<String>,
+}
+
+/// How a run was left.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// The run.
+    pub run: String,
+    /// How it was left.
+    pub how: LetGo,
+    /// Where it stood then, unless somebody else drives it.
+    pub view: Option<RunView>,
+    /// Why the files that show it are behind, if they are.
+    pub behind: Option<String>,
+}
+
+impl Left {
+    pub(crate) fn by(driver: &Driver, run: String, how: LetGo) -> Self {
+        let view = Some(RunView::of(&run, driver.run()));
+        Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
+    }
+
+    fn elsewhere(run: String) -> Self {
+        Self { run, how: LetGo::DrivenElsewhere, view: None, behind: None }
+    }
+}
+
+impl Doors {
+    /// The doors of the repository that a folder lies in.
+    pub fn open(from: &Path) -> Result<Self, Trouble> {
+        Ok(Self { home: Home::find(from)? })
+    }
+
+    /// The flows and roles of this repository.
+    pub fn catalog(&self) -> Catalog {
+        Catalog::of(self.home.repository.top.as_deref())
+    }
+
+    /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
+    /// a run is `settings_at` its base.
+    pub fn settings(&self) -> Result<Settings, Trouble> {
+        Ok(Settings::read(self.home.repository.top.as_deref())?)
+    }
+
+    /// What was frozen when a run started.
+    pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Trouble> {
+        frozen(run, &self.blobs()?)
+    }
+
+    /// The content of a blob.
+    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+        forge_driver::context::read_blob(&self.blobs()?, blob)
+    }
+
+    /// Takes a run up again and drives it until it stops.
+    pub fn resume(
+        &self,
+        prefix: &str,
+        budget: Option<Money>,
+        began: &mut dyn FnMut(&str),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
+        self.resume_hearing(prefix, budget, &mut Signals::listen()?, began, tell)
+    }
+
+    /// The same, for a door that hears signals itself.
+    pub fn resume_hearing(
+        &self,
+        prefix: &str,
+        budget: Option<Money>,
+        signals: &mut Signals,
+        began: &mut dyn FnMut(&str),
+        tell: Tell<'_>,
+    ) -> Result<Left, Trouble> {
+        refuse_agents()?;
+        let id = self.resolve(prefix)?;
+        let lock = match RunLock::take(&self.home.dir, &id) {
+            Ok(lock) => lock,
+            Err(StoreError::Held { run, pid }) => {
+                let is_held = matches!(self.fold(&id)?.0.phase(), Phase::Held(_));
+                let resume = Command::Resume { by: person(), budget };
+                if budget.is_some() {
+                    self.send_to_driver(&id, &resume)?;
+                    return Ok(Left::elsewhere(id));
+                }
+                // If it is refused, somebody else was faster, and the run goes on already.
+                if is_held && self.send_to_driver(&id, &resume).is_ok() {
+                    return Ok(Left::elsewhere(id));
+                }
+                let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+                return Err(Trouble::usage(
+                    format!("{run} is driven already{pid}"),
+                    format!("forge log {run} --follow"),
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut driver = Driver::take_over(&self.home, &id, lock)?;
+        driver.take_commands(tell)?;
+        began(&id);
+        // Calls of a run that was stopped or given up must not outlive a driver that died meanwhile.
+        if driver.is_to_be_stopped() {
+            driver.drive(signals, tell)?;
+        }
+        // Whoever resumes after the last answer finds that there is nothing left to do. A run that
+        // only lost its driver goes on as it is.
+        let is_done = *driver.run().phase() == Phase::Over(End::Done) && budget.is_none();
+        if !is_done && (*driver.run().phase() != Phase::Going || budget.is_some()) {
+            let input = Input::Command(Command::Resume { by: person(), budget });
+            driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
+        }
+        let how = driver.drive(signals, tell)?;
+        Ok(Left::by(&driver, id, how))
+    }
+
+    /// Sends a command to a run: to its driver, or into the journal if it has none.
+    pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
+        refuse_agents()?;
+        let command = &without_secrets(command.clone());
+        match RunLock::take_briefly(&self.home.dir, id) {
+            Ok(lock) => self.settle(id, lock, Some(command)).map(|()| Sent::Journaled),
+            Err(StoreError::Held { .. }) => self.send_to_driver(id, command),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Does as a driver would with a command, but starts nothing. What is to be stopped is stopped.
+    fn settle(&self, id: &str, lock: RunLock, command: Option<&Command>) -> Result<(), Trouble> {
+        let tell: Tell<'_> = &mut |_| {};
+        let mut driver = Driver::take_over(&self.home, id, lock)?;
+        driver.take_commands(tell)?;
+        let refusal = match command {
+            Some(command) => driver.put(&Input::Command(command.clone()), tell)?.err(),
+            None => None,
+        };
+        // Also where the command means nothing any more: a driver may have died before it was done.
+        if driver.is_to_be_stopped() {
+            driver.drive(&mut Signals::listen()?, tell)?;
+        }
+        driver.show();
+        refusal.map_or(Ok(()), |refusal| Err(refused(id, &refusal)))
+    }
+
+    fn send_to_driver(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
+        let mut store = Store::open(&self.home.dir)?;
+        let body = serde_json::to_string(command).expect("a command can be written");
+        let person = person();
+        let sent = store.insert_command(id, now(), &person.door, &person.who, &body)?;
+        let began = Instant::now();
+        while began.elapsed() < ANSWER_WAIT {
+            if let Some(taken) = outcome(&store, id, sent)? {
+                return taken.map(|()| Sent::ToDriver);
+            }
+            // The driver may have gone just now. Then the command is ours to settle.
+            if let Ok(lock) = RunLock::take_briefly(&self.home.dir, id) {
+                self.settle(id, lock, None)?;
+                if let Some(taken) = outcome(&store, id, sent)? {
+                    return taken.map(|()| Sent::Journaled);
+                }
+            }
+            std::thread::sleep(ANSWER_LOOK);
+        }
+        Err(Trouble::surroundings(
+            format!("the driver of {id} has not taken the command; it is kept and will be"),
+            format!("forge status {id}"),
+        ))
+    }
+
+    /// The run that a prefix means.
+    pub fn resolve(&self, prefix: &str) -> Result<String, Trouble> {
+        // Nothing is the beginning of everything; whoever says it forgot to say something.
+        if prefix.is_empty() {
+            return Err(Trouble::usage("the run has no name", "forge status"));
+        }
+        Ok(self.read_store()?.resolve(prefix)?)
+    }
+
+    /// The run that was changed last, for commands that name none.
+    pub fn latest(&self) -> Result<String, Trouble> {
+        let (rows, _) = self.rows(1)?;
+        let row = rows.into_iter().next();
+        row.map(|row| row.run)
+            .ok_or_else(|| Trouble::usage("there are no runs yet", "forge run \"what you want\""))
+    }
+
+    /// The lines of the runs that changed last, at most this many, and how many runs there are.
+    pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Trouble> {
+        let store = match Store::open_to_read(&self.home.dir) {
+            Ok(store) => store,
+            Err(StoreError::Missing { .. }) => return Ok((Vec::new(), 0)),
+            Err(error) => return Err(error.into()),
+        };
+        let (rows, all) = store.latest(most)?;
+        let parsed = rows.iter().map(|row| {
+            serde_json::from_str(&row.row).map_err(|error| {
+                let what = format!("the row of {} cannot be read: {error}", row.run);
+                Trouble::surroundings(what, "forge doctor --rebuild")
+            })
+        });
+        Ok((parsed.collect::<Result<_, _>>()?, all))
+    }
+
+    /// All of one run. Files that show it and are behind are brought up to date on the way.
+    pub fn view(&self, id: &str) -> Result<RunView, Trouble> {
+        let run = match self.catch_up(id) {
+            Some(run) => run,
+            None => self.fold(id)?.0,
+        };
+        let mut view = RunView::of(id, &run);
+        self.say_where(&mut view);
+        self.say_differences(&mut view);
+        Ok(view)
+    }
+
+    /// Whether a driver holds the run now.
+    pub fn is_driven(&self, id: &str) -> bool {
+        // Other doors hold the lock for a moment, and leave no pid.
+        matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))
+    }
+
+    /// The run and its records.
+    pub fn fold(&self, id: &str) -> Result<(Run, Vec<Record>), Trouble> {
+        let records = self.read_store()?.read(id, 1)?;
+        Ok((fold(&records)?, records))
+    }
+
+    /// The records of a run from a number on, with their facts.
+    pub fn records(&self, id: &str, from: u64) -> Result<Vec<(u64, event::Record)>, Trouble> {
+        let records = self.read_store()?.read(id, from)?;
+        records
+            .iter()
+            .map(|record| Ok((record.seq, event::Record { at: record.at, facts: facts(record)? })))
+            .collect()
+    }
+
+    fn read_store(&self) -> Result<Store, Trouble> {
+        Ok(Store::open_to_read(&self.home.dir)?)
+    }
+
+    pub(crate) fn blobs(&self) -> Result<Blobs, Trouble> {
+        Blobs::open(&self.home.dir).map_err(|error| Trouble::file(&self.home.dir, &error))
+    }
+
+    /// A door that finds the files of a run behind makes them anew, after it has brought the branch to
+    /// the result, which a driver does first. If it cannot, they stay behind.
+    /// Gives the run, if it could be looked at under its lock.
+    fn catch_up(&self, id: &str) -> Option<Run> {
+        let _lock = RunLock::attempt(&self.home.dir, id).ok()?;
+        // Read under the lock, so that nothing older is put over something newer.
+        let (run, records) = self.fold(id).ok()?;
+        let catch_up = || -> Result<(), Trouble> {
+            let mut projector = Projector::new(&self.home, id);
+            let seq = records.last().map_or(0, |record| record.seq);
+            if projector.shown()? == seq && projector.state_shown() == Some(seq) {
+                return Ok(());
+            }
+            // The driver may have died before the refs followed the last record, too.
+            refs::follow(&self.home, id, &run)?;
+            projector.add(&records)?;
+            projector.show(&run, seq, &self.blobs()?)
+        };
+        let _stays_behind = catch_up();
+        Some(run)
+    }
+
+    /// Makes all files and rows anew from the records, but those of runs that are driven: their
+    /// drivers do that all the time.
+    pub fn rebuild(&self) -> Result<Rebuilt, Trouble> {
+        refuse_agents()?;
+        let mut rebuilt = Rebuilt::default();
+        if let Err(StoreError::Missing { .. }) = Store::open_to_read(&self.home.dir) {
+            return Ok(rebuilt);
+        }
+        let mut store = Store::open(&self.home.dir)?;
+        let blobs = self.blobs()?;
+        let rows = store.rows()?;
+        for found in &rows {
+            let id = &found.run;
+            let lock = match RunLock::take_briefly(&self.home.dir, id) {
+                Ok(lock) => lock,
+                Err(StoreError::Held { .. }) => {
+                    rebuilt.driven.push(id.clone());
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            match self.rebuild_one(&mut store, &blobs, &lock) {
+                Ok(()) => rebuilt.n_made += 1,
+                Err(trouble) => rebuilt.failed.push(format!("{id}: {trouble}")),
+            }
+        }
+        Ok(rebuilt)
+    }
+
+    fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Trouble> {
+        let id = lock.run();
+        let records = store.read(id, 1)?;
+        let run = fold(&records)?;
+        store.replace_row(lock, &forge_store::records::row(id, &run))?;
+        let dir = self.home.run(id);
+        for path in ["state.json", "events.jsonl", SUMMARY].map(|name| dir.join(name)) {
+            remove(&path, fs::remove_file(&path))?;
+        }
+        let artifacts = dir.join("artifacts");
+        remove(&artifacts, fs::remove_dir_all(&artifacts))?;
+        let mut projector = Projector::new(&self.home, id);
+        projector.add(&records)?;
+        projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)?;
+        // By files that are behind it would have been seen that this is missing.
+        refs::follow(&self.home, id, &run).map(|_| ())
+    }
+}
+
+/// What was said to a command, once somebody took it.
+fn outcome(
+    store: &Store,
+    id: &str,
+    sent: CommandId,
+) -> Result<Option<Result<(), Trouble>>, Trouble> {
+    let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
+    match serde_json::from_str::<CommandOutcome>(&text) {
+        Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
+        Ok(CommandOutcome::Refused { why }) => {
+            Ok(Some(Err(Trouble::usage(why, format!("forge status {id}")))))
+        }
+        Err(error) => Err(Trouble::surroundings(
+            format!("the driver's answer cannot be read: {error}"),
+            "forge doctor",
+        )),
+    }
+}
+
+fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Trouble> {
+    match removed {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Trouble::file(path, &error)),
+    }
+}
+
+impl Doors {
+    /// Whether the terminal rings when a run stops. If nobody can say, it does.
+    pub fn bell(&self) -> Switch {
+        self.settings().map_or(Switch::On, |settings| settings.notify.bell)
+    }
+}

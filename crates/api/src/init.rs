@@ -1,0 +1,356 @@
+//! `forge init`: finds the project's checks, tries them once, and writes `forge.toml`.
+//!
+//! The trial is made in a private checkout of HEAD, under keepers, as a run would do it. What is
+//! red is written down as red: no agent will be blamed for it.
+
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use forge_core::{event::Colour, view::short_commit};
+use forge_driver::{
+    Trouble,
+    agent_call::output::{CommandEnd, command_end},
+    call_plan::short_list,
+    clock::now,
+    person::person,
+    setup::environment::command_environment,
+    setup::environment::shell,
+    setup::environment::spec,
+    signals::Signals,
+};
+use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
+use forge_project::{
+    commit_files::Committed,
+    detect::{self, Project},
+    error::Kind,
+    personal_dirs::state_dir,
+    refuse_agents,
+    settings::{FILE, Settings},
+    test_output::excerpt::cut,
+};
+use forge_workspace::{
+    Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
+};
+
+use crate::forge::Doors;
+
+/// The most lines of red output that are shown.
+const OUTPUT_LINES_MAX: usize = 20;
+/// The most bytes of red output that are shown.
+const OUTPUT_BYTES_MAX: usize = 4 * 1024;
+
+/// How often a command that is tried is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// One command that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The command line.
+    pub command: String,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whether it succeeded.
+    pub colour: Colour,
+    /// How long it took.
+    pub took_ms: u64,
+    /// What it said, if it did not succeed.
+    pub output: String,
+}
+
+impl Tried {
+    /// Its colour and how long it took: `green after 0.5 s`.
+    pub fn in_words(&self) -> String {
+        let colour = match self.colour {
+            Colour::Green => "green",
+            Colour::Red => "RED",
+        };
+        format!("{colour} after {}.{} s", self.took_ms / 1000, self.took_ms % 1000 / 100)
+    }
+}
+
+/// What a command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It makes a new checkout ready.
+    SetUp,
+    /// It is a check.
+    Check,
+}
+
+impl Doors {
+    /// What kind of project HEAD is, if no settings are there yet.
+    pub fn project(&self) -> Result<(String, Project), Trouble> {
+        refuse_agents()?;
+        let repository = &self.home.repository;
+        let Some(top) = &repository.top else {
+            let what = "a bare repository has no checkout to write forge.toml in";
+            return Err(Trouble::usage(what, "go into a checkout of it"));
+        };
+        if top.join(FILE).exists() {
+            return Err(Trouble::usage(
+                format!("there is a {FILE} already, and it stays as it is"),
+                "forge config list; or remove it and run forge init again",
+            ));
+        }
+        let Some(head) = repository.head() else {
+            let what = "this repository has no commit yet, so there is nothing to try";
+            return Err(Trouble::usage(what, "git add . && git commit -m \"first\""));
+        };
+        let project = detect::detect(&Committed::of(repository, &head)?);
+        Ok((head, project))
+    }
+
+    /// Tries what was found, once, on a private checkout of the commit. What is odd about it is added
+    /// to the notes of the project.
+    pub fn try_out(
+        &self,
+        head: &str,
+        project: &mut Project,
+        tell: &mut dyn FnMut(&Tried),
+    ) -> Result<Vec<Tried>, Trouble> {
+        let mut tried = Vec::new();
+        if project.verify.is_empty() {
+            return Ok(tried);
+        }
+        let dir = state_dir()?.join(format!("init-{}-{}", std::process::id(), now()));
+        let mut wish = Wish { signals: Signals::listen()?, is_to_end: false };
+        let done = self.try_in(&dir, head, project, &mut wish, &mut |one| {
+            tell(&one);
+            tried.push(one);
+        });
+        // It was only for this; what cannot be removed is no reason to fail.
+        let _ = fs::remove_dir_all(&dir);
+        let touched = done?;
+        if !touched.is_empty() {
+            project.notes.push(format!(
+                "the checks change files that are in git ({}), so nothing that they say is proved: commit these files as the checks make them",
+                short_list(&touched)
+            ));
+        }
+        Ok(tried)
+    }
+
+    fn try_in(
+        &self,
+        dir: &Path,
+        head: &str,
+        project: &Project,
+        wish: &mut Wish,
+        tell: &mut dyn FnMut(Tried),
+    ) -> Result<Vec<String>, Trouble> {
+        let repository = &self.home.repository;
+        let bench = Bench {
+            common_dir: repository.common_dir.clone(),
+            top: repository.top.clone(),
+            dir: dir.join("checkout"),
+        };
+        let order = Order::Open(Open {
+            bench: bench.clone(),
+            at: head.to_owned(),
+            files: Files::Pristine,
+            worker: None,
+            merge: None,
+            access: Access::Write,
+            branch: "forge/init".to_owned(),
+            base: None,
+            copy: Vec::new(),
+            cache: project.cache.clone(),
+            setup_inputs: project.setup_inputs.clone(),
+        });
+        let Made::Opened(Opened { tree, .. }) = perform(&order)? else {
+            unreachable!("the bench opens what it is asked to open")
+        };
+        let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
+        let checks = project.verify.iter().map(|found| (found, Purpose::Check));
+        for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
+            let folder = dir.join(format!("{number:04}"));
+            wish.check()?;
+            let one = try_one(&folder, &found.command, purpose, &tree, wish)?;
+            wish.check()?;
+            let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
+            tell(one);
+            if is_over {
+                break;
+            }
+        }
+        let order = Order::Restore(Restore { bench, at: head.to_owned(), access: Access::Write });
+        let Made::Restored(Restored { discarded }) = perform(&order)? else {
+            unreachable!("the bench puts back what it is asked to put back")
+        };
+        let tracked = repository.files_at(head, "")?;
+        wish.check()?;
+        Ok(discarded.into_iter().filter(|path| tracked.contains(path)).collect())
+    }
+
+    /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.
+    pub fn write_settings(&self, text: &str, project: &Project) -> Result<PathBuf, Trouble> {
+        refuse_agents()?;
+        let top = self.home.repository.top.as_ref().expect("a project has a checkout");
+        let path = top.join(FILE);
+        let made = fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        let written = made.and_then(|mut file| {
+            use std::io::Write as _;
+            file.write_all(text.as_bytes())
+        });
+        written.map_err(|error| Trouble::file(&path, &error))?;
+        let found = project.setup.iter().chain(&project.verify);
+        let commands: Vec<String> = found.map(|found| found.command.clone()).collect();
+        if !commands.is_empty() {
+            self.trust()?.approve(&commands, &person())?;
+        }
+        Ok(path)
+    }
+}
+
+/// What the person at the terminal wants: heard from the first step to the last, and never
+/// forgotten.
+struct Wish {
+    signals: Signals,
+    is_to_end: bool,
+}
+
+impl Wish {
+    fn is_to_end(&mut self) -> bool {
+        self.is_to_end |= self.signals.want_an_end();
+        self.is_to_end
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        if self.is_to_end() { Err(interrupted()) } else { Ok(()) }
+    }
+}
+
+fn interrupted() -> Trouble {
+    let what = "interrupted; nothing was written".to_owned();
+    Trouble { kind: Kind::Interrupted, what, next: Some("forge init".to_owned()) }
+}
+
+/// Tries one command under a keeper.
+fn try_one(
+    folder: &Path,
+    command: &str,
+    purpose: Purpose,
+    tree: &Path,
+    wish: &mut Wish,
+) -> Result<Tried, Trouble> {
+    let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
+    let limits = Limits {
+        wall_ms: frozen.verify.timeout_ms,
+        silence_ms: 0,
+        output_bytes: frozen.verify.output_bytes,
+    };
+    let argv = shell(command.to_owned());
+    let spec = spec(format!("init: {command}"), argv, tree.to_owned(), limits);
+    let trouble = |error: std::io::Error| Trouble::file(folder, &error);
+    let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
+    let program = std::env::current_exe().map_err(trouble)?;
+    let env: Vec<(OsString, OsString)> = command_environment();
+    let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
+    while keeper.try_wait().map_err(trouble)?.is_none() {
+        if wish.is_to_end()
+            && let Standing::Alive(alive) = look(&made).map_err(trouble)?
+        {
+            // A keeper that cannot be told has ended by itself.
+            let _ = alive.stop(Stop::AtOnce);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    let Standing::Ended(ending) = look(&made).map_err(trouble)? else {
+        let what = format!("`{command}` was tried, and nobody can say how it ended");
+        return Err(Trouble::surroundings(what, "forge init"));
+    };
+    let (colour, output) = match command_end(&made, &ending) {
+        CommandEnd::Success => (Colour::Green, String::new()),
+        CommandEnd::Interrupted => return Err(interrupted()),
+        CommandEnd::Failure { .. } => {
+            let output =
+                forge_driver::agent_call::output::tail(&made, 1024 * 1024).map_err(trouble)?;
+            (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
+        }
+        CommandEnd::Fault { what, .. } => (Colour::Red, what),
+    };
+    let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+    Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output })
+}
+
+/// The settings of a project, with what is to be known about each of them.
+pub fn settings_text(head: &str, project: &Project, tried: &[Tried]) -> String {
+    let mut text = String::from(
+        "# What Forge knows about this project. A run reads it from the commit that it starts from.\n\
+         # `forge config list` shows every setting, `forge config explain KEY` who set it.\n\n\
+         [verify]\n\
+         # The project's checks. Forge runs them itself, on the exact commit, in a checkout that no\n\
+         # agent is given; nothing lands unless they succeed.\n",
+    );
+    if project.verify.is_empty() {
+        text.push_str(
+            "# None were found. Until there is one, work is unverified, and a person is asked once in each run.\n\
+             # commands = [\"make test\"]\n",
+        );
+    } else {
+        let lines = project.verify.iter().map(|found| (found.command.as_str(), found.why.as_str()));
+        list(&mut text, "commands", lines);
+    }
+    text.push_str("# timeout_minutes = 30\n");
+    let workspace = !project.setup.is_empty() || !project.cache.is_empty();
+    text.push_str(if workspace { "\n[workspace]\n" } else { "\n# [workspace]\n" });
+    if project.setup.is_empty() {
+        text.push_str("# Commands that make a new checkout ready:\n# setup = [\"npm ci\"]\n");
+    } else {
+        text.push_str(
+            "# Makes a new checkout ready; done again when one of setup_inputs changes.\n",
+        );
+        let lines = project.setup.iter().map(|found| (found.command.as_str(), found.why.as_str()));
+        list(&mut text, "setup", lines);
+        inline(&mut text, "setup_inputs", &project.setup_inputs);
+    }
+    if !project.cache.is_empty() {
+        text.push_str("# Folders that a checkout keeps when it is brought to another commit.\n");
+        inline(&mut text, "cache", &project.cache);
+    }
+    text.push_str("# Files outside git that a checkout needs:\n# copy = [\".env.test\"]\n");
+    trial(&mut text, head, tried);
+    for note in &project.notes {
+        let _ = writeln!(text, "# Note: {}", one_line(note));
+    }
+    text
+}
+
+fn trial(text: &mut String, head: &str, tried: &[Tried]) {
+    let today = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+    if tried.is_empty() {
+        let _ = writeln!(text, "\n# Nothing was tried.");
+        return;
+    }
+    let _ = writeln!(text, "\n# Tried on {today} at {}:", short_commit(head));
+    for one in tried {
+        let _ = writeln!(text, "#   {}: {}", one.in_words(), one_line(&one.command));
+    }
+}
+
+fn list<'a>(text: &mut String, key: &str, lines: impl Iterator<Item = (&'a str, &'a str)>) {
+    let _ = writeln!(text, "{key} = [");
+    for (value, why) in lines {
+        let _ = writeln!(text, "  {},  # {}", quoted(value), one_line(why));
+    }
+    text.push_str("]\n");
+}
+
+fn inline(text: &mut String, key: &str, values: &[String]) {
+    let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+    let _ = writeln!(text, "{key} = [{}]", values.join(", "));
+}
+
+fn quoted(value: &str) -> String {
+    toml_edit::Value::from(value).to_string()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}

@@ -1,0 +1,58 @@
+//! Operations available to every user interface.
+//!
+//! Read in this order: [`forge`] (a repository, its runs, commands to them), [`start`] (everything that
+//! is decided before the first record), [`follow`] and [`watch`] (a run as it happens), [`show`], then
+//! the rest.
+//!
+//! Not here: terminals. What a person sees is the user interface's business.
+
+pub mod agents;
+mod approvals;
+pub mod attendance;
+pub mod demo;
+pub mod doctor;
+pub mod edit;
+pub mod fast_forward;
+pub mod follow;
+pub mod forge;
+pub mod import_run;
+pub mod init;
+mod refused_requests;
+pub mod show;
+pub mod spending;
+pub mod start;
+mod summary;
+pub mod watch;
+
+pub use forge_driver::{
+    Trouble, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
+};
+pub use forge_project::{catalog, detect, error, refuse_agents, settings, trust};
+
+/// The programs that Forge starts of itself, dispatched before anything else is set up.
+///
+/// Gives nothing if the arguments are for the doors.
+pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
+    let rest = || args.iter().skip(2).cloned().collect();
+    match args.get(1)?.to_str()? {
+        forge_keeper::KEEP => {
+            Some(forge_keeper::keep(std::path::Path::new(args.get(2)?), forge_agents::open_monitor))
+        }
+        forge_keeper::LAUNCH => Some(forge_keeper::launch(rest())),
+        notify::sender::NOTIFY => Some(notify::sender::tell(args.get(2..).unwrap_or_default())),
+        forge_driver::plan::BENCH => {
+            Some(forge_driver::plan::bench(args.get(2..).unwrap_or_default()))
+        }
+        forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),
+        _ => None,
+    }
+}
+
+/// The schemas of what agents and scenarios may say, by file name.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    vec![
+        ("result.schema.json", schemars::schema_for!(forge_agents::AgentResult)),
+        ("scenario.schema.json", schemars::schema_for!(forge_agents::scripted::Scenario)),
+        ("settings.schema.json", settings::schema()),
+    ]
+}

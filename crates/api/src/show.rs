@@ -1,0 +1,240 @@
+//! What a door shows of a run's result: what landed, what proves it, artifacts, diffs.
+//!
+//! Not here: how they look on a terminal.
+
+use std::{fmt::Write as _, time::Duration};
+
+use forge_core::{
+    Run,
+    event::{Blob, Record},
+    flow::{REQUEST, Stage, Work},
+    id::UnitId,
+    view::{self, ResultView, RunView, Version, versions},
+};
+use forge_driver::{Trouble, deliver::offer, gates::span, summary_file::SUMMARY};
+use similar::TextDiff;
+
+use crate::{edit::Editable, forge::Doors};
+
+/// The most bytes of a diff that is shown.
+const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most bytes of a difference that is part of a question.
+const ASKED_BYTES_MAX: usize = 64 * 1024;
+/// How long two versions of a text are compared; after that the difference is right, but not the shortest one.
+const COMPARE_MAX: Duration = Duration::from_secs(2);
+
+/// What a unit changed, for a person to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The project's files, as a diff.
+    Code(Vec<u8>),
+    /// Texts that it wrote.
+    Texts {
+        /// Where they differ from the versions that they replaced, as a diff. Nothing, if they replaced none.
+        since: Option<String>,
+        /// The texts, whole.
+        texts: Vec<Text>,
+    },
+}
+
+/// A text that a unit wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its name.
+    pub name: String,
+    /// All of it.
+    pub content: Vec<u8>,
+}
+
+impl Doors {
+    /// What a run has come to so far.
+    pub fn result(&self, id: &str) -> Result<ResultView, Trouble> {
+        let records: Vec<Record> =
+            self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
+        let run = forge_store::records::fold_facts(&records);
+        let mut view = ResultView::of(id, &run, &records);
+        view.branch = self.found_at(id, view.branch, view.head.as_deref());
+        Ok(view)
+    }
+
+    /// Where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref.
+    pub(crate) fn found_at(
+        &self,
+        id: &str,
+        branch: Option<String>,
+        head: Option<&str>,
+    ) -> Option<String> {
+        let (Some(branch), Some(head)) = (&branch, head) else { return branch };
+        let there = self.home.repository.commit_of(&format!("refs/heads/{branch}"));
+        if there.as_deref() == Some(head) {
+            return Some(branch.clone());
+        }
+        Some(format!("refs/forge/{id}/head"))
+    }
+
+    /// Says in a view where the result of the run is found.
+    pub fn say_where(&self, view: &mut RunView) {
+        view.branch = self.found_at(&view.row.run, view.branch.take(), view.head.as_deref());
+    }
+
+    /// The content of an artifact.
+    pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Trouble> {
+        if name == SUMMARY && !self.is_written_by_an_agent(id, name)? {
+            return self.summary(id).map(String::into_bytes);
+        }
+        if name == REQUEST {
+            let (run, _) = self.fold(id)?;
+            return Ok(run.law().start.request.clone().into_bytes());
+        }
+        if name == offer::TEXT
+            && let Some(path) = offer::latest(&self.home, id)
+        {
+            return std::fs::read(&path).map_err(|error| Trouble::file(&path, &error));
+        }
+        let view = self.result(id)?;
+        if let Some(found) = view.artifacts.iter().find(|artifact| artifact.name == name) {
+            return self.blob(&Blob(found.blob.clone()));
+        }
+        let Editable { content, .. } = self.editable(id, name)?;
+        Ok(content)
+    }
+
+    /// Whether an artifact of this name is for an agent or a command to write, in the run's own table.
+    fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
+        let is_ours = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
+        Ok(run.law().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
+    }
+
+    /// The change of a run's result.
+    pub fn diff(&self, id: &str) -> Result<Vec<u8>, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let Some(base) = &run.law().start.base else {
+            let what = format!("{id} works on no code");
+            return Err(Trouble::usage(what, format!("forge show {id}")));
+        };
+        let to = run.head().unwrap_or(base);
+        Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?)
+    }
+
+    /// What one unit changed.
+    pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Trouble> {
+        let (run, _) = self.fold(id)?;
+        if !run.has(unit) {
+            let what = format!("{id} has no unit `{unit}`");
+            return Err(Trouble::usage(what, format!("forge status {id}")));
+        }
+        match view::Change::of(&run, unit) {
+            view::Change::Nothing => {
+                let what = format!("`{unit}` has changed nothing yet");
+                Err(Trouble::usage(what, format!("forge status {id}")))
+            }
+            view::Change::Code => self.code_change(&run, unit).map(Change::Code),
+            view::Change::NewTexts => {
+                Ok(Change::Texts { since: None, texts: self.texts(&versions(&run, unit))? })
+            }
+            view::Change::ChangedTexts => {
+                let versions = versions(&run, unit);
+                let since = Some(self.since(&versions)?);
+                Ok(Change::Texts { since, texts: self.texts(&versions)? })
+            }
+        }
+    }
+
+    /// Puts into each question of a view where its texts differ from those that they replaced. What cannot be
+    /// read is left out: `forge show` says why.
+    pub fn say_differences(&self, view: &mut RunView) {
+        let is_again = |asked: &&mut view::QuestionView| asked.change == view::Change::ChangedTexts;
+        for asked in view.asked.iter_mut().filter(is_again) {
+            let Ok(unit) = asked.unit.parse::<UnitId>() else { continue };
+            if let Ok(Change::Texts { since: Some(since), .. }) = self.change(&view.row.run, &unit)
+            {
+                asked.diff = at_most(since, ASKED_BYTES_MAX);
+            }
+        }
+    }
+
+    fn code_change(&self, run: &Run, unit: &UnitId) -> Result<Vec<u8>, Trouble> {
+        let repository = &self.home.repository;
+        let (from, to) = if let Some(commit) = &run.unit(unit).landed {
+            // What landed is one commit.
+            let before = repository.commit_of(&format!("{commit}^"));
+            let base = || run.law().start.base.clone().expect("a run with code has a base");
+            (before.unwrap_or_else(base), commit.clone())
+        } else {
+            let span = span(repository, run, unit)?;
+            (span.from, span.to)
+        };
+        Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
+    }
+
+    fn texts(&self, versions: &[Version]) -> Result<Vec<Text>, Trouble> {
+        let text = |version: &Version| {
+            Ok(Text { name: version.name.clone(), content: self.blob(&version.now)? })
+        };
+        versions.iter().map(text).collect()
+    }
+
+    /// Where texts differ from what they replaced.
+    fn since(&self, versions: &[Version]) -> Result<String, Trouble> {
+        let mut since = String::new();
+        for version in versions {
+            let before = version.before.as_ref().map(|blob| self.blob(blob)).transpose()?;
+            let now = self.blob(&version.now)?;
+            since.push_str(&difference(&version.name, before.as_deref(), &now));
+        }
+        Ok(since)
+    }
+}
+
+/// Where two versions of a text differ, as a diff. Nothing, if they do not.
+fn difference(name: &str, before: Option<&[u8]>, now: &[u8]) -> String {
+    let from = if before.is_some() { format!("a/{name}") } else { "/dev/null".to_owned() };
+    let before = String::from_utf8_lossy(before.unwrap_or_default());
+    let now = String::from_utf8_lossy(now);
+    if before == now {
+        return String::new();
+    }
+    let differ = TextDiff::configure().timeout(COMPARE_MAX).diff_lines(&before, &now);
+    let lines = differ.unified_diff().header(&from, &format!("b/{name}")).to_string();
+    at_most(format!("diff --git a/{name} b/{name}\n{lines}"), DIFF_BYTES_MAX)
+}
+
+/// The whole lines of a text in at most so many bytes, and whether there are more.
+fn at_most(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let end = text.as_bytes()[..bytes_max].iter().rposition(|byte| *byte == b'\n');
+        text.truncate(end.map_or(0, |end| end + 1));
+        let _ = writeln!(text, "[cut here: the difference has more than {bytes_max} bytes]");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{at_most, difference};
+
+    #[test]
+    fn a_difference_has_the_lines_that_differ_and_three_around_them() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n";
+        let now = "1\n2\n3\n4\nfive\n6\n7\n";
+        let expected = "diff --git a/design.md b/design.md\n--- a/design.md\n+++ b/design.md\n\
+                        @@ -2,6 +2,6 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n";
+        assert_eq!(difference("design.md", Some(before.as_bytes()), now.as_bytes()), expected);
+        assert_eq!(difference("design.md", Some(now.as_bytes()), now.as_bytes()), "");
+        let new = difference("design.md", None, b"one\n");
+        assert!(new.contains("--- /dev/null\n+++ b/design.md\n@@ -0,0 +1 @@\n+one\n"), "{new}");
+        // Whatever an agent left, it can be shown.
+        let odd = difference("x.md", Some(b"\xff\n"), b"no end");
+        assert!(odd.contains("+no end\n\\ No newline at end of file\n"), "{odd}");
+    }
+
+    #[test]
+    fn a_long_difference_ends_with_a_whole_line_and_says_so() {
+        assert_eq!(at_most("ab\ncd\n".to_owned(), 6), "ab\ncd\n");
+        let cut = "ab\n[cut here: the difference has more than 5 bytes]\n";
+        assert_eq!(at_most("ab\ncd\n".to_owned(), 5), cut);
+        assert!(at_most("世界世界".to_owned(), 5).starts_with("[cut here"));
+    }
+}

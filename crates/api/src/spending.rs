@@ -1,0 +1,134 @@
+//! What all runs of a repository have used up, read from their facts.
+//!
+//! Not here: how it is added up (`forge_core::view`), and how it looks.
+//!
+//! Invariant: a run that cannot be read is named, and keeps nobody from reading the others.
+
+use crate::refused_requests::refused_spending;
+use forge_agents::prices::Prices;
+use forge_core::{
+    Time,
+    event::Event,
+    view::{Axis, Spending, StatsRow, StatsView, day, spendings, stats},
+};
+use forge_driver::{Trouble, clock::now};
+use forge_store::{
+    journal::{Store, StoreError},
+    records::facts,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::forge::{Doors, RUNS_MAX};
+
+/// One day, in milliseconds.
+const DAY_MS: u64 = 86_400_000;
+
+/// What was used up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SpendingView {
+    /// The first day that counts, in UTC. All of them, if there is none.
+    pub since: Option<String>,
+    /// All of it.
+    pub total: StatsRow,
+    /// The same, by what was asked for.
+    pub tables: Vec<StatsView>,
+    /// The day of the price list by which costs are estimated.
+    pub prices_as_of: String,
+    /// Runs that could not be read, and are not counted.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A run that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unreadable {
+    /// Which.
+    pub run: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Which spendings count.
+#[derive(Clone, Debug, Default)]
+pub struct Which {
+    /// Only those of this run.
+    pub run: Option<String>,
+    /// Only those of this many days, today included.
+    pub days: Option<u32>,
+}
+
+impl Doors {
+    /// What was used up, in a table for each axis.
+    pub fn spending(&self, which: &Which, by: &[Axis]) -> Result<SpendingView, Trouble> {
+        let since = which.days.map(|days| first_of(days, now()));
+        let mut unreadable = Vec::new();
+        let mut all: Vec<Spending> = Vec::new();
+        match Store::open_to_read(&self.home.dir) {
+            Ok(store) => {
+                for id in self.runs_since(&store, which, since)? {
+                    match of_run(&store, &id) {
+                        Ok(of_run) => all.extend(of_run),
+                        Err(trouble) => {
+                            unreadable.push(Unreadable { run: id, why: trouble.to_string() });
+                        }
+                    }
+                }
+            }
+            Err(StoreError::Missing { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if which.run.is_none() {
+            all.extend(refused_spending(&self.home)?);
+        }
+        let since = since.map(day);
+        if let Some(since) = &since {
+            all.retain(|spending| spending.day >= *since);
+        }
+        let total = stats(&all, Axis::Day).total;
+        let tables = by.iter().map(|axis| stats(&all, *axis)).collect();
+        let prices_as_of = Prices::shipped().as_of.clone();
+        Ok(SpendingView { since, total, tables, prices_as_of, unreadable })
+    }
+
+    /// The runs that can have used something up since then, told by their rows alone.
+    fn runs_since(
+        &self,
+        store: &Store,
+        which: &Which,
+        since: Option<Time>,
+    ) -> Result<Vec<String>, Trouble> {
+        if let Some(run) = &which.run {
+            return Ok(vec![self.resolve(run)?]);
+        }
+        let (rows, _) = store.latest(RUNS_MAX)?;
+        let changed = rows.into_iter().filter(|row| since.is_none_or(|since| row.at >= since));
+        Ok(changed.map(|row| row.run).collect())
+    }
+}
+
+fn of_run(store: &Store, id: &str) -> Result<Vec<Spending>, Trouble> {
+    let mut all: Vec<(Time, Event)> = Vec::new();
+    for record in store.read(id, 1)? {
+        all.extend(facts(&record)?.into_iter().map(|fact| (record.at, fact)));
+    }
+    Ok(spendings(id, all.iter().map(|(at, fact)| (*at, fact))))
+}
+
+/// The beginning of the first of so many days, of which today is the last.
+fn first_of(days: u32, now: Time) -> Time {
+    let today = now / DAY_MS;
+    today.saturating_sub(u64::from(days.saturating_sub(1))) * DAY_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_day_is_today_and_every_other_one_is_before_it() {
+        let noon = 20_000 * DAY_MS + DAY_MS / 2;
+        assert_eq!(first_of(1, noon), 20_000 * DAY_MS);
+        assert_eq!(first_of(7, noon), 19_994 * DAY_MS);
+        assert_eq!(first_of(u32::MAX, noon), 0);
+    }
+}

@@ -1,0 +1,709 @@
+//! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
+//!
+//! In this order: `request.rs` (what a door read), `words.rs`, `issue.rs` and `given.rs` (whether it can be), `choices.rs`
+//! with `effort.rs`, `outline.rs` and `asks.rs` (what a person still has to say), `coherence.rs` (one light
+//! look), and then the first record. `dry.rs` goes the same way and stops before the last two.
+//!
+//! Settings, flows, roles and instructions are read once, from the base commit plus the personal
+//! layers. What lies in the checkout and is not committed would not be used, so it is refused
+//! rather than passed over in silence.
+//!
+//! Invariant: everything that could be wrong is found out before anything is written.
+
+mod choices;
+mod dry_run;
+mod effort;
+mod flow_outline;
+mod issue;
+mod params;
+mod prompts;
+mod request;
+mod triage;
+mod validate_text;
+
+use forge_driver::base_settings::settings_at;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use choices::Chosen;
+use flow_outline::EFFORT;
+use forge_core::{
+    event::{Blob, Coherence, Limits, Start},
+    flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
+    view::short_commit,
+};
+use forge_driver::{
+    Trouble,
+    person::person,
+    run_id::new_run_id,
+    run_loop::{Driver, Tell},
+    secrets::redacted_text,
+    signals::Signals,
+};
+use forge_project::{
+    bounded_read::read_text,
+    catalog::{Catalog, Found, text_at},
+    commit_files::Committed,
+    detect,
+    executables::{in_path, is_executable},
+    personal_dirs::state_dir,
+    refuse_agents,
+    settings::{
+        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, LOCAL_FILE, SCRIPTED, Sessions,
+        Settings, Verify, VerifyFrom,
+    },
+};
+use forge_store::journal::Store;
+use issue::Issue;
+use params::given_params;
+use strsim::levenshtein;
+use validate_text::refuse_words;
+
+use crate::forge::{Doors, Left};
+
+pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
+pub use flow_outline::Runs;
+pub use prompts::{
+    Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
+};
+pub use request::{Discuss, Offered, Request, Unsaid, quoted};
+pub use validate_text::examples;
+
+/// The most bytes of a scenario.
+const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The most bytes of the project's instructions.
+const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
+/// The parameter that says where a request comes from.
+const SOURCE: &str = "source";
+/// The parameter that says whether the result is offered as a pull request.
+const PULL_REQUEST: &str = "pr";
+/// Of what is not in a run, this many files are named.
+const LEFT_OUT_NAMED: usize = 5;
+/// Commands with other agents that are proposed where one is not known.
+const AGENTS_PROPOSED: usize = 2;
+/// The project's own rules for agents.
+const INSTRUCTIONS: &str = ".forge/instructions.md";
+
+/// A run that has begun: its first record is durable, and nothing is under way yet.
+///
+/// Whoever lets go of it leaves a run that only lost its driver: any door can take it up.
+pub struct Begun {
+    /// The run.
+    pub run: String,
+    /// What a person should know before it goes on.
+    pub notes: Vec<String>,
+    driver: Driver,
+    signals: Signals,
+}
+
+impl Begun {
+    /// Drives it until it stops.
+    pub fn drive(mut self, tell: Tell<'_>) -> Result<Left, Trouble> {
+        self.driver.tell_first(tell)?;
+        let how = self.driver.drive(&mut self.signals, tell)?;
+        Ok(Left::by(&self.driver, self.run, how))
+    }
+
+    /// Leaves it to somebody else. The files that show it are there when this returns.
+    pub fn let_go(mut self) -> Result<String, Trouble> {
+        self.driver.tell_first(&mut |_| {})?;
+        self.driver.show();
+        Ok(self.run)
+    }
+
+    /// The driver, with the signals that were heard since before the first record.
+    pub fn into_parts(self) -> (String, Driver, Signals) {
+        (self.run, self.driver, self.signals)
+    }
+}
+
+/// All that a run depends on, read and looked at.
+struct Ready {
+    base: Option<String>,
+    settings: Settings,
+    catalog: Catalog,
+    found: Found,
+    /// How the flow was named.
+    name: String,
+    scenario: Option<(String, Sessions)>,
+    instructions: Option<String>,
+    /// What is asked for.
+    text: String,
+    issue: Option<Issue>,
+    /// What was said about parameters.
+    params: BTreeMap<String, String>,
+    /// Which rule chose them.
+    why: BTreeMap<String, String>,
+    /// What a person should know.
+    notes: Vec<String>,
+    /// What lies in the checkout and is not in the run, in words.
+    left_out: Option<String>,
+    /// Whether the flow changes code.
+    lands: bool,
+    /// The branch that is checked out.
+    branch: Option<String>,
+    /// The branch that everybody starts from, as far as the remote says.
+    default_branch: Option<String>,
+}
+
+/// What was said, and by whom the request was looked at, when a run begins.
+struct Begin {
+    chosen: Chosen,
+    coherence: Option<Coherence>,
+    signals: Signals,
+}
+
+impl Doors {
+    /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
+    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
+        refuse_agents()?;
+        let ready = self.ready(request)?;
+        if let Some(left_out) = &ready.left_out {
+            asks.know(left_out);
+        }
+        // First of all: whoever does not allow them has answered nothing else in vain.
+        self.ask_about_commands(&ready.settings, &ready.found, asks)?;
+        let mut chosen = ready.choose(request, asks)?;
+        if ready.settings.workspace.root.is_none() {
+            // Where the checkouts will lie.
+            state_dir()?;
+        }
+        let mut signals = Signals::listen()?;
+        if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
+            asks.wait(&format!("looking at the request ({agent}) ..."));
+        }
+        let (coherence, note) =
+            self.look_at_request(&ready, &chosen.text, request.budget, &mut signals)?;
+        chosen.notes.extend(chosen.without_auto.take());
+        chosen.notes.extend(note);
+        self.write_down(request, ready, Begin { chosen, coherence, signals })
+    }
+
+    /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
+    fn ready(&self, request: &Request) -> Result<Ready, Trouble> {
+        if request.issue.is_none() {
+            refuse_words(&request.text)?;
+        }
+        let repository = &self.home.repository;
+        let base = repository.head();
+        let mut settings = self.settings_at(base.as_deref())?;
+        let issue = match &request.issue {
+            Some(path) => Some(Issue::read(path, &settings.effort.story_points)?),
+            None => None,
+        };
+        let catalog = Catalog::at(repository, base.as_deref());
+        let name = request.flow.as_ref().unwrap_or(&settings.flow).clone();
+        let found = self.committed_flow(&catalog, &name).map_err(|trouble| {
+            let flows =
+                ["feature", "change"].map(|flow| request.said_again(&[("--flow", flow)], &[]));
+            trouble.or_else_by_flag(request.flow.as_ref(), &flows)
+        })?;
+        self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
+        let mut params = given_params(request, &found.flow)?;
+        self.refuse_unready(&found, base.as_deref(), &params)?;
+        let mut why = BTreeMap::new();
+        let mut notes = Vec::new();
+        if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
+            why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
+        }
+        if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.word())
+            && found.flow.accepts(SOURCE, tracker).is_ok()
+            && !params.contains_key(SOURCE)
+        {
+            params.insert(SOURCE.to_owned(), tracker.to_owned());
+            // Where the run could not tell whoever asked, it goes on without.
+            if self.refuse_unready(&found, base.as_deref(), &params).is_ok() {
+                why.insert(SOURCE.to_owned(), "by what --issue names".to_owned());
+            } else {
+                params.remove(SOURCE);
+                notes.push(
+                    "nobody is told where the issue is: this version reaches no host".to_owned(),
+                );
+            }
+        }
+        let scenario = self.cast(request, &mut settings, &found)?;
+        let instructions = match &base {
+            Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
+            None => None,
+        };
+        let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
+        Ok(Ready {
+            text: issue.as_ref().map_or_else(|| request.text.clone(), |issue| issue.text.clone()),
+            lands: base.is_some() && find(&found.flow.stages, &is_land).is_some(),
+            branch: base.as_ref().and_then(|_| repository.branch()),
+            default_branch: repository.default_branch(),
+            left_out: base.as_ref().and_then(|base| self.left_out(request, &settings, base)),
+            base,
+            settings,
+            catalog,
+            found,
+            name,
+            scenario,
+            instructions,
+            issue,
+            params,
+            why,
+            notes,
+        })
+    }
+
+    /// Everything that could be wrong was looked at: from here on, things are written. First the
+    /// journal: where that cannot be written, nothing else is.
+    fn write_down(&self, request: &Request, ready: Ready, begin: Begin) -> Result<Begun, Trouble> {
+        let Begin { chosen, coherence, signals } = begin;
+        let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
+        let store = Store::open(&self.home.dir)?;
+        let blobs = self.blobs()?;
+        let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
+            let blob = blobs.put(bytes);
+            let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+            Ok(Blob(blob.as_str().to_owned()))
+        };
+        let roles_of_flow: Vec<&str> = found.flow.roles().into_iter().collect();
+        let script = match scenario {
+            Some((text, sessions)) => Some((put(text.as_bytes())?, sessions)),
+            None => None,
+        };
+        let mut frozen = settings.freeze_cast(&roles_of_flow, script.as_ref());
+        if let Some(base) = &base {
+            self.fill_in(&mut frozen, &settings, base)?;
+        }
+        let mut roles = BTreeMap::new();
+        for role in found.flow.roles() {
+            let (text, _) = catalog.role_text(&found, role)?;
+            roles.insert(role.to_owned(), put(text.as_bytes())?);
+        }
+        let text = serde_json::to_vec(&frozen).expect("settings can be written");
+        // From here on nobody knows the secrets of a request any more, and no name is made of them.
+        let text_of_request = redacted_text(&chosen.text);
+        let has_secret = text_of_request != chosen.text;
+        let id = new_run_id(&text_of_request);
+        let older = request.older.as_ref().map(|folder| folder.display().to_string());
+        let start = Start {
+            request: text_of_request,
+            flow: name,
+            texts: found.texts.clone(),
+            format: FORMAT,
+            params: chosen.params,
+            approvals: chosen.approvals,
+            limits: Limits {
+                budget: request.budget.or(settings.limits.budget),
+                call_budget: settings.limits.call_budget,
+                at_once: settings.limits.at_once,
+            },
+            settings: Some(put(&text)?),
+            roles,
+            instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
+            base_branch: ready.branch,
+            branch: ready.lands.then(|| frozen.branch_of(&id)),
+            onto: chosen.onto,
+            chosen: chosen.why,
+            source: ready.issue.map(|issue| issue.source).or(older),
+            detail: request.detail,
+            coherence,
+            base,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            by: person(),
+        };
+        let mut notes = settings.notes();
+        if has_secret {
+            notes.push("what looks like a secret in your request was taken out of it".to_owned());
+        }
+        notes.extend(chosen.notes);
+        notes.extend(settings.notes_on_roles(&roles_of_flow));
+        notes.extend(about_checks(&found.flow.stages, &frozen.verify));
+        let driver = Driver::begin(&self.home, store, &id, start, frozen)?;
+        Ok(Begun { run: id, notes, driver, signals })
+    }
+
+    /// What is set for a run that starts from this commit.
+    pub fn settings_at(&self, base: Option<&str>) -> Result<Settings, Trouble> {
+        settings_at(&self.home.repository, base)
+    }
+
+    /// The flow as it is committed, or why it cannot be used.
+    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<Found, Trouble> {
+        catalog.flow(name).map_err(|trouble| {
+            let is_here = self.catalog().flow(name).is_ok();
+            if is_here && catalog.text(name).is_err() {
+                uncommitted(&[format!("the flow `{name}`")])
+            } else {
+                trouble.into()
+            }
+        })
+    }
+
+    /// What was changed in the checkout and would not be used is not passed over in silence.
+    fn refuse_uncommitted(
+        &self,
+        base: Option<&str>,
+        catalog: &Catalog,
+        found: &Found,
+    ) -> Result<(), Trouble> {
+        let Some(top) = &self.home.repository.top else { return Ok(()) };
+        let mut differ = Vec::new();
+        for (file, most) in [(FILE, FILE_BYTES_MAX), (INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)] {
+            let committed = match base {
+                Some(base) => text_at(&self.home.repository, base, file, most)?,
+                None => None,
+            };
+            if read_text(&top.join(file), most)? != committed {
+                differ.push(file.to_owned());
+            }
+        }
+        let checkout = self.catalog();
+        for (name, text) in &found.texts {
+            if checkout.text(name).is_ok_and(|(here, _)| here != *text) {
+                differ.push(format!("the flow `{name}`"));
+            }
+        }
+        for role in found.flow.roles() {
+            let (committed, _) = catalog.role_text(found, role)?;
+            if checkout.role_text(found, role).is_ok_and(|(here, _)| here != committed) {
+                differ.push(format!("the role `{role}`"));
+            }
+        }
+        if differ.is_empty() { Ok(()) } else { Err(uncommitted(&differ)) }
+    }
+
+    /// What was changed in the checkout and is not committed, in words: a run starts from a commit. Issues and
+    /// scenarios are read where they lie.
+    fn left_out(&self, request: &Request, settings: &Settings, base: &str) -> Option<String> {
+        let repository = &self.home.repository;
+        let top = repository.top.as_deref()?;
+        let scenario = settings.scripted.scenario.as_ref().map(|scenario| top.join(scenario));
+        let read = [request.issue.clone(), request.scenario.clone(), scenario];
+        let read: Vec<PathBuf> =
+            read.into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
+        let is_read = |path: &String| {
+            let path = top.join(path).canonicalize();
+            path.is_ok_and(|path| read.contains(&path))
+        };
+        // Git will say itself what is wrong with a repository that it cannot read.
+        let mut changed = repository.uncommitted().unwrap_or_default();
+        changed.retain(|path| path != LOCAL_FILE && !is_read(path));
+        let few: Vec<&str> = changed.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect();
+        let more = if changed.len() > few.len() { ", ..." } else { "" };
+        let (files, are) = match changed.len() {
+            0 => return None,
+            1 => ("1 changed file".to_owned(), "is"),
+            n => (format!("{n} changed files"), "are"),
+        };
+        Some(format!(
+            "the run starts from {}; {files} in your checkout {are} not in it ({}{more})",
+            short_commit(base),
+            few.join(", ")
+        ))
+    }
+
+    /// Flows may need more than there is. That is found out before anything is created.
+    fn refuse_unready(
+        &self,
+        found: &Found,
+        base: Option<&str>,
+        params: &BTreeMap<String, String>,
+    ) -> Result<(), Trouble> {
+        let posts = |stage: &Stage, _: Option<&Check>| {
+            stage.work == (Work::Deliver { what: Delivery::Comment })
+                && may_hold(&found.flow, params, &stage.when)
+        };
+        if let Some((stage, _)) = find(&found.flow.stages, &posts) {
+            return Err(Trouble::usage(
+                format!(
+                    "the flow `{}` is right, but its stage `{}` posts a comment, and this version \
+                     reaches no host",
+                    found.flow.name, stage.name
+                ),
+                format!(
+                    "choose parameters that leave it out (forge flow show {})",
+                    found.flow.name
+                ),
+            ));
+        }
+        let Some(base) = base else {
+            let needs = find(&found.flow.stages, &|_, check| {
+                matches!(check, Some(Check::Verify | Check::Land | Check::BuiltIn { .. }))
+            });
+            return match needs {
+                None => Ok(()),
+                Some((stage, _)) => Err(Trouble::usage(
+                    format!(
+                        "this repository has no commit yet, and the stage `{}` works on code",
+                        stage.name
+                    ),
+                    "git add . && git commit -m \"first\"",
+                )),
+            };
+        };
+        match self.home.repository.unsuited(base)?.as_slice() {
+            [] => Ok(()),
+            unsuited => Err(Trouble::surroundings(
+                unsuited.join("\n"),
+                "do that, then run the same command again",
+            )),
+        }
+    }
+
+    /// Where nobody said what the checks are, they are looked for in the project itself.
+    fn fill_in(
+        &self,
+        frozen: &mut forge_project::settings::Frozen,
+        settings: &Settings,
+        base: &str,
+    ) -> Result<(), Trouble> {
+        if settings.verify.commands.is_some() {
+            return Ok(());
+        }
+        let files = Committed::of(&self.home.repository, base)?;
+        let found = detect::detect(&files);
+        let commands = |found: &[detect::Found]| -> Vec<String> {
+            found.iter().map(|found| found.command.clone()).collect()
+        };
+        frozen.verify.commands = commands(&found.verify);
+        frozen.verify.from =
+            if found.verify.is_empty() { VerifyFrom::Nothing } else { VerifyFrom::Found };
+        if frozen.setup.is_empty() && frozen.cache.is_empty() {
+            frozen.setup = commands(&found.setup);
+            frozen.setup_inputs = found.setup_inputs;
+            frozen.cache = found.cache;
+        }
+        Ok(())
+    }
+
+    /// Commands that came with the repository are run only if a person has seen them.
+    fn ask_about_commands(
+        &self,
+        settings: &Settings,
+        found: &Found,
+        asks: &mut dyn Asks,
+    ) -> Result<(), Trouble> {
+        let commands = self.unapproved(settings, found)?;
+        if commands.is_empty() {
+            return Ok(());
+        }
+        match asks.commands(&commands) {
+            Allowed::Once => Ok(()),
+            Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
+            Allowed::No => Err(Trouble::person(
+                "you have not allowed the commands that this repository makes Forge run",
+                format!("forge config approve --flow {}", found.flow.name),
+            )),
+        }
+    }
+
+    /// Finds out whether somebody plays every role of the flow, and gives the scenario, if it is the
+    /// scripted agent who does.
+    fn cast(
+        &self,
+        request: &Request,
+        settings: &mut Settings,
+        found: &Found,
+    ) -> Result<Option<(String, Sessions)>, Trouble> {
+        let roles = found.flow.roles();
+        if roles.is_empty() {
+            return Ok(None);
+        }
+        // Who names a scenario wants it played.
+        if request.scenario.is_some() {
+            settings.agent = Some(SCRIPTED.to_owned());
+            settings.roles.clear();
+        }
+        if let Some(agent) = &request.agent {
+            let others = with_agents(request, settings, agent);
+            settings
+                .play(agent)
+                .map_err(|error| Trouble::from(error).or_else_by_flag(Some(agent), &others))?;
+        }
+        if settings.agent.is_none() && settings.scripted.scenario.is_some() {
+            settings.agent = Some(SCRIPTED.to_owned());
+        }
+        let mut scripted = Vec::new();
+        for role in roles {
+            let Some(name) = settings.agent_for(role) else {
+                return Err(Trouble::usage(
+                    format!(
+                        "the flow `{}` has roles, and no agent is set to play them",
+                        found.flow.name
+                    ),
+                    match in_path(CLAUDE) {
+                        Some(_) => {
+                            "forge config set agent claude --user (Claude Code is here), or forge run --agent claude …"
+                        }
+                        None => {
+                            "forge agents (which agents there are), then forge config set agent NAME --user"
+                        }
+                    },
+                ));
+            };
+            let agent = &settings.agents[name];
+            match agent.like {
+                AgentLike::Scripted => scripted.push(role),
+                AgentLike::Claude | AgentLike::Program => is_installed(name, agent)?,
+            }
+        }
+        if scripted.is_empty() {
+            Ok(None)
+        } else {
+            let coherence = found.flow.coherence.as_deref();
+            self.scenario(request, settings, &scripted, coherence).map(Some)
+        }
+    }
+
+    fn scenario(
+        &self,
+        request: &Request,
+        settings: &Settings,
+        roles: &[&str],
+        coherence: Option<&str>,
+    ) -> Result<(String, Sessions), Trouble> {
+        let set = settings.scripted.scenario.as_ref();
+        let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
+        let Some(path) = request.scenario.clone().or(set) else {
+            return Err(Trouble::usage(
+                "the scripted agent has no scenario to play from",
+                "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
+            ));
+        };
+        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
+            let what = format!("there is no scenario {}", path.display());
+            Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+        })?;
+        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
+            Trouble::usage(
+                format!("{}, {flaw}", path.display()),
+                "mend the scenario, then try again",
+            )
+        })?;
+        let plays = |role: &&&str| {
+            scenario
+                .play
+                .iter()
+                .any(|play| play.role.as_deref().is_none_or(|played| played == **role))
+        };
+        // Nobody has to look at a request before it begins.
+        let is_needed = |role: &&&str| Some(**role) != coherence;
+        if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
+            let what = format!("{}: nobody plays the role `{role}`", path.display());
+            return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+        }
+        Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
+    }
+}
+
+/// The same command with agents that could play here, the nearest first; if there is none, where they are listed.
+fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
+    let has_scenario = settings.scripted.scenario.is_some();
+    let is_here = |name: &str| {
+        settings.agents.get(name).is_some_and(|agent| match agent.like {
+            AgentLike::Scripted => has_scenario,
+            AgentLike::Claude => is_installed(name, agent).is_ok(),
+            AgentLike::Program => agent.command.is_some() && is_installed(name, agent).is_ok(),
+        })
+    };
+    let mut names: Vec<&str> =
+        settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
+    names.sort_by_key(|name| levenshtein(wanted, name));
+    let mut commands: Vec<String> =
+        names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
+    // Without the flag it is whoever is set.
+    if settings.agent.as_deref().map_or(has_scenario, is_here) {
+        commands.push(request.said_again(&[], &["--agent"]));
+    }
+    commands.truncate(AGENTS_PROPOSED);
+    if commands.is_empty() {
+        commands.push("forge agents (says which there are)".to_owned());
+    }
+    commands
+}
+
+/// Whether the program of an agent is there. A program of the project itself is in the checkout only.
+fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
+    let own = agent.command.as_ref().and_then(|command| command.first());
+    let Some(program) = own.map(String::as_str).or(agent.like.kind().default_command()) else {
+        return Ok(());
+    };
+    let path = Path::new(program);
+    let is_there = match (path.is_absolute(), program.contains('/')) {
+        (true, _) => path.is_file(),
+        (false, true) => true,
+        (false, false) => in_path(program).is_some(),
+    };
+    if !is_there {
+        return Err(Trouble::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not there"),
+            format!("forge agents (says how to get it), or set agents.{name}.command"),
+        ));
+    }
+    if path.is_absolute() && !is_executable(path) {
+        return Err(Trouble::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not executable"),
+            format!("chmod +x {program}, or set agents.{name}.command"),
+        ));
+    }
+    Ok(())
+}
+
+/// What a person should know about checks that nobody set.
+fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
+    find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
+    match verify.from {
+        VerifyFrom::Settings => None,
+        VerifyFrom::Found => Some(format!(
+            "no checks are set; these were found: `{}` (forge init writes them down)",
+            verify.commands.join("`, `")
+        )),
+        VerifyFrom::Nothing => Some(
+            "no checks are set and none were found: what is made stays unverified, and you will be asked"
+                .to_owned(),
+        ),
+    }
+}
+
+fn uncommitted(what: &[String]) -> Trouble {
+    let are = if what.len() == 1 {
+        "is not committed as it lies"
+    } else {
+        "are not committed as they lie"
+    };
+    Trouble::usage(
+        format!(
+            "{} {are} in your checkout; a run reads settings, flows and roles from the commit that it starts from",
+            what.join(", ")
+        ),
+        "commit it (or put it back), then run the same command again",
+    )
+}
+
+/// Whether a row can apply in a run with these parameters. Tags of items are not known yet.
+fn may_hold(flow: &Flow, params: &BTreeMap<String, String>, when: &When) -> bool {
+    when.0.iter().all(|condition| match condition {
+        Condition::Param { name, is } => {
+            let default = flow.params.get(name).map(|param| &param.default);
+            params.get(name).or(default).is_some_and(|value| is.contains(value))
+        }
+        Condition::Item { .. } => true,
+    })
+}
+
+/// The first stage that is like this, by itself or by one of its gates.
+fn find<'a>(
+    stages: &'a [Stage],
+    is_it: &dyn Fn(&Stage, Option<&Check>) -> bool,
+) -> Option<(&'a Stage, Option<&'a Check>)> {
+    for stage in stages {
+        if is_it(stage, None) {
+            return Some((stage, None));
+        }
+        for gate in &stage.gates {
+            if is_it(stage, Some(&gate.check)) {
+                return Some((stage, Some(&gate.check)));
+            }
+        }
+        if let Some(inner) = find(stage.inner(), is_it) {
+            return Some(inner);
+        }
+    }
+    None
+}

@@ -1,0 +1,354 @@
+//! What a person has to say before a run begins, and what follows from it: effort, branch, automatic
+//! approvals, and a few words on the request.
+//!
+//! What was said by a flag is not asked. What was not is asked, or taken as detected if the person said so
+//! with `--yes` or `--auto`. Where there is nobody to ask, the commands that say it are given instead, all
+//! at once.
+//!
+//! Invariant: nothing is written here.
+
+use std::collections::BTreeMap;
+
+use forge_core::event::Approvals;
+use forge_driver::Trouble;
+use forge_project::error::Kind;
+
+use crate::start::{
+    Ready,
+    effort::{Detected, detect},
+    flow_outline::{EFFORT, efforts},
+    prompts::{Asks, BranchChoice, EffortOffer, Reply},
+    request::{AUTO, DRY_RUN, Discuss, Request, Unsaid, YES},
+    validate_text::examples,
+};
+
+/// What is asked about a request before it begins.
+const QUESTIONS: [&str; 3] = [
+    "What belongs to it, and what does not?",
+    "What must stay as it is? Which limits are there: versions, interfaces, speed, style?",
+    "How will you know that it is done?",
+];
+
+/// What was chosen.
+pub(super) struct Chosen {
+    pub(super) text: String,
+    pub(super) params: BTreeMap<String, String>,
+    pub(super) why: BTreeMap<String, String>,
+    pub(super) approvals: Approvals,
+    /// The branch that is to follow at the end.
+    pub(super) onto: Option<String>,
+    pub(super) notes: Vec<String>,
+    /// What is said if automatic approvals were wanted, and cannot be.
+    pub(super) without_auto: Option<String>,
+}
+
+impl Ready {
+    /// Asks what is open, in the order in which a person thinks of it.
+    pub(super) fn choose(&self, request: &Request, asks: &mut dyn Asks) -> Result<Chosen, Trouble> {
+        let mut chosen = Chosen {
+            text: self.discussed(request, asks)?,
+            params: self.params.clone(),
+            why: self.why.clone(),
+            approvals: request.approvals,
+            onto: None,
+            notes: self.notes.clone(),
+            without_auto: None,
+        };
+        let mut open = Vec::new();
+        let detected = self.detected(&chosen.text);
+        if let Some(detected) = &detected {
+            match self.effort(request, asks, detected)? {
+                Some((value, why, note)) => {
+                    chosen.params.insert(EFFORT.to_owned(), value);
+                    chosen.why.insert(EFFORT.to_owned(), why);
+                    chosen.notes.extend(note);
+                }
+                None => open.push(Open::Effort),
+            }
+        }
+        match self.where_to(request, asks)? {
+            Some((onto, note)) => {
+                chosen.onto = onto;
+                chosen.notes.extend(note);
+            }
+            None => open.push(Open::Branch),
+        }
+        if !open.is_empty() {
+            return Err(self.nobody_said(request, &open, detected.as_ref()));
+        }
+        self.without_auto(request, asks, &mut chosen)?;
+        Ok(chosen)
+    }
+
+    /// What would be asked on a terminal, in words.
+    pub(super) fn would_ask(&self, request: &Request) -> Vec<String> {
+        let mut asked = Vec::new();
+        if request.discuss == Discuss::First {
+            asked.extend(QUESTIONS.map(str::to_owned));
+        }
+        if request.takes_what_is_detected() {
+            return asked;
+        }
+        if self.detected(&self.text).is_some() {
+            asked.push("how much effort it is to take".to_owned());
+        }
+        if let (None, Some(branch)) = (request.branch, self.another_branch()) {
+            asked.push(format!("whether the result is for a new branch, or for `{branch}`"));
+        }
+        asked
+    }
+
+    /// The request, with what the person said to a few questions.
+    fn discussed(&self, request: &Request, asks: &mut dyn Asks) -> Result<String, Trouble> {
+        match request.discuss {
+            Discuss::No => return Ok(self.text.clone()),
+            Discuss::First => {}
+        }
+        let answers = match asks.discussion(&QUESTIONS) {
+            Reply::Said(answers) => answers,
+            Reply::Stop => return Err(stopped()),
+            Reply::Nobody => {
+                return Err(Trouble::usage(
+                    "`--discuss` asks at a terminal, and there is none; say it in the request instead",
+                    examples(&[
+                        "forge run \"show totals; leave the export as it is; done when the tests pass\"",
+                        "forge run --issue issue.json",
+                    ]),
+                ));
+            }
+        };
+        let said = QUESTIONS.iter().zip(&answers).filter(|(_, answer)| !answer.trim().is_empty());
+        let said: Vec<String> =
+            said.map(|(question, answer)| format!("\n{question}\n\n{answer}\n")).collect();
+        let said = said.concat();
+        if said.is_empty() {
+            return Ok(self.text.clone());
+        }
+        Ok(format!("{}\n\n## Discussion\n{said}", self.text.trim_end()))
+    }
+
+    /// The effort that was detected, if the flow knows one and nobody gave it.
+    fn detected(&self, text: &str) -> Option<Detected> {
+        let param = self.found.flow.params.get(EFFORT)?;
+        if self.params.contains_key(EFFORT) {
+            return None;
+        }
+        let field = self.settings.effort.story_points.as_str();
+        let points =
+            self.issue.as_ref().and_then(|issue| issue.points).map(|points| (points, field));
+        Some(detect(text, points, &param.values, &param.default))
+    }
+
+    /// The effort, why it is this one, and what is to be said about it. Nothing, if nobody says.
+    fn effort(
+        &self,
+        request: &Request,
+        asks: &mut dyn Asks,
+        detected: &Detected,
+    ) -> Result<Option<(String, String, Option<String>)>, Trouble> {
+        let Detected { value, why } = detected;
+        if request.takes_what_is_detected() {
+            let note = format!("effort {value} was detected and taken: {why}");
+            return Ok(Some((value.clone(), format!("detected: {why}"), Some(note))));
+        }
+        let offer = EffortOffer {
+            choices: efforts(&self.found.flow, &self.params),
+            detected: value.clone(),
+            why: why.clone(),
+        };
+        match asks.effort(&offer) {
+            Reply::Said(said) if said == *value => {
+                Ok(Some((said, format!("detected: {why}; confirmed"), None)))
+            }
+            Reply::Said(said) => {
+                let why = format!("chosen at the terminal; detected was {value}: {why}");
+                Ok(Some((said, why, None)))
+            }
+            Reply::Stop => Err(stopped()),
+            Reply::Nobody => Ok(None),
+        }
+    }
+
+    /// The branch that is checked out, if it is not the one that everybody starts from.
+    fn another_branch(&self) -> Option<&str> {
+        let branch = self.branch.as_deref().filter(|_| self.lands)?;
+        let is_main =
+            ["main", "master"].contains(&branch) || self.default_branch.as_deref() == Some(branch);
+        (!is_main).then_some(branch)
+    }
+
+    /// The branch that is to follow at the end, if any. Nothing, if nobody says.
+    #[expect(clippy::type_complexity, reason = "a branch and a note, if somebody said")]
+    fn where_to(
+        &self,
+        request: &Request,
+        asks: &mut dyn Asks,
+    ) -> Result<Option<(Option<String>, Option<String>)>, Trouble> {
+        let current = || {
+            self.branch.clone().filter(|_| self.lands).ok_or_else(|| {
+                let what = if self.lands {
+                    "no branch is checked out that could follow the result"
+                } else {
+                    "this flow changes no code, so that no branch can follow it"
+                };
+                let new = request.said_again(&[("--branch", "new")], &[]);
+                let unsaid = request.said_again(&[], &["--branch"]);
+                Trouble::usage(what, examples(&[&new, &unsaid]))
+            })
+        };
+        match (request.branch, self.another_branch()) {
+            (Some(BranchChoice::Current), _) => Ok(Some((Some(current()?), None))),
+            (Some(BranchChoice::New), _) | (None, None) => Ok(Some((None, None))),
+            (None, Some(branch)) if request.takes_what_is_detected() => {
+                let note = format!("the result goes to a branch of its own, and not to `{branch}`");
+                Ok(Some((None, Some(note))))
+            }
+            (None, Some(branch)) => match asks.branch(branch) {
+                Reply::Said(BranchChoice::New) => Ok(Some((None, None))),
+                Reply::Said(BranchChoice::Current) => Ok(Some((Some(branch.to_owned()), None))),
+                Reply::Stop => Err(stopped()),
+                Reply::Nobody => Ok(None),
+            },
+        }
+    }
+
+    /// Automatic approvals, where every checkpoint is for a person.
+    fn without_auto(
+        &self,
+        request: &Request,
+        asks: &mut dyn Asks,
+        chosen: &mut Chosen,
+    ) -> Result<(), Trouble> {
+        let Some(why) = self.why_no_auto(request, chosen) else { return Ok(()) };
+        let reply = match request.unsaid {
+            Unsaid::Taken => Reply::Said(()),
+            Unsaid::Asked => asks.without_auto(&why),
+        };
+        match reply {
+            Reply::Said(()) => {
+                chosen.approvals = Approvals::ByPeople;
+                chosen.without_auto = Some(format!("it goes on without `--auto`. {why}"));
+                Ok(())
+            }
+            Reply::Stop => Err(stopped()),
+            Reply::Nobody => {
+                let ways = self.ways_without_auto(request, chosen).join("\n  ");
+                Err(Trouble::person(
+                    format!("`--auto` cannot be with {why}"),
+                    format!("one of\n  {ways}"),
+                ))
+            }
+        }
+    }
+
+    /// What would be asked about automatic approvals that this run cannot have, and the commands that answer it.
+    pub(super) fn would_ask_about_auto(
+        &self,
+        request: &Request,
+        chosen: &Chosen,
+    ) -> Option<String> {
+        match request.unsaid {
+            Unsaid::Taken => return None,
+            Unsaid::Asked => {}
+        }
+        let why = self.why_no_auto(request, chosen)?;
+        let ways = self.ways_without_auto(request, chosen);
+        let ways: Vec<String> = ways.iter().map(|way| format!("`{way}`")).collect();
+        Some(format!(
+            "whether it goes on without `--auto`, which cannot be with {why}. One of {}",
+            ways.join(" or ")
+        ))
+    }
+
+    /// Why automatic approvals, which are wanted, cannot be.
+    fn why_no_auto(&self, request: &Request, chosen: &Chosen) -> Option<String> {
+        let is_manual = self.found.flow.is_manual(&chosen.params);
+        if !is_manual || request.approvals == Approvals::ByPeople {
+            return None;
+        }
+        let effort = chosen.params.get(EFFORT);
+        let because = effort.map(|effort| format!(" with effort {effort}")).unwrap_or_default();
+        Some(format!("{}{because}: every checkpoint is for a person", self.found.flow.name))
+    }
+
+    /// The commands that go on without automatic approvals, or with an effort that can have them.
+    fn ways_without_auto(&self, request: &Request, chosen: &Chosen) -> Vec<String> {
+        let said = chosen.params.get(EFFORT).map(|effort| ("--effort", effort.as_str()));
+        let people = request.said_again(said.as_slice(), &[AUTO, YES, DRY_RUN]);
+        let less = self.less_effort(chosen);
+        let less = less.map(|less| request.said_again(&[("--effort", &less)], &[DRY_RUN]));
+        std::iter::once(people).chain(less).collect()
+    }
+
+    /// The largest effort for which checkpoints may pass by themselves.
+    fn less_effort(&self, chosen: &Chosen) -> Option<String> {
+        let values = &self.found.flow.params.get(EFFORT)?.values;
+        let is_free = |value: &&String| {
+            let mut params = chosen.params.clone();
+            params.insert(EFFORT.to_owned(), (*value).clone());
+            !self.found.flow.is_manual(&params)
+        };
+        values.iter().rev().find(is_free).cloned()
+    }
+
+    /// What nobody said, with the commands that say it.
+    fn nobody_said(
+        &self,
+        request: &Request,
+        open: &[Open],
+        detected: Option<&Detected>,
+    ) -> Trouble {
+        let mut what = Vec::new();
+        let mut commands = Vec::new();
+        let mut means = BTreeMap::new();
+        let branch = open.contains(&Open::Branch);
+        let new: &[(&str, &str)] = if branch { &[("--branch", "new")] } else { &[] };
+        if let (true, Some(Detected { value, why })) = (open.contains(&Open::Effort), detected) {
+            what.push(format!("how much effort is it to take? {value} was detected: {why}"));
+            for choice in efforts(&self.found.flow, &self.params) {
+                let effort = [("--effort", choice.value.as_str())];
+                let said = request.said_again(&[&effort[..], new].concat(), &[]);
+                let skips = match choice.skips.as_slice() {
+                    [] => "nothing".to_owned(),
+                    skips => skips.join(", "),
+                };
+                means.insert(said.clone(), format!("\n      {} skips {skips}", choice.value));
+                commands.push(said);
+            }
+        }
+        if let (true, Some(name)) = (branch, self.another_branch()) {
+            what.push(format!(
+                "`{name}` is checked out: is the result for a new branch, or for it?"
+            ));
+            let effort = detected.map(|detected| ("--effort", detected.value.as_str()));
+            for word in ["new", "current"] {
+                let more = [effort.as_slice(), &[("--branch", word)]].concat();
+                let command = request.said_again(&more, &[]);
+                if !commands.contains(&command) {
+                    commands.push(command);
+                }
+            }
+        }
+        let yes =
+            request.said_again(&[], &[]).replacen("forge run", &format!("forge run {YES}"), 1);
+        commands.push(yes);
+        let commands = commands.iter().map(|command| {
+            let means = means.get(command).map(String::as_str).unwrap_or_default();
+            format!("\n  {command}{means}")
+        });
+        Trouble::person(what.join("\n"), format!("one of{}", commands.collect::<String>()))
+    }
+}
+
+/// What nobody said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Effort,
+    Branch,
+}
+
+/// A person wanted no run after all.
+fn stopped() -> Trouble {
+    let what = "you stopped before the run began; nothing was made".to_owned();
+    Trouble { kind: Kind::Interrupted, what, next: None }
+}

@@ -1,0 +1,348 @@
+//! What would run: stages with who would play them, gates, skips, caps and checks.
+//!
+//! Invariant: it has no effect. Nothing is written, asked or called.
+
+use std::collections::BTreeMap;
+
+use forge_core::{
+    event::Approvals,
+    flow::{Check, Delivery, Exhausted, Gate, Order, Stage, Work},
+    money::Money,
+};
+use forge_driver::Trouble;
+use forge_project::settings::VerifyFrom;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    forge::Doors,
+    start::{
+        Ready,
+        flow_outline::{Runs, all_params, both, pruned, runs},
+        prompts::Nobody,
+        request::{Discuss, Request, Unsaid},
+    },
+};
+
+/// What would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryRun {
+    /// What is asked for.
+    pub request: String,
+    /// Where that comes from, if it is an issue.
+    pub source: Option<String>,
+    /// The flow.
+    pub flow: String,
+    /// A value for each of its parameters.
+    pub params: BTreeMap<String, String>,
+    /// Which rule chose them, for those that were not simply given.
+    pub chosen: BTreeMap<String, String>,
+    /// What would be asked at a terminal before it begins.
+    pub asked: Vec<String>,
+    /// Whether checkpoints may pass by themselves.
+    pub approvals: Approvals,
+    /// The commit that it would start from.
+    pub base: Option<String>,
+    /// The branch that its result would land on, with `{run}` for its id.
+    pub branch: Option<String>,
+    /// The branch that could follow at the end.
+    pub onto: Option<String>,
+    /// Who would look at the request first.
+    pub looked_at_by: Option<DryPlayer>,
+    /// All stages, those of tables inside after the one that they are in.
+    pub stages: Vec<DryStage>,
+    /// The most calls of agents that it can make by itself.
+    pub calls_max: u64,
+    /// The calls that it makes if nothing is sent back.
+    pub calls_usual: DryCalls,
+    /// How much it may do.
+    pub caps: DryCaps,
+    /// The project's checks.
+    pub checks: Vec<String>,
+    /// Where they come from.
+    pub checks_from: ChecksFrom,
+    /// Commands that make a new checkout ready.
+    pub setup: Vec<String>,
+    /// Commands of the repository that a person has yet to allow.
+    pub to_allow: Vec<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// How many calls of agents a run makes if nothing is sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryCalls {
+    /// Once.
+    pub once: u64,
+    /// For each item of its lists.
+    pub for_each: u64,
+}
+
+/// How much a run may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryCaps {
+    /// What all calls together may cost.
+    pub budget: Option<Money>,
+    /// What one call may cost.
+    pub call_budget: Option<Money>,
+    /// Calls under way at the same time.
+    pub at_once: u32,
+    /// How long one call may take.
+    pub wall_minutes: u64,
+    /// How long one call may say nothing.
+    pub silence_minutes: u64,
+}
+
+/// Where the checks come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChecksFrom {
+    /// They are set.
+    Settings,
+    /// They were found in the project.
+    Found,
+    /// There are none.
+    Nothing,
+}
+
+/// Who would play a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryPlayer {
+    /// The role.
+    pub role: String,
+    /// The agent, by name.
+    pub agent: String,
+    /// The model that it would be asked to use, if anybody says.
+    pub model: Option<String>,
+}
+
+/// A stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryStage {
+    /// Its name, after those of the stages that it is in.
+    pub stage: String,
+    /// Its label in the original system.
+    pub phase: Option<String>,
+    /// Whether it runs.
+    pub runs: Runs,
+    /// What it does, in words.
+    pub does: String,
+    /// Who would play its role.
+    pub player: Option<DryPlayer>,
+    /// How often it may be sent back.
+    pub rounds: u32,
+    /// What happens then.
+    pub then: String,
+    /// What all calls of one unit may cost together.
+    pub budget: Option<Money>,
+    /// Its gates, in order.
+    pub gates: Vec<DryGate>,
+}
+
+/// A gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DryGate {
+    /// Its name.
+    pub gate: String,
+    /// Its label in the original system.
+    pub phase: Option<String>,
+    /// Whether it looks.
+    pub runs: Runs,
+    /// What it wants, in words.
+    pub wants: String,
+    /// Who would play its role.
+    pub player: Option<DryPlayer>,
+}
+
+impl Doors {
+    /// Says what would run. Nothing is written, and nobody is asked or called.
+    pub fn dry_run(&self, request: &Request) -> Result<DryRun, Trouble> {
+        let ready = self.ready(request)?;
+        let mut asked = ready.would_ask(request);
+        let taken = Request { unsaid: Unsaid::Taken, discuss: Discuss::No, ..request.clone() };
+        let chosen = ready.choose(&taken, &mut Nobody)?;
+        let flow = &ready.found.flow;
+        let params = all_params(flow, &chosen.params);
+        let roles: Vec<&str> = flow.roles().into_iter().collect();
+        let settings = &ready.settings;
+        let mut frozen = settings.freeze_cast(&roles, None);
+        if let Some(base) = &ready.base {
+            self.fill_in(&mut frozen, settings, base)?;
+        }
+        let looker = ready.looker();
+        let mut stages = Vec::new();
+        ready.collect(&flow.stages, &params, "", Runs::Yes, &mut stages);
+        let mut notes = settings.notes();
+        notes.extend(ready.left_out.clone());
+        // What is only proposed is asked about, and not said.
+        if asked.is_empty() {
+            notes.extend(chosen.notes.clone());
+        }
+        match ready.would_ask_about_auto(request, &chosen) {
+            Some(about_auto) => asked.push(about_auto),
+            None => notes.extend(chosen.without_auto.clone()),
+        }
+        notes.extend(super::about_checks(&flow.stages, &frozen.verify));
+        Ok(DryRun {
+            looked_at_by: looker.and_then(|role| ready.player(role)),
+            calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),
+            calls_usual: {
+                let mut calls = usual(&pruned(flow, &params).stages);
+                calls.once += u64::from(looker.is_some());
+                calls
+            },
+            caps: DryCaps {
+                budget: request.budget.or(settings.limits.budget),
+                call_budget: settings.limits.call_budget,
+                at_once: settings.limits.at_once,
+                wall_minutes: settings.limits.wall_minutes,
+                silence_minutes: settings.limits.silence_minutes,
+            },
+            checks_from: match frozen.verify.from {
+                VerifyFrom::Settings => ChecksFrom::Settings,
+                VerifyFrom::Found => ChecksFrom::Found,
+                VerifyFrom::Nothing => ChecksFrom::Nothing,
+            },
+            checks: frozen.verify.commands,
+            setup: frozen.setup,
+            to_allow: self.unapproved(settings, &ready.found)?,
+            branch: ready.lands.then(|| settings.land.branch.clone()),
+            onto: chosen.onto,
+            request: chosen.text,
+            flow: ready.name.clone(),
+            chosen: chosen.why,
+            approvals: chosen.approvals,
+            source: ready.issue.as_ref().map(|issue| issue.source.clone()),
+            base: ready.base.clone(),
+            params,
+            asked,
+            stages,
+            notes,
+        })
+    }
+}
+
+impl Ready {
+    fn player(&self, role: &str) -> Option<DryPlayer> {
+        let agent = self.settings.agent_for(role)?;
+        let own = self.settings.roles.get(role).and_then(|role| role.model.clone());
+        let of_agent = self.settings.agents.get(agent).and_then(|table| table.model.clone());
+        Some(DryPlayer { role: role.to_owned(), agent: agent.to_owned(), model: own.or(of_agent) })
+    }
+
+    fn collect(
+        &self,
+        stages: &[Stage],
+        params: &BTreeMap<String, String>,
+        above: &str,
+        outer: Runs,
+        rows: &mut Vec<DryStage>,
+    ) {
+        for stage in stages {
+            let name = format!("{above}{}", stage.name);
+            let own = both(outer, runs(&stage.when, params));
+            rows.push(DryStage {
+                stage: name.clone(),
+                phase: stage.phase.clone(),
+                runs: own,
+                does: does(stage),
+                player: match &stage.work {
+                    Work::Agent { role } => self.player(role),
+                    Work::Command { .. }
+                    | Work::Each { .. }
+                    | Work::Flow { .. }
+                    | Work::Deliver { .. }
+                    | Work::Nothing => None,
+                },
+                rounds: stage.rounds,
+                then: match stage.exhausted {
+                    Exhausted::Ask => "a person is asked",
+                    Exhausted::PassWithNotes => "it passes with notes",
+                    Exhausted::Fail => "it fails",
+                }
+                .to_owned(),
+                budget: stage.budget,
+                gates: stage
+                    .gates
+                    .iter()
+                    .map(|gate| DryGate {
+                        gate: gate.name.clone(),
+                        phase: gate.phase.clone(),
+                        runs: both(own, runs(&gate.when, params)),
+                        wants: wants(gate),
+                        player: match &gate.check {
+                            Check::Review { role } => self.player(role),
+                            Check::Artifact { .. }
+                            | Check::Command { .. }
+                            | Check::Human { .. }
+                            | Check::Verify
+                            | Check::Land
+                            | Check::BuiltIn { .. } => None,
+                        },
+                    })
+                    .collect(),
+            });
+            self.collect(stage.inner(), params, &format!("{name}/"), own, rows);
+        }
+    }
+}
+
+/// The calls of agents in a table of which nothing is sent back.
+fn usual(stages: &[Stage]) -> DryCalls {
+    let mut calls = DryCalls::default();
+    for stage in stages {
+        let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));
+        calls.once += reviews.count() as u64;
+        match (&stage.work, stage.order) {
+            (Work::Agent { .. }, Order::WorkFirst) => calls.once += 1,
+            (Work::Each { stages, .. }, _) => {
+                let inner = usual(stages);
+                calls.for_each += inner.once + inner.for_each;
+            }
+            (Work::Flow { stages, .. }, _) => {
+                let inner = usual(stages);
+                calls.once += inner.once;
+                calls.for_each += inner.for_each;
+            }
+            // Where its gates look first, there is nothing to do.
+            (Work::Agent { .. }, Order::GatesFirst)
+            | (Work::Command { .. } | Work::Deliver { .. } | Work::Nothing, _) => {}
+        }
+    }
+    calls
+}
+
+fn does(stage: &Stage) -> String {
+    let does = match &stage.work {
+        Work::Agent { role } => format!("an agent as {role}"),
+        Work::Command { run } => format!("`{run}`"),
+        Work::Each { list, at_once, items_max, .. } => {
+            format!("for each of {list}, {at_once} at once, at most {items_max}")
+        }
+        Work::Flow { name, .. } => format!("the flow {name}"),
+        Work::Deliver { what } => match what {
+            Delivery::PullRequest => "writes down what a pull request would say; makes none",
+            Delivery::Summary => "writes summary.md",
+            Delivery::Comment => "tells whoever asked",
+            Delivery::Commit => "commits artifacts, summary and state",
+        }
+        .to_owned(),
+        Work::Nothing => "only its gates".to_owned(),
+    };
+    match stage.order {
+        Order::WorkFirst => does,
+        Order::GatesFirst => format!("{does}, only if its gates find something"),
+    }
+}
+
+fn wants(gate: &Gate) -> String {
+    match &gate.check {
+        Check::Artifact { name } => format!("{name} is there"),
+        Check::Command { run } => format!("`{run}` succeeds"),
+        Check::Review { role } => format!("review as {role}"),
+        Check::Human { question, .. } => format!("a question to you: {question}"),
+        Check::Verify => "the project's checks pass".to_owned(),
+        Check::Land => "the change lands".to_owned(),
+        Check::BuiltIn { check } => format!("check {}", check.word()),
+    }
+}

@@ -1,0 +1,171 @@
+//! What of a flow runs with these parameters, as far as that is known before it begins.
+//!
+//! Invariant: only parameters are looked at. What depends on items is open until there are some.
+
+use std::collections::BTreeMap;
+
+use forge_core::flow::{Check, Condition, Flow, Gate, Stage, When, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::start::prompts::EffortChoice;
+
+/// The parameter that says how much effort a run takes.
+pub(super) const EFFORT: &str = "effort";
+
+/// Whether a stage or a gate runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    /// It does.
+    Yes,
+    /// It does not: the parameters say so.
+    Skipped,
+    /// It depends on the items.
+    Perhaps,
+}
+
+/// A value for every parameter: what was given, or what the flow says.
+pub(super) fn all_params(
+    flow: &Flow,
+    given: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let value = |name: &String, default: &String| given.get(name).unwrap_or(default).clone();
+    let all = flow.params.iter();
+    all.map(|(name, param)| (name.clone(), value(name, &param.default))).collect()
+}
+
+/// Whether a condition holds for these parameters, all of them.
+pub(super) fn runs(when: &When, params: &BTreeMap<String, String>) -> Runs {
+    let mut runs = Runs::Yes;
+    for condition in &when.0 {
+        match condition {
+            Condition::Param { name, is } => {
+                if !params.get(name).is_some_and(|value| is.contains(value)) {
+                    return Runs::Skipped;
+                }
+            }
+            Condition::Item { .. } => runs = Runs::Perhaps,
+        }
+    }
+    runs
+}
+
+/// The same flow without what these parameters leave out. Rows stay where they are, and empty.
+pub(super) fn pruned(flow: &Flow, params: &BTreeMap<String, String>) -> Flow {
+    fn table(stages: &[Stage], params: &BTreeMap<String, String>) -> Vec<Stage> {
+        let row = |stage: &Stage| {
+            let mut stage = stage.clone();
+            if runs(&stage.when, params) == Runs::Skipped {
+                stage.work = Work::Nothing;
+                stage.gates.clear();
+                stage.rounds = 0;
+            }
+            stage.gates.retain(|gate| runs(&gate.when, params) != Runs::Skipped);
+            match &mut stage.work {
+                Work::Each { stages, .. } | Work::Flow { stages, .. } => {
+                    *stages = table(stages, params);
+                }
+                Work::Agent { .. }
+                | Work::Command { .. }
+                | Work::Deliver { .. }
+                | Work::Nothing => {}
+            }
+            stage
+        };
+        stages.iter().map(row).collect()
+    }
+    Flow { stages: table(&flow.stages, params), ..flow.clone() }
+}
+
+/// What each effort means for the phases of a flow. None, if the flow knows no effort.
+pub(super) fn efforts(flow: &Flow, given: &BTreeMap<String, String>) -> Vec<EffortChoice> {
+    let Some(param) = flow.params.get(EFFORT) else { return Vec::new() };
+    let of = |value: &String| {
+        let mut params = all_params(flow, given);
+        params.insert(EFFORT.to_owned(), value.clone());
+        let mut choice = EffortChoice { value: value.clone(), runs: Vec::new(), skips: Vec::new() };
+        collect(&flow.stages, &params, "", Runs::Yes, &mut choice);
+        choice
+    };
+    param.values.iter().map(of).collect()
+}
+
+fn collect(
+    stages: &[Stage],
+    params: &BTreeMap<String, String>,
+    above: &str,
+    outer: Runs,
+    choice: &mut EffortChoice,
+) {
+    for stage in stages {
+        let name = format!("{above}{}", stage.name);
+        let own = both(outer, runs(&stage.when, params));
+        let mut put = |name: String, runs: Runs| match runs {
+            Runs::Yes | Runs::Perhaps => choice.runs.push(name),
+            Runs::Skipped => choice.skips.push(name),
+        };
+        if stage.inner().is_empty() {
+            put(name.clone(), own);
+        }
+        for gate in stage.gates.iter().filter(|gate| is_of_interest(gate)) {
+            put(format!("{name}/{}", gate.name), both(own, runs(&gate.when, params)));
+        }
+        collect(stage.inner(), params, &format!("{name}/"), own, choice);
+    }
+}
+
+/// What is skipped outside is skipped inside.
+pub(super) fn both(outer: Runs, own: Runs) -> Runs {
+    match (outer, own) {
+        (Runs::Skipped, _) | (_, Runs::Skipped) => Runs::Skipped,
+        (Runs::Perhaps, Runs::Yes | Runs::Perhaps) | (Runs::Yes, Runs::Perhaps) => Runs::Perhaps,
+        (Runs::Yes, Runs::Yes) => Runs::Yes,
+    }
+}
+
+/// Gates that call somebody are phases of their own to a person.
+fn is_of_interest(gate: &Gate) -> bool {
+    match gate.check {
+        Check::Review { .. } | Check::Human { .. } => true,
+        Check::Artifact { .. }
+        | Check::Command { .. }
+        | Check::Verify
+        | Check::Land
+        | Check::BuiltIn { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forge_project::catalog::Catalog;
+
+    fn feature() -> Flow {
+        Catalog::of(None).flow("feature").unwrap().flow
+    }
+
+    #[test]
+    fn each_effort_says_what_it_skips() {
+        let efforts = efforts(&feature(), &BTreeMap::new());
+        let skips = |n: usize| {
+            let mine = |name: &&String| !name.starts_with("post");
+            efforts[n].skips.iter().filter(mine).map(String::as_str).collect::<Vec<_>>()
+        };
+        assert_eq!(skips(0), ["split/review", "split/checkpoint-b", "review"]);
+        assert_eq!(skips(1), ["split/review", "split/checkpoint-b"]);
+        assert_eq!(skips(2), Vec::<&str>::new());
+        assert!(efforts[2].runs.iter().any(|name| name == "build/implement/review"));
+    }
+
+    #[test]
+    fn a_pruned_flow_makes_fewer_calls() {
+        let flow = feature();
+        let with = |effort: &str| {
+            let given = BTreeMap::from([(EFFORT.to_owned(), effort.to_owned())]);
+            pruned(&flow, &all_params(&flow, &given)).calls_max().0
+        };
+        assert!(with("S") < with("M") && with("M") < with("L"));
+        assert_eq!(with("L"), flow.calls_max().0);
+    }
+}

@@ -1,0 +1,236 @@
+//! What a person wants to be run, as a door read it, and how they would say it again.
+//!
+//! Not here: whether it can be (`words.rs`), and what follows from it (`choices.rs`).
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use forge_core::{
+    event::{Approvals, Detail},
+    money::Money,
+};
+
+use crate::start::{flow_outline::EFFORT, prompts::BranchChoice};
+
+/// What a person wants to be run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// In their words. Empty if it is an issue that says it.
+    pub text: String,
+    /// The file of an issue that says it.
+    pub issue: Option<PathBuf>,
+    /// The folder of an older run that it is taken from.
+    pub older: Option<PathBuf>,
+    /// Which flow, if not the one that is set.
+    pub flow: Option<String>,
+    /// Choices, by parameter.
+    pub params: BTreeMap<String, String>,
+    /// How much effort, if they said so.
+    pub effort: Option<String>,
+    /// Whether human gates marked `auto` may pass by themselves.
+    pub approvals: Approvals,
+    /// What the run may cost.
+    pub budget: Option<Money>,
+    /// What the scripted agent plays from.
+    pub scenario: Option<PathBuf>,
+    /// Who plays the roles about which the settings say nothing else.
+    pub agent: Option<String>,
+    /// Where the result goes, if they said so.
+    pub branch: Option<BranchChoice>,
+    /// What becomes of what they did not say.
+    pub unsaid: Unsaid,
+    /// Whether they want to be asked about the request first.
+    pub discuss: Discuss,
+    /// Whether the result is to be offered.
+    pub offered: Offered,
+    /// How much the summary tells.
+    pub detail: Detail,
+    /// What was typed after `forge`, to say it again with more.
+    pub typed: Vec<String>,
+}
+
+/// What becomes of what a person did not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unsaid {
+    /// They are asked.
+    #[default]
+    Asked,
+    /// What was detected is taken.
+    Taken,
+}
+
+/// Whether a person wants to be asked about the request before it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Discuss {
+    /// They do not.
+    #[default]
+    No,
+    /// They do.
+    First,
+}
+
+/// Whether the result is offered as a pull request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offered {
+    /// As the flow says.
+    #[default]
+    ByTheFlow,
+    /// It is not.
+    No,
+}
+
+impl Request {
+    /// A request in these words, with nothing else said.
+    pub fn of(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            issue: None,
+            older: None,
+            flow: None,
+            params: BTreeMap::new(),
+            effort: None,
+            approvals: Approvals::ByPeople,
+            budget: None,
+            scenario: None,
+            agent: None,
+            branch: None,
+            unsaid: Unsaid::Asked,
+            discuss: Discuss::No,
+            offered: Offered::ByTheFlow,
+            detail: Detail::Plain,
+            typed: Vec::new(),
+        }
+    }
+
+    /// Whether what was detected is taken without a question.
+    pub(super) fn takes_what_is_detected(&self) -> bool {
+        self.unsaid == Unsaid::Taken || self.approvals == Approvals::Automatic
+    }
+
+    /// The command that says the same with these flags, and without those.
+    pub(super) fn said_again(&self, with: &[(&str, &str)], without: &[&str]) -> String {
+        let (first, rest) = match self.typed.split_first() {
+            Some((first, rest)) => (first.as_str(), rest.to_vec()),
+            None => ("run", vec![self.text.clone()]),
+        };
+        let mut gone: Vec<&str> =
+            without.iter().copied().chain(with.iter().map(|(flag, _)| *flag)).collect();
+        // An effort is said once, by either flag.
+        if with.iter().any(|(flag, value)| *flag == PARAM && is_effort(value)) {
+            gone.push("--effort");
+        }
+        let mut words = vec!["forge".to_owned(), first.to_owned()];
+        words.extend(with.iter().flat_map(|(flag, value)| [(*flag).to_owned(), quoted(value)]));
+        let mut rest = rest.iter();
+        let mut is_flags = true;
+        while let Some(word) = rest.next() {
+            is_flags &= word != "--";
+            let flag = word.split_once('=').map_or(word.as_str(), |(flag, _)| flag);
+            if is_flags && flag == PARAM {
+                let given = match word.split_once('=') {
+                    Some((_, given)) => Some(given),
+                    None => rest.clone().next().map(String::as_str),
+                };
+                // Its effort and `--effort` contradict each other.
+                if given.is_some_and(is_effort) && gone.contains(&"--effort") {
+                    if !word.contains('=') {
+                        rest.next();
+                    }
+                    continue;
+                }
+            }
+            if is_flags && gone.contains(&flag) {
+                // Its value is the next word, but for those that have none.
+                if !word.contains('=') && ![AUTO, YES, NO_PR, DRY_RUN].contains(&flag) {
+                    rest.next();
+                }
+                continue;
+            }
+            words.push(quoted(word));
+        }
+        words.join(" ")
+    }
+}
+
+/// The flag for automatic approvals.
+pub(super) const AUTO: &str = "--auto";
+/// The flag that only says what would run.
+pub(super) const DRY_RUN: &str = "--dry-run";
+/// The flag that offers no pull request.
+pub(super) const NO_PR: &str = "--no-pr";
+/// The flag for any parameter.
+const PARAM: &str = "--param";
+/// The flag that takes what was detected.
+pub(super) const YES: &str = "--yes";
+
+/// Whether a parameter, as it is given, is the effort.
+fn is_effort(given: &str) -> bool {
+    given.split_once('=').is_some_and(|(name, _)| name == EFFORT)
+}
+
+/// A word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(words: &[&str]) -> Request {
+        let typed = words.iter().map(|word| (*word).to_owned()).collect();
+        Request { typed, ..Request::of("x") }
+    }
+
+    #[test]
+    fn a_command_is_said_again_with_more_and_with_less() {
+        let request = typed(&["run", "--auto", "it's a wish", "--effort=L", "--budget", "2"]);
+        assert_eq!(
+            request.said_again(&[("--effort", "M")], &[]),
+            r"forge run --effort M --auto 'it'\''s a wish' --budget 2"
+        );
+        assert_eq!(
+            request.said_again(&[], &["--auto"]),
+            r"forge run 'it'\''s a wish' --effort=L --budget 2"
+        );
+        let request = typed(&["run", "--branch", "new", "--", "--auto is odd", "--auto"]);
+        assert_eq!(
+            request.said_again(&[("--branch", "current")], &["--auto"]),
+            "forge run --branch current -- '--auto is odd' --auto"
+        );
+    }
+
+    #[test]
+    fn an_effort_is_never_proposed_twice_whichever_flag_gave_it() {
+        let request =
+            typed(&["run", "--param", "effort=L", "--param=effort=S", "--param", "a=b", "x"]);
+        assert_eq!(
+            request.said_again(&[("--effort", "M")], &["--auto"]),
+            "forge run --effort M --param a=b x"
+        );
+        assert_eq!(
+            request.said_again(&[], &[]),
+            "forge run --param effort=L --param=effort=S --param a=b x"
+        );
+        let request = typed(&["run", "--", "--param", "effort=L"]);
+        assert_eq!(
+            request.said_again(&[("--effort", "M")], &[]),
+            "forge run --effort M -- --param effort=L"
+        );
+        for given in [&["--effort", "S"][..], &["--effort=S"]] {
+            let request = typed(&[&["run", "--param", "foo=bar"], given, &["x"]].concat());
+            assert_eq!(
+                request.said_again(&[("--param", "effort=M")], &[]),
+                "forge run --param effort=M x"
+            );
+            assert_eq!(
+                request.said_again(&[("--param", "pr=no")], &[]),
+                format!("forge run --param pr=no {} x", given.join(" "))
+            );
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! One light look at a request by an agent, before anything of its run is made.
+//!
+//! The call has a folder and a keeper, as every call has, in a temporary place outside the repository. It may
+//! take little time and money, and reads the request and nothing else.
+//!
+//! Only a clear `block` refuses a request. A look that fails, is limited or says nothing that can be read is no
+//! wall: it is said that nobody looked, and the run begins. It is advice before a run; what is made is
+//! judged by the gates.
+//!
+//! Invariant: what it cost is paid by the run that begins, or told and kept (`refused.rs`) where none begins.
+//! Invariant: nothing is written into the repository, and nothing of the call is left alive.
+
+use crate::refused_requests::keep_refused;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::{
+    AgentResult, Earlier, End, Hand, Heard, Kind, Listen, SCRIPTED, Session, Turn, hear,
+    read_result,
+    result::{self as contract, Finding, Verdict},
+    session_id, start,
+};
+use forge_core::{
+    event::{CameTo, Coherence},
+    flow::REQUEST,
+    money::{Cost, Money, Spent, Used},
+    view::Amount,
+};
+use forge_driver::{
+    Trouble,
+    agent_call::turns::{errors, model_use, spent},
+    secrets::redacted_text,
+    setup::environment::passed_on,
+    setup::environment::spec,
+    setup::turn::BRIEF,
+    signals::Signals,
+};
+use forge_keeper::{AttemptFolder, Limits, Spec, open_regular};
+use forge_project::{
+    catalog::Role,
+    settings::{AgentTable, Switch},
+};
+use forge_store::atomic_file::replace;
+
+use crate::{
+    agents::{
+        check::{Place, own_program, run_to_its_end},
+        list::command,
+    },
+    forge::Doors,
+    start::{Ready, validate_text::refused},
+};
+
+/// The name of the call.
+const CALL: &str = "coherence#1";
+/// What it may cost.
+const CAP: Money = Money(50_000);
+/// How long it may take.
+const WALL_MS: u64 = 2 * 60_000;
+/// How much it may print.
+const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Of what was found, this much is shown.
+const FINDINGS_SHOWN: usize = 5;
+
+/// What came of the look.
+enum Looked {
+    /// The request can be acted on.
+    Passed(Coherence),
+    /// Nobody could act on it, and why that is, with what it cost to find out, and what was found in words.
+    Blocked(Coherence, Vec<String>),
+    /// Nobody has looked, and why, with what that cost all the same.
+    Unseen(Coherence),
+    /// The person stopped before anything came of it, with what is known of its cost.
+    Stopped(Coherence),
+}
+
+impl Doors {
+    /// Lets the flow's agent look at the request. Gives what it cost, and what a person should know.
+    pub(super) fn look_at_request(
+        &self,
+        ready: &Ready,
+        text: &str,
+        budget: Option<Money>,
+        signals: &mut Signals,
+    ) -> Result<(Option<Coherence>, Option<String>), Trouble> {
+        let Some(role) = ready.looker() else { return Ok((None, None)) };
+        let (_, prompt) = ready.catalog.role_text(&ready.found, role)?;
+        let Some(name) = ready.settings.agent_for(role) else { return Ok((None, None)) };
+        let look = Look {
+            name,
+            table: &ready.settings.agents[name],
+            model: ready.settings.roles.get(role).and_then(|role| role.model.as_deref()),
+            role,
+            prompt: &prompt,
+            scenario: ready.scenario.as_ref().map(|(text, _)| text.as_str()),
+            top: self.home.repository.top.as_deref(),
+            cap: cap(ready, budget),
+        };
+        let place = Place::make()?;
+        let looked = look.call(&place, &redacted_text(text), signals);
+        place.remove();
+        match looked? {
+            Looked::Passed(coherence) => Ok((Some(coherence), None)),
+            Looked::Blocked(coherence, found) => {
+                keep_refused(&self.home, role, &coherence)?;
+                let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
+                let mut what = format!("nobody could act on this request: {why}");
+                for found in &found {
+                    what.push_str("\n- ");
+                    what.push_str(found);
+                }
+                Err(refused(what + &paid))
+            }
+            Looked::Stopped(coherence) => {
+                keep_refused(&self.home, role, &coherence)?;
+                let paid = paid(&coherence.spent);
+                let what = format!("you stopped before the run began; nothing was made{paid}");
+                Err(Trouble { kind: forge_project::error::Kind::Interrupted, what, next: None })
+            }
+            Looked::Unseen(coherence) => {
+                let note = format!("the request was not looked at: {}", coherence.summary.trim());
+                // Nothing is said of a look that cost nothing, as if there had been none.
+                let is_free = coherence.spent == Spent::NOTHING;
+                let paid = (!is_free).then(|| Coherence { summary: note.clone(), ..coherence });
+                Ok((paid, Some(note)))
+            }
+        }
+    }
+}
+
+impl Ready {
+    /// The role that looks at the request, if anybody does.
+    pub(super) fn looker(&self) -> Option<&str> {
+        match self.settings.coherence {
+            Switch::Off => return None,
+            Switch::On => {}
+        }
+        let role = self.found.flow.coherence.as_deref()?;
+        let agent = self.settings.agents.get(self.settings.agent_for(role)?)?;
+        match agent.like.kind() {
+            Kind::Claude | Kind::Program => Some(role),
+            // A scenario that says nothing about it plays a run that nobody looked at.
+            Kind::Scripted => {
+                let (text, _) = self.scenario.as_ref()?;
+                let scenario = forge_agents::scripted::Scenario::parse(text).ok()?;
+                let plays = scenario.play.iter().any(|play| play.role.as_deref() == Some(role));
+                plays.then_some(role)
+            }
+        }
+    }
+}
+
+/// What was found, one line each. More than a person would read is only counted.
+fn in_words(findings: &[Finding]) -> Vec<String> {
+    let line = |finding: &Finding| {
+        let why = finding.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        let text = redacted_text(&format!("{}{why}", finding.what));
+        text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let mut lines: Vec<String> = findings.iter().take(FINDINGS_SHOWN).map(line).collect();
+    if findings.len() > FINDINGS_SHOWN {
+        lines.push(format!("and {} more", findings.len() - FINDINGS_SHOWN));
+    }
+    lines
+}
+
+/// What a look cost that no run pays for.
+fn paid(spent: &Spent) -> String {
+    let amount = match spent.cost {
+        Cost::Known(Money(0)) => return String::new(),
+        Cost::Known(known) => Amount { known, ..Amount::default() },
+        Cost::Estimated(estimated) => Amount { estimated, ..Amount::default() },
+        Cost::Unknown => return "\nwhat this look cost is unknown".to_owned(),
+    };
+    format!("\nthis look cost {}", amount.in_words())
+}
+
+/// What the look may cost: no more than any other call, and no more than the run.
+fn cap(ready: &Ready, budget: Option<Money>) -> Money {
+    let limits = &ready.settings.limits;
+    let caps = [limits.call_budget, budget.or(limits.budget)];
+    caps.into_iter().flatten().fold(CAP, Money::min)
+}
+
+/// A look at one request.
+struct Look<'a> {
+    name: &'a str,
+    table: &'a AgentTable,
+    model: Option<&'a str>,
+    role: &'a str,
+    prompt: &'a Role,
+    scenario: Option<&'a str>,
+    top: Option<&'a Path>,
+    cap: Money,
+}
+
+impl Look<'_> {
+    fn kind(&self) -> Kind {
+        self.table.like.kind()
+    }
+
+    fn call(&self, place: &Place, text: &str, signals: &mut Signals) -> Result<Looked, Trouble> {
+        let trouble = |error: std::io::Error| Trouble::file(&place.path, &error);
+        let (spec, env) = self.prepare(place)?;
+        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
+        replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(trouble)?;
+        replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(trouble)?;
+        let ending = run_to_its_end(&folder, &env, signals)?;
+        let heard = match open_regular(&folder.transcript()) {
+            Ok(file) => hear(self.kind(), std::io::BufReader::new(file), &Earlier::default()),
+            Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
+        };
+        let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
+        let uses = heard.uses();
+        let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
+        let cost = |came_to: CameTo, summary: &str| Coherence {
+            spent: spent(&uses),
+            used: Some(Used {
+                agent: self.name.to_owned(),
+                models: uses.iter().map(model_use).collect(),
+            }),
+            took_ms: took.unwrap_or_default(),
+            summary: redacted_text(summary),
+            came_to,
+        };
+        let result = match end {
+            End::Done => self.result(&heard, &folder),
+            End::Interrupted => return Ok(Looked::Stopped(cost(CameTo::Nothing, ""))),
+            End::Limited(limit) => Err(limit.what),
+            End::Failed { what, .. }
+            | End::Refused { what }
+            | End::Overflowed { what }
+            | End::OverBudget { what } => Err(what),
+            End::SessionGone => Err("its session is gone".to_owned()),
+            End::Stopped(_) => Err("it took or printed more than it may".to_owned()),
+            End::NotStarted { why } => Err(why),
+            End::Lost => Err("its keeper is gone".to_owned()),
+        };
+        Ok(match result {
+            Err(why) => Looked::Unseen(cost(CameTo::Nothing, &format!("{}: {why}", self.name))),
+            Ok(AgentResult { verdict: Some(Verdict::Pass), summary, .. }) => {
+                Looked::Passed(cost(CameTo::Pass, &summary))
+            }
+            Ok(AgentResult { verdict: Some(Verdict::Block), summary, findings, .. }) => {
+                let found = in_words(&findings);
+                Looked::Blocked(cost(CameTo::Block, &summary), found)
+            }
+            Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => Looked::Unseen(cost(
+                CameTo::Nothing,
+                &format!("{} said neither pass nor block", self.name),
+            )),
+        })
+    }
+
+    /// What it left: the answer that its program vouches for, or the file in its outbox.
+    fn result(&self, heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
+        let must = &self.prompt.must;
+        let result = match &heard.answer {
+            Some(answer) => AgentResult::parse(answer.to_string().as_bytes(), CALL, must),
+            None => read_result(&folder.outbox(), CALL, must),
+        };
+        result.map_err(|flaw| flaw.to_string())
+    }
+
+    /// How it is run, and with which environment.
+    fn prepare(
+        &self,
+        place: &Place,
+    ) -> Result<(Spec, Vec<(std::ffi::OsString, std::ffi::OsString)>), Trouble> {
+        let folder = place.folder();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = command(self.table);
+        // A path of the repository leads nowhere from where this works.
+        if let (Some(program), Some(top)) = (words.first_mut(), self.top)
+            && program.contains('/')
+        {
+            *program = text(&top.join(PathBuf::from(&*program)));
+        }
+        let schema =
+            self.kind().has_native_schema().then(|| contract::schema(CALL, &self.prompt.must));
+        let session = session_id(&[&text(&place.path)]);
+        let start = start(
+            self.kind(),
+            &Turn {
+                command: &words,
+                model: self.model.or(self.table.model.as_deref()),
+                session: Session::New(&session),
+                hand: Hand::Reads,
+                inbox: &folder.inbox(),
+                outbox: &folder.outbox(),
+                tmp: Some(&place.tmp()),
+                schema: schema.as_ref(),
+                cap_micros: Some(self.cap.0),
+            },
+        );
+        let argv = match self.kind() {
+            Kind::Claude | Kind::Program => start.argv.clone(),
+            Kind::Scripted => {
+                let scenario = place.path.join("scenario.toml");
+                fs::write(&scenario, self.scenario.unwrap_or_default())
+                    .map_err(|error| Trouble::file(&scenario, &error))?;
+                let log = place.path.join("scripted.log");
+                vec![text(&own_program()?), SCRIPTED.to_owned(), text(&scenario), text(&log)]
+            }
+        };
+        let mut env = passed_on(&start, &self.table.pass);
+        env.push(("FORGE_ROLE".into(), self.role.into()));
+        let limits = Limits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
+        let spec = Spec {
+            stdin: Some(folder.path.join(BRIEF)),
+            stdout: start.stdout,
+            stderr: start.stderr,
+            secrets: self.table.pass.clone(),
+            monitor: Some(
+                Listen { kind: self.kind(), cap_micros: self.cap.0, earlier: Earlier::default() }
+                    .to_json(),
+            ),
+            ..spec(CALL.to_owned(), argv, place.work(), limits)
+        };
+        Ok((spec, env))
+    }
+
+    /// What the agent is told.
+    fn brief(&self, folder: &AttemptFolder, text: &str) -> String {
+        let how = if self.kind().has_native_schema() {
+            "Your decision, as the structured output that you are asked for: one JSON object with these keys and no others (`forge` is the number 1).".to_owned()
+        } else {
+            let outbox = folder.outbox();
+            format!(
+                "Your decision, as the file `result.json` in `{}` (`$FORGE_OUTBOX`): one JSON object with these keys and no others (`forge` is the number 1).",
+                outbox.display()
+            )
+        };
+        format!(
+            "{}\n\n## The request\n\n{text}\n\n## What you may read\n\n`{}`, which is the request above. Nothing else.\n\n\
+             ## What you must leave\n\n{how}\n\n\
+             ```text\n\
+             forge    1\n\
+             attempt  \"{CALL}\"\n\
+             status   \"done\"\n\
+             summary  at most 500 characters\n\
+             verdict  \"pass\" or \"block\"\n\
+             ```\n",
+            self.prompt.prompt,
+            folder.inbox().join(REQUEST).display()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_shows_what_was_found_up_to_a_limit() {
+        let finding = |what: String| Finding {
+            severity: contract::Severity::Major,
+            path: None,
+            line: None,
+            what,
+            why: Some("nobody\ncooks here".to_owned()),
+            proof: None,
+            was: None,
+        };
+        let found: Vec<Finding> = (0..7).map(|n| finding(format!("soup {n}"))).collect();
+        assert_eq!(in_words(&[]), Vec::<String>::new());
+        assert_eq!(in_words(&found[..1]), ["soup 0: nobody cooks here"]);
+        assert_eq!(in_words(&found[..FINDINGS_SHOWN]).len(), FINDINGS_SHOWN);
+        assert_eq!(in_words(&found).last().map(String::as_str), Some("and 2 more"));
+    }
+
+    #[test]
+    fn a_refusal_tells_what_it_cost() {
+        let of = |cost: Cost| paid(&Spent { cost, ..Spent::NOTHING });
+        assert_eq!(of(Cost::Known(Money(0))), "");
+        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis look cost $0.0400");
+        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis look cost about $0.0400");
+        assert_eq!(of(Cost::Unknown), "\nwhat this look cost is unknown");
+    }
+}

@@ -1,0 +1,277 @@
+//! Whether the words of a request can be a request at all. Every refusal has its reason and two
+//! requests that would be taken.
+//!
+//! Not here: whether a request makes sense, which takes an agent (`coherence.rs`).
+//!
+//! Invariant: this looks at the words and at nothing else, so that the same words always get the
+//! same answer, and nothing was made or called before it.
+
+use forge_driver::Trouble;
+
+/// Shorter texts say nothing that could be done.
+const REQUEST_CHARS_MIN: usize = 5;
+
+/// Flags that somebody put inside the quotes, if the request ends with them.
+const FLAGS: [&str; 8] =
+    ["--auto", "--yes", "--nopr", "--no-pr", "--discuss", "--effort", "--type", "--resume"];
+
+/// Refuses words that cannot be a request.
+pub(super) fn refuse_words(text: &str) -> Result<(), Trouble> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(refused("the request is empty"));
+    }
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_alone = first.len() == text.len();
+    match address(first) {
+        Address::None => {}
+        Address::Malformed(why) => {
+            return Err(refused(format!("`{}` looks like an address, but {why}", shown(first))));
+        }
+        Address::WellFormed { .. } if !is_alone => {}
+        Address::WellFormed { host, path } => return Err(cannot_fetch(first, &host, &path)),
+    }
+    if text.chars().count() < REQUEST_CHARS_MIN {
+        let what = format!("`{text}` is too short to be a request");
+        return Err(refused(what));
+    }
+    if !text.chars().any(char::is_alphanumeric) {
+        return Err(refused("the request is only punctuation"));
+    }
+    if !text.chars().any(char::is_alphabetic) {
+        return Err(refused("the request has no word in it"));
+    }
+    refuse_flags(text)
+}
+
+/// What looks like a flag at the end of a request was meant as one.
+fn refuse_flags(text: &str) -> Result<(), Trouble> {
+    let Some(last) = text.split_whitespace().next_back() else { return Ok(()) };
+    let name = last.split_once('=').map_or(last, |(name, _)| name);
+    let is_one = FLAGS.contains(&name) && (last.contains('=') || name != "--effort");
+    let is_size = last.len() <= 2 && last.chars().all(|c| c.is_ascii_uppercase());
+    let before = text.split_whitespace().rev().nth(1);
+    let before = before.filter(|word| *word == "--effort" && is_size);
+    if !is_one && before.is_none() {
+        return Ok(());
+    }
+    let flag = before.map_or_else(|| last.to_owned(), |before| format!("{before} {last}"));
+    Err(Trouble::usage(
+        format!(
+            "the request ends with `{flag}`, which is no part of it if it stands inside the quotes"
+        ),
+        examples(&[
+            "forge run --effort M \"show totals in the list\"",
+            "forge run 'add the flag `--auto` to the list command'",
+        ]),
+    ))
+}
+
+/// What an address alone is, and how to go on: nothing is fetched yet.
+fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Trouble {
+    let words: Vec<&str> = path.iter().map(String::as_str).collect();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (what, fetch) = match words.as_slice() {
+        [owner, repo, "issues", number, ..] if host == "github.com" && is_number(number) => (
+            "an issue of GitHub",
+            format!("gh api repos/{owner}/{repo}/issues/{number} > issue.json"),
+        ),
+        [_, _, "pull", ..] if host == "github.com" => {
+            return refused(format!("`{}` is a pull request, and no issue", shown(address)));
+        }
+        [.., "browse", key] if is_issue_key(key) => (
+            "an issue of Jira",
+            format!(
+                "curl -u \"$JIRA_USER:$JIRA_TOKEN\" https://{host}/rest/api/3/issue/{key} > issue.json"
+            ),
+        ),
+        _ if host == "github.com" || host.ends_with(".atlassian.net") => {
+            return refused(format!(
+                "`{}` is no address of an issue, such as https://github.com/OWNER/REPO/issues/7 or https://HOST/browse/KEY-7",
+                shown(address)
+            ));
+        }
+        _ => {
+            return refused(format!(
+                "`{}` is an address that Forge knows nothing about; say in words what you want",
+                shown(address)
+            ));
+        }
+    };
+    Trouble::usage(
+        format!("`{}` is {what}, which this version cannot fetch by itself", shown(address)),
+        format!("save it and name the file:\n  {fetch}\n  forge run --issue issue.json"),
+    )
+}
+
+/// What the first word of a request is.
+enum Address {
+    /// No address.
+    None,
+    /// Something that was meant as one.
+    Malformed(String),
+    /// An address of the web.
+    WellFormed { host: String, path: Vec<String> },
+}
+
+fn address(word: &str) -> Address {
+    let lower = word.to_lowercase();
+    let begins = ["http:", "https:", "http//", "https//", "htp:", "htps:", "ttp:", "ttps:", "www."];
+    let scheme = lower.split_once("://").map(|(scheme, _)| scheme);
+    let has_scheme = scheme.is_some_and(|scheme| {
+        !scheme.is_empty()
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    });
+    if !has_scheme && !begins.iter().any(|begin| lower.starts_with(begin)) {
+        return Address::None;
+    }
+    if !["https", "http"].contains(&scheme.unwrap_or_default()) {
+        return Address::Malformed("does not begin with https://".to_owned());
+    }
+    let rest = word.split_once("://").map_or("", |(_, rest)| rest);
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let authority = authority.split(['?', '#']).next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let has_dot = host.contains('.') || host == "localhost";
+    if !has_dot || !host.split('.').all(is_label) {
+        return Address::Malformed("has no host".to_owned());
+    }
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Address::Malformed("its port is no number".to_owned());
+    }
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    if path.chars().any(|c| c.is_control() || "\\<>\"{}|^`".contains(c)) {
+        return Address::Malformed("has characters in it that no address has".to_owned());
+    }
+    let path = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    Address::WellFormed { host: host.to_lowercase(), path }
+}
+
+/// `KEY-7`
+fn is_issue_key(key: &str) -> bool {
+    let Some((project, number)) = key.rsplit_once('-') else { return false };
+    project.starts_with(|c: char| c.is_ascii_uppercase())
+        && project.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A refusal with two requests that would be taken.
+pub(super) fn refused(what: impl Into<String>) -> Trouble {
+    Trouble::usage(
+        what,
+        examples(&[
+            "forge run \"show the total at the end of the list\"",
+            "forge run --issue issue.json",
+        ]),
+    )
+}
+
+/// Two commands that would be taken, one below the other.
+pub fn examples(commands: &[&str; 2]) -> String {
+    format!("{}\n   or: {}", commands[0], commands[1])
+}
+
+fn shown(word: &str) -> String {
+    const CHARS_MAX: usize = 100;
+    let mut cut: String = word.chars().take(CHARS_MAX).collect();
+    if cut.len() < word.len() {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(text: &str) -> String {
+        let trouble = refuse_words(text).expect_err(text);
+        assert!(trouble.next.is_some_and(|next| next.contains("forge run")), "{text}");
+        trouble.what
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_refused_with_their_reason() {
+        for (text, expected) in [
+            ("", "is empty"),
+            (" \n\t", "is empty"),
+            ("fix", "too short"),
+            ("日本", "too short"),
+            ("?!?!?!?!", "only punctuation"),
+            ("12345 678", "no word in it"),
+            ("fix the list --effort=Q", "ends with `--effort=Q`"),
+            ("fix the list --effort L", "ends with `--effort L`"),
+            ("fix the list --auto", "ends with `--auto`"),
+        ] {
+            assert!(why(text).contains(expected), "{text:?}: {}", why(text));
+        }
+    }
+
+    #[test]
+    fn a_shell_runs_nothing_of_what_is_proposed() {
+        let next = refuse_words("fix the list --auto").expect_err("a flag").next.unwrap();
+        for command in next.lines() {
+            let outside: String = command.split('\'').step_by(2).collect();
+            assert!(!outside.contains(['`', '$']), "{command}");
+        }
+    }
+
+    #[test]
+    fn requests_of_any_kind_are_taken() {
+        for text in [
+            "do it",
+            "日本語で書いて",
+            "../../etc/passwd",
+            "add the flag --json to the list",
+            "add an --effort flag",
+            "https://example.org/spec says how the list must look; build it",
+            "Why is a:b:c refused?",
+        ] {
+            assert!(refuse_words(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_are_none_are_refused_as_such() {
+        for text in [
+            "http://",
+            "https:/github.com/a/b/issues/1",
+            "https//github.com/a/b",
+            "htps://github.com/a/b/issues/1",
+            "https://",
+            "https://nohost",
+            "https://git hub.com/a",
+            "https://-a.org/x",
+            "https://a..org",
+            "https://a.org:port/x",
+            "ftp://a.org/x",
+            "www.example.org/x",
+            "https://a.org/<x>",
+        ] {
+            assert!(why(text).contains("looks like an address"), "{text}: {}", why(text));
+        }
+    }
+
+    #[test]
+    fn an_issue_by_its_address_is_refused_with_the_way_to_go_on() {
+        let next = |text: &str| refuse_words(text).expect_err(text).next.unwrap_or_default();
+        let github = next("https://github.com/o/r/issues/42");
+        assert!(github.contains("gh api repos/o/r/issues/42"), "{github}");
+        let jira = next("https://me.atlassian.net/browse/AB2-1");
+        assert!(jira.contains("https://me.atlassian.net/rest/api/3/issue/AB2-1"), "{jira}");
+        assert!(jira.contains("forge run --issue issue.json"), "{jira}");
+        assert!(why("https://github.com/o/r/pull/42").contains("pull request"));
+        assert!(why("https://github.com/o/r").contains("no address of an issue"));
+        assert!(why("https://example.org/x").contains("knows nothing about"));
+    }
+}

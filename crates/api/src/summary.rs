@@ -1,0 +1,29 @@
+//! What a run came to, as one text for people: `summary.md`.
+//!
+//! The facts are put together by `core::view::summary`; here is only when and how doors get it.
+
+use forge_core::{
+    flow::{Delivery, Stage, Work},
+    run::Phase,
+};
+use forge_driver::Trouble;
+use forge_driver::summary_file::text;
+
+use crate::forge::Doors;
+
+impl Doors {
+    /// What a run has come to so far, for people.
+    pub fn summary(&self, id: &str) -> Result<String, Trouble> {
+        let (run, _) = self.fold(id)?;
+        Ok(text(id, &run, run.now()))
+    }
+
+    /// What a door shows by itself at the end: the summary of a run that is over, if its flow makes one.
+    pub fn last_words(&self, id: &str) -> Result<Option<String>, Trouble> {
+        let (run, _) = self.fold(id)?;
+        let sums_up = |stage: &Stage| stage.work == (Work::Deliver { what: Delivery::Summary });
+        let is_shown =
+            matches!(run.phase(), Phase::Over(_)) && run.law().flow.stages.iter().any(sums_up);
+        Ok(is_shown.then(|| text(id, &run, run.now())))
+    }
+}

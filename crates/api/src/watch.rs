@@ -1,0 +1,556 @@
+//! Follows one unit of a run: the streams of its agents and commands as they come, and what becomes of them.
+//!
+//! - `watch/find.rs`: which unit a person means.
+//! - `watch/stream.rs`: what one call printed, turn by turn.
+//! - `watch/told.rs`: what one call was told.
+//!
+//! Not here: how it is shown. Watching changes nothing, and nobody notices it.
+//!
+//! Invariant: memory is bounded, however much an agent prints.
+//! Invariant: what was printed before a call ended is told before its end is.
+
+mod briefing;
+mod find_unit;
+pub(crate) mod transcript;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use forge_core::{
+    Run, Time,
+    event::{Event, Record},
+    id::{CallId, QuestionId, UnitId},
+    money::Spent,
+    run::{Phase, State},
+    view::sentence,
+};
+use forge_driver::{Trouble, local_executor::wait_for, signals::Signals};
+use forge_keeper::Standing;
+use forge_project::settings::Frozen;
+use rustix::event::{PollFd, PollFlags};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::{
+    find_unit::{Target, at_work, find},
+    transcript::{Age, Source, Stream},
+};
+use crate::forge::Doors;
+
+pub use self::briefing::{InboxFile, Told, ToldTurn, Which};
+
+/// How often somebody who watches looks for more.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// After so many looks it is found out whether somebody drives the run at all.
+const LOOKS_PER_DRIVER: u32 = 10;
+
+/// In which form streams are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As what they mean.
+    Signals,
+    /// As the bytes that they are, and nothing else is told.
+    Bytes,
+}
+
+/// Something that is told to somebody who watches.
+#[derive(Debug)]
+pub enum Shown<'a> {
+    /// What happened.
+    Seen(Seen),
+    /// A piece of a stream.
+    Bytes(&'a [u8]),
+}
+
+/// Something that happened in the unit. A time is missing where it happened before anybody watched, and
+/// nobody noted when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Seen {
+    /// A fact of the run about the unit.
+    Fact {
+        /// When.
+        at: Time,
+        /// As a sentence.
+        sentence: String,
+    },
+    /// From here on it is about this call.
+    Call {
+        /// When it was started.
+        at: Time,
+        /// Which.
+        call: String,
+        /// Who plays. Nobody, if it is a command.
+        agent: Option<String>,
+        /// Which model it is asked to use.
+        model: Option<String>,
+        /// Whether it is over already.
+        is_over: bool,
+    },
+    /// A turn of the agent begins.
+    Turn {
+        /// Which.
+        turn: TurnName,
+    },
+    /// The program is up.
+    Began {
+        /// When.
+        at: Option<Time>,
+        /// The model that it uses.
+        model: Option<String>,
+        /// Its own version.
+        version: Option<String>,
+    },
+    /// The agent said something.
+    Said {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        text: String,
+    },
+    /// The agent uses a tool.
+    UsedTool {
+        /// When.
+        at: Option<Time>,
+        /// Which.
+        name: String,
+        /// What for, in one line.
+        about: String,
+    },
+    /// The agent asked for something that nobody could grant.
+    Asked {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        text: String,
+    },
+    /// The provider does not serve it now.
+    Limit {
+        /// When.
+        at: Option<Time>,
+        /// Why.
+        text: String,
+        /// Until when, if that was said.
+        until: Option<Time>,
+    },
+    /// A line for people.
+    Printed {
+        /// When.
+        at: Option<Time>,
+        /// The line.
+        text: String,
+    },
+    /// What the call has used up so far.
+    Spent {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        spent: Spent,
+    },
+    /// A turn has ended.
+    TurnEnded {
+        /// Which.
+        turn: TurnName,
+        /// How, in words.
+        how: String,
+        /// What the call has used up so far.
+        spent: Spent,
+    },
+    /// Nothing more will come, for now or for good.
+    Over {
+        /// Why.
+        why: String,
+        /// What to do next, if something can be done.
+        next: Option<String>,
+    },
+}
+
+/// Which turn of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnName {
+    /// The first one, in a new session.
+    First,
+    /// The first one, in the session of a call that was interrupted.
+    Resumed,
+    /// The session was gone, so it began anew.
+    Anew,
+    /// The result could not be used.
+    Repair,
+}
+
+/// How the watching ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// Nothing more will come.
+    ToTheEnd,
+    /// A person has seen enough. Whoever was watched goes on.
+    Interrupted,
+}
+
+/// What is still to be told.
+enum Item {
+    Fact { at: Time, sentence: String },
+    Call(Begun),
+}
+
+/// A call whose stream can be followed.
+#[derive(Clone)]
+pub(crate) struct Begun {
+    pub(crate) at: Time,
+    pub(crate) call: CallId,
+    pub(crate) ordinal: u32,
+    pub(crate) turn: TurnName,
+    pub(crate) age: Age,
+}
+
+/// Somebody who watches.
+struct Watch<'a> {
+    doors: &'a Doors,
+    id: &'a str,
+    form: Form,
+    run: Run,
+    seq: u64,
+    target: Target,
+    asked: BTreeMap<QuestionId, UnitId>,
+    queue: VecDeque<Item>,
+    frozen: Frozen,
+    signals: Signals,
+    looks: u32,
+    age: Age,
+}
+
+impl Doors {
+    /// Follows a unit until nothing more comes, or until a person wants to stop.
+    pub fn watch(
+        &self,
+        id: &str,
+        name: Option<&str>,
+        form: Form,
+        tell: &mut dyn FnMut(Shown<'_>),
+    ) -> Result<Watched, Trouble> {
+        let records = self.records(id, 1)?;
+        let mut run = Run::new();
+        for (_, record) in &records {
+            run.take(record);
+        }
+        let target = match name {
+            Some(name) => find("watch", id, &run, &calls(&records), name)?,
+            None => at_work(id, &run)?,
+        };
+        let mut watch = Watch {
+            doors: self,
+            id,
+            form,
+            frozen: self.frozen(&run)?,
+            run: Run::new(),
+            seq: 0,
+            target,
+            asked: BTreeMap::new(),
+            queue: VecDeque::new(),
+            signals: Signals::listen()?,
+            looks: 0,
+            age: Age::Old,
+        };
+        watch.take(&records);
+        watch.age = Age::New;
+        watch.begin_late();
+        watch.watch(tell)
+    }
+}
+
+/// All calls that were ever started, in their order.
+fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
+    let facts = records.iter().flat_map(|(_, record)| &record.facts);
+    facts.filter_map(|fact| started(fact).map(|(call, _)| call)).collect()
+}
+
+/// The call that a fact starts, and the number of its folder.
+fn started(fact: &Event) -> Option<(CallId, u32)> {
+    match about(fact) {
+        About::Start(call, ordinal) => Some((call, ordinal)),
+        About::Call(_) | About::Other => None,
+    }
+}
+
+impl Watch<'_> {
+    fn watch(&mut self, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Trouble> {
+        loop {
+            while let Some(item) = self.queue.pop_front() {
+                match item {
+                    Item::Fact { at, sentence } => {
+                        self.tell(tell, Seen::Fact { at, sentence });
+                    }
+                    Item::Call(begun) => {
+                        if self.follow(&begun, tell)? == Watched::Interrupted {
+                            return Ok(Watched::Interrupted);
+                        }
+                    }
+                }
+            }
+            if let Some((why, next)) = self.is_over() {
+                self.tell(tell, Seen::Over { why, next });
+                return Ok(Watched::ToTheEnd);
+            }
+            if self.wait()? == Watched::Interrupted {
+                return Ok(Watched::Interrupted);
+            }
+            self.take_new()?;
+        }
+    }
+
+    fn tell(&self, tell: &mut dyn FnMut(Shown<'_>), seen: Seen) {
+        match self.form {
+            Form::Signals => tell(Shown::Seen(seen)),
+            Form::Bytes => {}
+        }
+    }
+
+    fn take_new(&mut self) -> Result<(), Trouble> {
+        let records = self.doors.records(self.id, self.seq + 1)?;
+        self.take(&records);
+        Ok(())
+    }
+
+    /// Takes in records, and puts into the queue what is to be told of them.
+    fn take(&mut self, records: &[(u64, Record)]) {
+        for (seq, record) in records {
+            self.run.take(record);
+            self.seq = *seq;
+            for fact in &record.facts {
+                if let Some(item) = self.item(record.at, fact) {
+                    self.queue.push_back(item);
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, at: Time, fact: &Event) -> Option<Item> {
+        if let Event::QuestionAsked(question) = fact {
+            self.asked.insert(question.id, question.unit.clone());
+        }
+        let is_ours = match &self.target {
+            Target::Unit(unit) => self.unit_of(fact).as_ref() == Some(unit),
+            Target::Call(call) => call_of(fact).as_ref() == Some(call),
+        };
+        if !is_ours {
+            return None;
+        }
+        match started(fact) {
+            Some((call, ordinal)) if has_stream(&self.run, &call) => {
+                let turn = match self.run.session(&call) {
+                    Some(_) => TurnName::Resumed,
+                    None => TurnName::First,
+                };
+                Some(Item::Call(Begun { at, call, ordinal, turn, age: self.age }))
+            }
+            Some(_) | None => Some(Item::Fact { at, sentence: sentence(fact) }),
+        }
+    }
+
+    /// The unit that a fact is about.
+    fn unit_of(&self, fact: &Event) -> Option<UnitId> {
+        match fact {
+            Event::UnitSkipped { unit }
+            | Event::GateSkipped { unit, .. }
+            | Event::GatePassed { unit, .. }
+            | Event::GateWaived { unit, .. }
+            | Event::UnitReopened { unit, .. }
+            | Event::UnitAccepted { unit }
+            | Event::UnitFailed { unit, .. }
+            | Event::Landed { unit, .. }
+            | Event::Noticed { unit, .. } => Some(unit.clone()),
+            Event::QuestionAsked(question) => Some(question.unit.clone()),
+            Event::Answered { question, .. } => self.asked.get(question).cloned(),
+            Event::EffectIntended { attempt, .. } | Event::EffectDone { attempt, .. } => {
+                Some(attempt.unit.clone())
+            }
+            Event::AttemptStarted { .. }
+            | Event::AttemptEnded { .. }
+            | Event::JudgementStarted { .. }
+            | Event::Judged { .. }
+            | Event::CallSettled { .. }
+            | Event::Edited { .. } => call_of(fact).map(|call| call.unit().clone()),
+            Event::RunStarted(_)
+            | Event::RunHeld { .. }
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::ItemsListed { .. }
+            | Event::RunRewound { .. }
+            | Event::RunEnded { .. } => None,
+        }
+    }
+
+    /// Whoever comes late hears of the call that is under way, or of the last attempt if none is.
+    fn begin_late(&mut self) {
+        let position = |fits: &dyn Fn(&CallId) -> bool| {
+            self.queue.iter().rposition(|item| match item {
+                Item::Fact { .. } => false,
+                Item::Call(begun) => fits(&begun.call),
+            })
+        };
+        let first = position(&|call| self.run.calls().contains_key(call))
+            .or_else(|| position(&|call| matches!(call, CallId::Attempt(_))))
+            .or_else(|| position(&|_| true));
+        self.queue.drain(..first.unwrap_or(self.queue.len()));
+    }
+
+    /// Tells what a call prints until it is over.
+    fn follow(
+        &mut self,
+        begun: &Begun,
+        tell: &mut dyn FnMut(Shown<'_>),
+    ) -> Result<Watched, Trouble> {
+        let player = role(&self.run, &begun.call).and_then(|role| self.frozen.who_plays(&role));
+        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let folder = self.doors.home.attempt(self.id, begun.ordinal);
+        let mut stream = Stream::of(&folder, source, begun, self.form);
+        self.tell(
+            tell,
+            Seen::Call {
+                at: begun.at,
+                call: begun.call.to_string(),
+                agent: player.as_ref().map(|agent| agent.name.clone()),
+                model: player.and_then(|agent| agent.model),
+                is_over: !self.run.calls().contains_key(&begun.call),
+            },
+        );
+        loop {
+            stream.read(tell);
+            if !self.run.calls().contains_key(&begun.call) || self.is_left(&stream) {
+                // Reads once more, so that what it printed last is not missed.
+                stream.finish(tell);
+                return Ok(Watched::ToTheEnd);
+            }
+            if self.wait()? == Watched::Interrupted {
+                return Ok(Watched::Interrupted);
+            }
+            self.take_new()?;
+        }
+    }
+
+    /// Whether a call is under way only on paper: nobody works on it, and nobody drives the run.
+    fn is_left(&mut self, stream: &Stream) -> bool {
+        self.has_no_driver()
+            && match stream.standing() {
+                Some(Standing::Alive(_)) => false,
+                Some(
+                    Standing::Ended(_) | Standing::Dead | Standing::Void | Standing::Unclaimed,
+                )
+                | None => true,
+            }
+    }
+
+    /// Whether nobody drives the run. Asked only now and then: who asks gets in the way of a driver.
+    fn has_no_driver(&mut self) -> bool {
+        self.looks += 1;
+        self.looks % LOOKS_PER_DRIVER == 1 && !self.doors.is_driven(self.id)
+    }
+
+    /// Why nothing more comes, and what to do about it. Nothing, if something may come.
+    fn is_over(&mut self) -> Option<(String, Option<String>)> {
+        let resume = Some(format!("forge resume {}", self.id));
+        let unit = match &self.target {
+            Target::Call(call) => return Some((format!("{call} is over"), None)),
+            Target::Unit(unit) => unit.clone(),
+        };
+        match self.run.unit(&unit).state {
+            State::Accepted | State::Skipped => {
+                return Some((format!("{unit} is settled"), None));
+            }
+            State::Failed { .. } => return Some((format!("{unit} has failed"), resume)),
+            State::Asking { question } => {
+                let next = format!("forge status {}", self.id);
+                return Some((format!("{unit} waits for your answer to {question}"), Some(next)));
+            }
+            State::Waiting | State::Working | State::Judging { .. } => {}
+        }
+        match self.run.phase() {
+            Phase::Over(_) => return Some(("the run is over".to_owned(), None)),
+            Phase::Held(_) if self.run.calls().is_empty() => {
+                return Some(("the run is held".to_owned(), resume));
+            }
+            Phase::Fresh | Phase::Going | Phase::Held(_) => {}
+        }
+        self.has_no_driver().then(|| ("nobody drives the run".to_owned(), resume))
+    }
+
+    /// Waits a little, or until a person has seen enough.
+    fn wait(&mut self) -> Result<Watched, Trouble> {
+        let mut files =
+            self.signals.files().map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+        wait_for(&mut files, LOOK_EVERY).map_err(|error| {
+            Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
+        })?;
+        Ok(if self.signals.want_an_end() { Watched::Interrupted } else { Watched::ToTheEnd })
+    }
+}
+
+/// The call that a fact is about.
+fn call_of(fact: &Event) -> Option<CallId> {
+    match about(fact) {
+        About::Start(call, _) | About::Call(call) => Some(call),
+        About::Other => None,
+    }
+}
+
+/// What a fact has to do with a call.
+enum About {
+    /// It starts this one, in the folder with this number.
+    Start(CallId, u32),
+    /// It is about this one.
+    Call(CallId),
+    Other,
+}
+
+fn about(fact: &Event) -> About {
+    match fact {
+        Event::AttemptStarted { attempt, call } => {
+            let id = CallId::Attempt(attempt.clone());
+            match call {
+                Some(call) => About::Start(id, call.ordinal),
+                None => About::Call(id),
+            }
+        }
+        Event::JudgementStarted { judgement, call } => {
+            About::Start(CallId::Judgement(judgement.clone()), call.ordinal)
+        }
+        Event::AttemptEnded { attempt, .. } | Event::Edited { attempt, .. } => {
+            About::Call(CallId::Attempt(attempt.clone()))
+        }
+        Event::Judged { judgement, .. } => About::Call(CallId::Judgement(judgement.clone())),
+        Event::CallSettled { call, .. } => About::Call(call.clone()),
+        Event::RunStarted(_)
+        | Event::RunHeld { .. }
+        | Event::RunResumed { .. }
+        | Event::BudgetRaised { .. }
+        | Event::ItemsListed { .. }
+        | Event::UnitSkipped { .. }
+        | Event::GateSkipped { .. }
+        | Event::GatePassed { .. }
+        | Event::GateWaived { .. }
+        | Event::QuestionAsked(_)
+        | Event::Answered { .. }
+        | Event::UnitReopened { .. }
+        | Event::UnitAccepted { .. }
+        | Event::UnitFailed { .. }
+        | Event::Landed { .. }
+        | Event::Noticed { .. }
+        | Event::RunRewound { .. }
+        | Event::EffectIntended { .. }
+        | Event::EffectDone { .. }
+        | Event::RunEnded { .. } => About::Other,
+    }
+}
+
+/// Whether a call prints something that can be followed. A unit that is gone may have.
+pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
+    !run.has(call.unit()) || run.find_call_kind(call).is_some_and(|kind| kind.has_stream())
+}
+
+/// Returns the role that an agent plays in a call.
+pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
+    run.find_call_kind(call)?.role().map(str::to_owned)
+}

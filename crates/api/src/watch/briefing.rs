@@ -1,0 +1,313 @@
+//! What an agent was told: the brief of each of its turns, and the files that it was given to read.
+//!
+//! Not here: how a brief is made (`brief.rs`), and how it is shown. What is told comes from the folder of the
+//! call, as the agent found it; nothing is made anew.
+//!
+//! Invariant: an agent can put anything into its folders; only regular files are read, each up to a limit.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use forge_core::{
+    Run,
+    event::Record,
+    id::{AttemptId, CallId},
+};
+use forge_driver::{
+    Trouble,
+    agent_call::turns::{ANEW, REPAIR},
+    plan::steps_of,
+    setup::turn::BRIEF,
+};
+use forge_keeper::{AttemptFolder, open_regular};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    forge::Doors,
+    watch::{
+        TurnName,
+        find_unit::{Target, find},
+        role, started,
+    },
+};
+
+/// The most bytes of a brief that are shown.
+const BRIEF_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The most bytes of a file of an inbox that are shown.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The most files of an inbox that are listed.
+const FILES_MAX: usize = 10_000;
+
+/// Which call of a unit is meant. Without a word, the last one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Which {
+    /// The number of the attempt.
+    pub attempt: Option<u32>,
+    /// The gate that looked at it.
+    pub gate: Option<String>,
+}
+
+/// What an agent was told in one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Told {
+    /// The run.
+    pub run: String,
+    /// The call.
+    pub call: String,
+    /// A later call that is due and has not begun, so that this one is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    /// The role that it plays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Who plays it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Its folder.
+    pub folder: String,
+    /// What it was told, turn by turn.
+    pub turns: Vec<ToldTurn>,
+    /// What it was given to read.
+    pub inbox: Vec<InboxFile>,
+    /// Where that lies. Nothing, if it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inbox_folder: Option<String>,
+}
+
+/// What an agent was told in one turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ToldTurn {
+    /// Which.
+    pub turn: TurnName,
+    /// All of it.
+    pub brief: String,
+}
+
+/// A file that an agent was given to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InboxFile {
+    /// Its name in the inbox.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Doors {
+    /// What an agent was told in a call of a unit.
+    pub fn told(&self, id: &str, unit: &str, which: &Which) -> Result<Told, Trouble> {
+        let (run, begun) = begun(&self.records(id, 1)?);
+        let calls: Vec<CallId> = begun.iter().map(|begun| begun.call.clone()).collect();
+        let target = find("brief", id, &run, &calls, unit)?;
+        let (Begun { call, ordinal, first }, due) =
+            self.chosen(id, &run, &begun, &target, which)?;
+        let folder = self.home.attempt(id, ordinal);
+        if !folder.is_dir() {
+            let what = format!("the folder of {call} is gone: {}", folder.display());
+            return Err(Trouble::usage(what, format!("forge log {id}")));
+        }
+        let frozen = self.frozen(&run)?;
+        let role = role(&run, &call);
+        let agent = role.as_ref().and_then(|role| frozen.who_plays(role));
+        let steps = steps_of(&folder);
+        let turns = [
+            (first, folder.clone()),
+            (TurnName::Anew, steps.join(ANEW)),
+            (TurnName::Repair, steps.join(REPAIR)),
+        ];
+        let mut told = Vec::new();
+        for (turn, folder) in turns {
+            let brief = read(&folder.join(BRIEF), BRIEF_BYTES_MAX)?;
+            told.extend(brief.map(|bytes| ToldTurn {
+                turn,
+                brief: String::from_utf8_lossy(&bytes).into_owned(),
+            }));
+        }
+        if told.is_empty() {
+            let what = match role {
+                Some(_) => format!("{call} was told nothing yet: its agent has not begun"),
+                None => format!("{call} is no agent's: nobody was told anything"),
+            };
+            return Err(Trouble::usage(what, format!("forge watch {id} {call}")));
+        }
+        let boxes = self.home.checkouts(id, &frozen)?.join("boxes").join(format!("{ordinal:04}"));
+        let inbox = [boxes, folder.clone()].map(|path| AttemptFolder::at(path).inbox());
+        // Agents of an older Forge had theirs in the folder of the call.
+        let files = |inbox: &PathBuf| listed(inbox).map(|files| (inbox.clone(), files));
+        let found = inbox.iter().find_map(|inbox| files(inbox).filter(|(_, f)| !f.is_empty()));
+        let found = found.or_else(|| inbox.iter().find_map(files));
+        let (inbox_folder, inbox) = found.map_or((None, Vec::new()), |(at, f)| (Some(at), f));
+        Ok(Told {
+            run: id.to_owned(),
+            call: call.to_string(),
+            due: due.map(|due| due.to_string()),
+            role,
+            agent: agent.map(|agent| agent.name),
+            folder: folder.display().to_string(),
+            turns: told,
+            inbox,
+            inbox_folder: inbox_folder.map(|path| path.display().to_string()),
+        })
+    }
+
+    /// The call that is meant. Where only a unit is named and its last call has not begun, it is the one before;
+    /// then that call is named, too.
+    fn chosen(
+        &self,
+        id: &str,
+        run: &Run,
+        begun: &[Begun],
+        target: &Target,
+        which: &Which,
+    ) -> Result<(Begun, Option<CallId>), Trouble> {
+        // A driver makes the folder of a call when it starts it. What is under way without one was only wanted.
+        let is_due = |one: &Begun| {
+            run.calls().contains_key(&one.call) && !self.home.attempt(id, one.ordinal).is_dir()
+        };
+        let last = chosen(id, run, begun, target, which)?;
+        if !is_due(&last) {
+            return Ok((last, None));
+        }
+        let others: Vec<Begun> = begun.iter().filter(|one| !is_due(one)).cloned().collect();
+        let unit = Target::Unit(last.call.unit().clone());
+        let before = chosen(id, run, &others, &unit, &Which { attempt: None, ..which.clone() });
+        match (target, which.attempt, before) {
+            (Target::Unit(_), None, Ok(before)) => Ok((before, Some(last.call))),
+            (Target::Unit(_) | Target::Call(_), _, before) => {
+                let what = format!("{} is due, but has not begun: nobody was told yet", last.call);
+                let next = match before {
+                    Ok(before) => format!("forge brief {id} {} (the one before)", before.call),
+                    Err(_) => format!("forge status {id}"),
+                };
+                Err(Trouble::usage(what, next))
+            }
+        }
+    }
+
+    /// A file that an agent was given to read.
+    pub fn inbox_file(&self, told: &Told, name: &str) -> Result<Vec<u8>, Trouble> {
+        let next = format!("forge brief {} {}", told.run, told.call);
+        let Some(folder) = &told.inbox_folder else {
+            return Err(Trouble::usage(format!("the inbox of {} is gone", told.call), next));
+        };
+        let found = told.inbox.iter().find(|file| file.name == name);
+        let Some(found) = found else {
+            let names = told.inbox.iter().map(|file| file.name.as_str());
+            let near = forge_project::suggest::nearest(name, names);
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let what = format!("{} had no `{name}` to read{near}", told.call);
+            return Err(Trouble::usage(what, next));
+        };
+        let path = Path::new(folder).join(&found.name);
+        read(&path, FILE_BYTES_MAX)?
+            .ok_or_else(|| Trouble::usage(format!("{} is gone", path.display()), next))
+    }
+}
+
+/// A call that was started.
+#[derive(Clone)]
+struct Begun {
+    call: CallId,
+    /// The number of its folder.
+    ordinal: u32,
+    /// Whether its first turn went on in a session.
+    first: TurnName,
+}
+
+/// The run, and all calls that were ever started.
+fn begun(records: &[(u64, Record)]) -> (Run, Vec<Begun>) {
+    let mut run = Run::new();
+    let mut begun = Vec::new();
+    for (_, record) in records {
+        run.take(record);
+        for (call, ordinal) in record.facts.iter().filter_map(started) {
+            let first = match run.session(&call) {
+                Some(_) => TurnName::Resumed,
+                None => TurnName::First,
+            };
+            begun.push(Begun { call, ordinal, first });
+        }
+    }
+    (run, begun)
+}
+
+fn chosen(
+    id: &str,
+    run: &Run,
+    begun: &[Begun],
+    target: &Target,
+    which: &Which,
+) -> Result<Begun, Trouble> {
+    let (unit, call) = match target {
+        Target::Unit(unit) => (unit, None),
+        Target::Call(call) => (call.unit(), Some(call)),
+    };
+    let attempt_of = |call: &CallId| -> AttemptId {
+        match call {
+            CallId::Attempt(attempt) => attempt.clone(),
+            CallId::Judgement(judgement) => judgement.attempt.clone(),
+        }
+    };
+    let fits = |one: &CallId| {
+        let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, which));
+        let gate = match one {
+            CallId::Attempt(_) => None,
+            CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
+        };
+        let is_gate = match (&which.gate, which.attempt) {
+            (Some(wanted), _) => gate == Some(wanted.as_str()),
+            // Who names an attempt means the attempt, and not who looked at it.
+            (None, Some(_)) => gate.is_none() || call == Some(one),
+            (None, None) => true,
+        };
+        let is_attempt = which.attempt.is_none_or(|n| attempt_of(one).number == n);
+        one.unit() == unit && is_named && is_gate && is_attempt
+    };
+    let fitting: Vec<&Begun> = begun.iter().filter(|begun| fits(&begun.call)).collect();
+    // Commands are told nothing; if an agent had a hand in it, its call is meant.
+    let by_agent = fitting.iter().rev().find(|begun| role(run, &begun.call).is_some());
+    by_agent.or(fitting.last()).map(|begun| (*begun).clone()).ok_or_else(|| {
+        let attempt = which.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
+        let gate = which.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
+        let what = format!("nobody was called for {unit}{attempt}{gate} yet");
+        Trouble::usage(what, format!("forge status {id}"))
+    })
+}
+
+/// Whether a call is the look of the wanted gate at a named attempt.
+fn is_look_at(one: &CallId, named: &CallId, which: &Which) -> bool {
+    match (one, named) {
+        (CallId::Judgement(judgement), CallId::Attempt(attempt)) => {
+            which.gate.is_some() && judgement.attempt == *attempt
+        }
+        (CallId::Attempt(_) | CallId::Judgement(_), _) => false,
+    }
+}
+
+/// The files of an inbox, by name. Nothing, if it is gone.
+fn listed(inbox: &Path) -> Option<Vec<InboxFile>> {
+    let entries = fs::read_dir(inbox).ok()?;
+    let mut files = Vec::new();
+    for entry in entries.flatten().take(FILES_MAX) {
+        // Not where a link leads to: an agent could have put it there.
+        let Ok(metadata) = entry.metadata() else { continue };
+        if let (true, Ok(name)) = (metadata.is_file(), entry.file_name().into_string()) {
+            files.push(InboxFile { name, bytes: metadata.len() });
+        }
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Some(files)
+}
+
+/// A file up to a limit. Nothing, if there is none.
+fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Trouble> {
+    let mut bytes = Vec::new();
+    match open_regular(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Trouble::file(path, &error)),
+    }
+}

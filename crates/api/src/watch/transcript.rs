@@ -1,0 +1,334 @@
+//! What one call prints, turn by turn: read from its transcripts as they grow.
+//!
+//! Not here: what a line means (`forge_agents`), and when the call is over.
+//!
+//! Invariant: a piece of a transcript is in memory, never all of it.
+//! Invariant: an agent can put anything in the place of a transcript; only a regular file is read.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::{
+    Earlier, End, Kind, Listener, Signal, Use, Watchdog,
+    lines::{LINE_BYTES_MAX, Lines},
+    signal::add,
+};
+use forge_core::{Time, money::Spent};
+use forge_driver::{
+    agent_call::turns::{ANEW, REPAIR, errors, spent},
+    clock::now,
+    plan::steps_of,
+};
+use forge_keeper::{AttemptFolder, How, Standing, look};
+use rustix::fs::OFlags;
+
+use crate::watch::{Begun, Form, Seen, Shown, TurnName};
+
+/// So much of a transcript is read at once.
+const PIECE_BYTES: usize = 64 * 1024;
+/// The most characters of a line for people.
+const LINE_CHARACTERS_MAX: usize = 2_000;
+
+/// Who prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// An agent.
+    Agent(Kind),
+    /// A command, whose lines are for people.
+    Command,
+}
+
+/// The stream of one call.
+pub(crate) struct Stream {
+    turns: Vec<(TurnName, AttemptFolder)>,
+    source: Source,
+    form: Form,
+    /// Of what is read next.
+    age: Age,
+    /// The turn that is read.
+    current: Option<Reading>,
+    /// The number of the turn that comes next.
+    next: usize,
+    /// What turns before this one used.
+    uses: Vec<Use>,
+    /// What was told last of what is used.
+    told: Spent,
+}
+
+/// Whether a turn was read as far as it goes.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    Empty,
+    NotYet,
+}
+
+/// A turn that is read.
+struct Reading {
+    turn: TurnName,
+    folder: AttemptFolder,
+    tail: Tail,
+    lines: Lines,
+    listener: Listener,
+}
+
+/// A file that grows.
+struct Tail {
+    path: PathBuf,
+    file: Option<File>,
+    age: Age,
+}
+
+/// Whether what is read now was just printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// It was there before anybody looked.
+    Old,
+    New,
+}
+
+impl Stream {
+    pub(crate) fn of(folder: &Path, source: Source, begun: &Begun, form: Form) -> Self {
+        let steps = steps_of(folder);
+        let turns = vec![
+            (begun.turn, AttemptFolder::at(folder)),
+            (TurnName::Anew, AttemptFolder::at(steps.join(ANEW))),
+            (TurnName::Repair, AttemptFolder::at(steps.join(REPAIR))),
+        ];
+        Self {
+            turns,
+            source,
+            form,
+            age: begun.age,
+            current: None,
+            next: 0,
+            uses: Vec::new(),
+            told: Spent::NOTHING,
+        }
+    }
+
+    /// How the turn that is read stands.
+    pub(super) fn standing(&self) -> Option<Standing> {
+        look(&self.current.as_ref()?.folder).ok()
+    }
+
+    /// What the call has used up so far, as far as it was read.
+    pub(crate) fn so_far(&self) -> Spent {
+        self.current.as_ref().map_or_else(|| spent(&self.uses), |now| so_far(&self.uses, now))
+    }
+
+    /// Tells all that there is to be read.
+    pub(super) fn read(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+        self.read_some(usize::MAX, tell);
+    }
+
+    /// Tells what there is to be read, at most so many pieces of it. The rest is for the next time.
+    pub(crate) fn read_some(&mut self, mut pieces: usize, tell: &mut dyn FnMut(Shown<'_>)) {
+        loop {
+            if self.drain(&mut pieces, tell) == Drained::NotYet {
+                return;
+            }
+            let is_there = |(_, folder): &(TurnName, AttemptFolder)| folder.attempt().exists();
+            let due = self.turns[self.next..].iter().position(is_there);
+            let Some(position) = due else { return };
+            self.end_turn(tell);
+            let (turn, folder) = self.turns[self.next + position].clone();
+            self.next += position + 1;
+            if let (Form::Signals, Source::Agent(_)) = (self.form, self.source) {
+                tell(Shown::Seen(Seen::Turn { turn }));
+            }
+            self.current = Some(Reading::of(turn, folder, self.source, self.age));
+        }
+    }
+
+    /// The call is over.
+    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+        self.read(tell);
+        self.end_turn(tell);
+    }
+
+    fn drain(&mut self, pieces: &mut usize, tell: &mut dyn FnMut(Shown<'_>)) -> Drained {
+        let Some(reading) = &mut self.current else { return Drained::Empty };
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let Some(left) = pieces.checked_sub(1) else { return Drained::NotYet };
+            *pieces = left;
+            // Where it cannot be read any further, it ends.
+            let read = reading.tail.read(&mut piece).unwrap_or(0);
+            if read == 0 {
+                (reading.tail.age, self.age) = (Age::New, Age::New);
+                return Drained::Empty;
+            }
+            match self.form {
+                Form::Bytes => tell(Shown::Bytes(&piece[..read])),
+                Form::Signals => {
+                    let mut seen = reading.take(&piece[..read], self.source);
+                    let at = reading.tail.at();
+                    let so_far = so_far(&self.uses, reading);
+                    if at.is_some() && is_worth_telling(self.told, so_far) {
+                        self.told = so_far;
+                        seen.push(Seen::Spent { at, spent: so_far });
+                    }
+                    for one in seen {
+                        tell(Shown::Seen(one));
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_turn(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+        let Some(mut reading) = self.current.take() else { return };
+        if self.form == Form::Bytes {
+            return;
+        }
+        let mut rest = Vec::new();
+        reading.lines.finish(|line| rest.push(line.to_vec()));
+        for line in rest {
+            let seen = reading.line(&line, self.source);
+            for one in seen {
+                tell(Shown::Seen(one));
+            }
+        }
+        let Reading { turn, folder, listener, .. } = reading;
+        let heard = listener.finish(|_| {});
+        let how = folder.read_ending().ok().flatten().map(|ending| ending.how);
+        let (how, spent) = match self.source {
+            Source::Agent(_) => {
+                heard.uses().iter().for_each(|one| add(&mut self.uses, one));
+                (in_words(&heard.end(how.as_ref(), &errors(&folder))), spent(&self.uses))
+            }
+            Source::Command => (command_in_words(how.as_ref()), Spent::NOTHING),
+        };
+        tell(Shown::Seen(Seen::TurnEnded { turn, how, spent }));
+    }
+}
+
+/// What all turns of the call have used so far.
+fn so_far(before: &[Use], reading: &Reading) -> Spent {
+    let mut uses = before.to_vec();
+    let heard = reading.listener.heard();
+    if heard.spent_micros() > 0 {
+        heard.uses().iter().for_each(|one| add(&mut uses, one));
+    }
+    spent(&uses)
+}
+
+/// Not every message is worth a line about money: only what is twice as much as was told last.
+fn is_worth_telling(told: Spent, now: Spent) -> bool {
+    let (told, now) = (told.tokens.total(), now.tokens.total());
+    now > 0 && now >= told.saturating_mul(2)
+}
+
+impl Reading {
+    fn of(turn: TurnName, folder: AttemptFolder, source: Source, age: Age) -> Self {
+        let kind = match source {
+            Source::Agent(kind) => kind,
+            Source::Command => Kind::Program,
+        };
+        let tail = Tail { path: folder.transcript(), file: None, age };
+        let listener = Listener::new(kind, &Earlier::default());
+        Self { turn, folder, tail, lines: Lines::new(LINE_BYTES_MAX), listener }
+    }
+
+    /// What a piece tells.
+    fn take(&mut self, piece: &[u8], source: Source) -> Vec<Seen> {
+        let mut whole = Vec::new();
+        self.lines.push(piece, |line| whole.push(line.to_vec()));
+        whole.iter().flat_map(|line| self.line(line, source)).collect()
+    }
+
+    fn line(&mut self, line: &[u8], source: Source) -> Vec<Seen> {
+        let at = self.tail.at();
+        let mut seen = Vec::new();
+        if let Source::Agent(_) = source {
+            let signals = |signal: &Signal| seen.extend(of_signal(signal, at));
+            self.listener.push(line, |_| unreachable!("a line without its end says nothing yet"));
+            self.listener.push(b"\n", signals);
+        }
+        let is_for_programs = matches!(source, Source::Agent(_)) && line.starts_with(b"{");
+        if seen.is_empty() && !is_for_programs && !line.iter().all(u8::is_ascii_whitespace) {
+            let text = String::from_utf8_lossy(line);
+            let text = text.trim_end().chars().take(LINE_CHARACTERS_MAX).collect();
+            seen.push(Seen::Printed { at, text });
+        }
+        seen
+    }
+}
+
+impl Tail {
+    fn at(&self) -> Option<Time> {
+        match self.age {
+            Age::Old => None,
+            Age::New => Some(now()),
+        }
+    }
+
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(open(&self.path)?),
+        };
+        file.read(piece)
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// What a signal tells to somebody who watches.
+fn of_signal(signal: &Signal, at: Option<Time>) -> Option<Seen> {
+    match signal {
+        Signal::Began { model, version, .. } => {
+            Some(Seen::Began { at, model: model.clone(), version: version.clone() })
+        }
+        Signal::Said { text } => Some(Seen::Said { at, text: text.clone() }),
+        Signal::UsedTool { name, about } => {
+            Some(Seen::UsedTool { at, name: name.clone(), about: about.clone() })
+        }
+        Signal::Asked { what } => Some(Seen::Asked { at, text: what.clone() }),
+        Signal::Limit(limit) => {
+            Some(Seen::Limit { at, text: limit.what.clone(), until: limit.until_ms })
+        }
+        // Money is told as a sum, and the end when the process has ended.
+        Signal::Spent(_) | Signal::Ended(_) | Signal::Unknown => None,
+    }
+}
+
+fn in_words(end: &End) -> String {
+    match end {
+        End::Done => "it is done".to_owned(),
+        End::Limited(limit) => format!("it has to wait: {}", limit.what),
+        End::Failed { what, .. } => format!("it failed: {what}"),
+        End::Refused { what } => format!("the model refused: {what}"),
+        End::Overflowed { what } => format!("it was more text than the model takes: {what}"),
+        End::OverBudget { what } => what.clone(),
+        End::SessionGone => "the session that was to go on is gone".to_owned(),
+        End::Stopped(Watchdog::Wall) => "it took longer than it may".to_owned(),
+        End::Stopped(Watchdog::Silence) => "it said nothing for too long".to_owned(),
+        End::Stopped(Watchdog::Output) => "it printed more than it may".to_owned(),
+        End::NotStarted { why } => format!("it was not started: {why}"),
+        End::Interrupted => "it was interrupted".to_owned(),
+        End::Lost => "nobody knows how it ended".to_owned(),
+    }
+}
+
+fn command_in_words(how: Option<&How>) -> String {
+    match how {
+        None => "nobody knows how it ended".to_owned(),
+        Some(How::Exited { code }) => format!("exit code {code}"),
+        Some(How::Signalled { signal }) => format!("killed by signal {signal}"),
+        Some(How::TimedOut) => "it took longer than it may".to_owned(),
+        Some(How::Silent) => "it said nothing for too long".to_owned(),
+        Some(How::TooMuchOutput) => "it printed more than it may".to_owned(),
+        Some(How::OverBudget) => "it cost more than it may".to_owned(),
+        Some(How::Interrupted) => "it was interrupted".to_owned(),
+        Some(How::NotStarted { why }) => format!("it was not started: {why}"),
+    }
+}

@@ -1,0 +1,4 @@
+//! An agent at work: its turns, and what becomes of what it left.
+
+pub mod output;
+pub mod turns;

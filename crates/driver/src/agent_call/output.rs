@@ -1,0 +1,571 @@
+//! What becomes of what a call left: from an ending, a transcript and an outbox to a report.
+//!
+//! Everything here is data from outside. What cannot be read is a fault, never a pass.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read as _, Seek as _, SeekFrom},
+    path::Path,
+};
+
+use forge_agents::{AgentResult, Key, ResultFlaw, read_result, result as contract};
+use forge_core::{
+    Report, Run,
+    event::{Blob, Outcome, Receipt, Ruling},
+    failure::FaultClass,
+    id::{AttemptId, CallId, JudgementId},
+    inbox::artifact_name,
+    item::{Item, resolved},
+    money::Spent,
+    run::CallKind,
+    verdict::{self, Finding, Proof, Severity, Verdict},
+};
+use forge_keeper::{AttemptFolder, Ending, How, collect, open_regular};
+use serde_json::Value;
+
+use crate::{Trouble, agent_call::turns::Left, context::Shop, plan::Plan};
+
+/// The most findings of a worker that are kept, beside all critical ones.
+const FOUND_MAX: usize = 50;
+/// The most bytes of one artifact.
+const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The last bytes of a transcript that a failure shows.
+const LAST_WORDS_BYTES: u64 = 4 * 1024;
+/// The last lines of a transcript that a failure shows.
+const LAST_WORDS_LINES: usize = 20;
+
+/// How a call ended without an ending of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Without {
+    /// Its keeper died.
+    Lost,
+    /// It never began, and we no longer want it.
+    NeverBegan,
+    /// Its keeper could not be started.
+    NotStarted {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What a call that has an ending comes to.
+pub fn report(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<Report, Trouble> {
+    let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+    match (run.call_kind(call), call) {
+        (CallKind::Command { .. }, CallId::Attempt(attempt)) => {
+            let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let mut lists = Vec::new();
+            let outcome = match command_end(folder, ending) {
+                CommandEnd::Success => match take_artifacts(shop, run, call, folder)? {
+                    Ok(artifacts) => {
+                        receipt.artifacts = artifacts;
+                        // A command that reports a list does so as an agent would.
+                        let has_list = run.stage(&attempt.unit).list.is_some();
+                        let result =
+                            has_list.then(|| clean_result(shop, folder, call, &[Key::Lists]));
+                        match result.transpose() {
+                            Ok(result) => {
+                                let reported = result.map(|result| result.lists);
+                                lists = listed(led(shop, run, reported.unwrap_or_default())?);
+                                Outcome::Done
+                            }
+                            Err(flaw) => {
+                                let what = flaw.to_string();
+                                Outcome::Fault { class: FaultClass::NoResult, what }
+                            }
+                        }
+                    }
+                    Err(what) => Outcome::Fault { class: FaultClass::NoArtifact, what },
+                },
+                CommandEnd::Failure { what, .. } => {
+                    Outcome::Fault { class: FaultClass::CommandFailed, what }
+                }
+                CommandEnd::Fault { class, what } => Outcome::Fault { class, what },
+                CommandEnd::Interrupted => Outcome::Interrupted,
+            };
+            Ok(Report::Worked { attempt: attempt.clone(), outcome, lists, receipt })
+        }
+        (CallKind::Command { run: command }, CallId::Judgement(judgement)) => {
+            let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let ruling = match command_end(folder, ending) {
+                CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
+                CommandEnd::Failure { code, what } => Ruling::Verdict(Verdict::Revise {
+                    findings: vec![failed_command(&command, code, &what)],
+                }),
+                CommandEnd::Fault { class, what } => Ruling::Fault { class, what },
+                CommandEnd::Interrupted => Ruling::Interrupted,
+            };
+            Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
+        }
+        (
+            CallKind::Agent { .. }
+            | CallKind::Artifact { .. }
+            | CallKind::Verify
+            | CallKind::Land
+            | CallKind::BuiltIn { .. }
+            | CallKind::Deliver { .. },
+            _,
+        ) => unreachable!("agents have turns, and our own gates have plans of their own"),
+    }
+}
+
+/// What the call of an agent comes to.
+pub fn turned(call: &CallId, left: Result<Left, Outcome>, mut receipt: Receipt) -> Report {
+    let left = left.map(|Left { result, artifacts }| {
+        receipt.summary.clone_from(&result.summary);
+        receipt.shown = result.shown.clone().map(shown);
+        receipt.artifacts = artifacts;
+        result
+    });
+    match call {
+        CallId::Attempt(attempt) => worked(attempt, left, receipt),
+        CallId::Judgement(judgement) => reviewed(judgement, left, receipt),
+    }
+}
+
+/// What an agent left that can be used: the result that its program vouches for, or the file in its
+/// outbox, or what it answered in a turn before; and the artifacts.
+pub fn left(
+    plan: &Plan<'_>,
+    answers: [Option<&Value>; 2],
+    must: &[Key],
+) -> Result<Result<Left, Outcome>, Trouble> {
+    let Plan { shop, run, call, .. } = *plan;
+    let folder = plan.boxes();
+    let [last, before] = answers;
+    let answered = |answer: Option<&Value>| {
+        let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
+        let result = AgentResult::parse(&shop.redacted_json(&bytes), &call.to_string(), must);
+        Some(result.map_err(|flaw| flaw.to_string()))
+    };
+    let from_file = || match clean_result(shop, &folder, call, must) {
+        Err(ResultFlaw::Missing) => None,
+        other => Some(other.map_err(|flaw| flaw.to_string())),
+    };
+    let mut flaw = None;
+    let mut result = None;
+    let from_file: &dyn Fn() -> Option<Result<AgentResult, String>> = &from_file;
+    for candidate in [&|| answered(last), from_file, &|| answered(before)] {
+        match candidate() {
+            None => {}
+            Some(Ok(valid)) => {
+                result = Some(valid);
+                break;
+            }
+            Some(Err(what)) => flaw = flaw.or(Some(what)),
+        }
+    }
+    let Some(mut result) = result else {
+        let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultFlaw::Missing));
+        return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
+    };
+    result.lists = led(shop, run, result.lists)?;
+    Ok(match (take_artifacts(shop, run, call, &folder)?, result.status) {
+        (Ok(artifacts), _) => Ok(Left { result, artifacts }),
+        // Whoever is not done owes nothing yet.
+        (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
+            Ok(Left { result, artifacts: BTreeMap::new() })
+        }
+        (Err(what), contract::Status::Done) => {
+            Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
+        }
+    })
+}
+
+/// What a call without an ending comes to.
+pub fn report_without(run: &Run, call: &CallId, without: Without) -> Report {
+    let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
+    let spent = match without {
+        Without::Lost if is_agent => Spent::UNKNOWN,
+        Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
+    };
+    without_result(call, without.outcome(), Receipt::of(spent))
+}
+
+impl Without {
+    /// What it means for the run.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Lost => Outcome::Lost,
+            Self::NeverBegan => Outcome::Interrupted,
+            Self::NotStarted { why } => Outcome::Fault { class: FaultClass::NotStarted, what: why },
+        }
+    }
+}
+
+/// A call that left no result ended like this: an attempt at the work, or a gate's look at it.
+pub fn without_result(call: &CallId, outcome: Outcome, receipt: Receipt) -> Report {
+    match call {
+        CallId::Attempt(attempt) => {
+            Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt }
+        }
+        CallId::Judgement(judgement) => {
+            let ruling = match outcome {
+                Outcome::Fault { class, what } => Ruling::Fault { class, what },
+                Outcome::Limited { until, what } | Outcome::Deferred { until, what } => {
+                    Ruling::Limited { until, what }
+                }
+                Outcome::Blocked { class, what } => Ruling::Blocked { class, what },
+                Outcome::Interrupted => Ruling::Interrupted,
+                Outcome::Lost => Ruling::Lost,
+                Outcome::Done | Outcome::Partial { .. } => {
+                    unreachable!("only failed endings come without a result")
+                }
+            };
+            Report::Judged { judgement: judgement.clone(), ruling, receipt }
+        }
+    }
+}
+
+/// The gate for an artifact: it is there, has something in it, and can be read as what it is.
+pub fn look_for_artifact(
+    shop: &Shop<'_>,
+    run: &Run,
+    judgement: &JudgementId,
+    name: &str,
+) -> Result<Report, Trouble> {
+    let unit = run.unit(&judgement.attempt.unit);
+    let name = artifact_name(name, &judgement.attempt.unit.scope);
+    // A blob that cannot be read is no fault of the author's.
+    let flaw = match unit.artifacts.get(&name) {
+        None => Some("it is not there".to_owned()),
+        Some(blob) => form_flaw(&name, &shop.blob(blob)?),
+    };
+    let verdict = match flaw {
+        None => Verdict::Pass { findings: Vec::new() },
+        Some(flaw) => Verdict::Revise {
+            findings: vec![Finding {
+                id: String::new(),
+                severity: Severity::Major,
+                path: Some(name.clone()),
+                line: None,
+                what: format!("`{name}`: {flaw}"),
+                why: String::new(),
+                proof: None,
+                was: None,
+            }],
+        },
+    };
+    let (judgement, ruling) = (judgement.clone(), Ruling::Verdict(verdict));
+    Ok(Report::Judged { judgement, ruling, receipt: Receipt::of(Spent::NOTHING) })
+}
+
+fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
+    if text.trim().is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+        Some("json") => serde_json::from_str::<Value>(text)
+            .err()
+            .map(|error| format!("it is not JSON: {error}")),
+        Some("toml") => toml::from_str::<toml::Table>(text)
+            .err()
+            .map(|error| format!("it is not TOML: {}", error.message())),
+        Some(_) | None => None,
+    }
+}
+
+/// Keys that the result of a call must have: what its role says, and what its row needs.
+pub fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
+    let mut must = shop.role(run, role)?.must;
+    match call {
+        CallId::Attempt(attempt) => {
+            if run.stage(&attempt.unit).list.is_some() {
+                must.push(Key::Lists);
+            }
+        }
+        CallId::Judgement(_) => must.push(Key::Verdict),
+    }
+    Ok(must)
+}
+
+/// How a command ended.
+pub enum CommandEnd {
+    Success,
+    /// It says no.
+    Failure {
+        code: i32,
+        what: String,
+    },
+    /// It says nothing that could be used.
+    Fault {
+        class: FaultClass,
+        what: String,
+    },
+    Interrupted,
+}
+
+pub fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
+    match &ending.how {
+        How::Exited { code: 0 } => CommandEnd::Success,
+        How::Exited { code } => {
+            let what = ended(&last_words(folder), &format!("exit code {code}"));
+            CommandEnd::Failure { code: *code, what }
+        }
+        // Whoever killed it, the work that it looks at is not to blame.
+        How::Signalled { signal } => CommandEnd::Fault {
+            class: FaultClass::Crashed,
+            what: ended(&last_words(folder), &format!("killed by signal {signal}")),
+        },
+        How::TimedOut => CommandEnd::Fault {
+            class: FaultClass::TimedOut,
+            what: format!("{}\nit took longer than it may", last_words(folder)),
+        },
+        How::Silent => CommandEnd::Fault {
+            class: FaultClass::TimedOut,
+            what: format!("{}\nit said nothing for too long", last_words(folder)),
+        },
+        How::TooMuchOutput => CommandEnd::Fault {
+            class: FaultClass::TooMuchOutput,
+            what: "it printed more than it may".to_owned(),
+        },
+        // Commands cost nothing, so nobody stops them for it.
+        How::OverBudget | How::Interrupted => CommandEnd::Interrupted,
+        How::NotStarted { why } => {
+            CommandEnd::Fault { class: FaultClass::NotStarted, what: why.clone() }
+        }
+    }
+}
+
+fn failed_command(command: &str, code: i32, what: &str) -> Finding {
+    let failed = format!("`{command}` failed with exit code {code}");
+    let proof = Proof::Command { command: command.to_owned(), output: what.to_owned() };
+    Finding {
+        id: String::new(),
+        severity: Severity::Major,
+        path: None,
+        line: None,
+        what: failed,
+        why: String::new(),
+        proof: Some(proof),
+        was: None,
+    }
+}
+
+fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: Receipt) -> Report {
+    let attempt = attempt.clone();
+    let (outcome, lists) = match left {
+        Err(outcome) => (outcome, Vec::new()),
+        Ok(result) => {
+            report_found(&mut receipt, result.findings.into_iter().map(finding));
+            let lists = listed(result.lists);
+            let outcome = match (result.status, result.blocker) {
+                (contract::Status::Done, _) => Outcome::Done,
+                (contract::Status::Partial, _) => Outcome::Partial { note: result.summary },
+                (contract::Status::Blocked, blocker) => {
+                    let blocker = blocker.expect("a blocked result says why");
+                    Outcome::Blocked { class: class(blocker.class), what: blocker.what }
+                }
+            };
+            (outcome, lists)
+        }
+    };
+    Report::Worked { attempt, outcome, lists, receipt }
+}
+
+/// What a worker found itself and did not mend: a person is told, and what is critical, shown or not, stands in the
+/// way at the gate `changes`, like anything else that may not land.
+fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) {
+    let (critical, mut others): (Vec<Finding>, Vec<Finding>) =
+        findings.partition(|finding| finding.severity == Severity::Critical);
+    for finding in critical {
+        receipt.flaws.push(format!("it found, and left (critical): {}", finding.in_words()));
+    }
+    others.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let n_cut = others.len().saturating_sub(FOUND_MAX);
+    if n_cut > 0 {
+        receipt.notes.push(format!("{n_cut} more findings of its own are only in what it left"));
+        others.truncate(FOUND_MAX);
+    }
+    receipt.found = others;
+}
+
+fn reviewed(
+    judgement: &JudgementId,
+    left: Result<AgentResult, Outcome>,
+    receipt: Receipt,
+) -> Report {
+    match left {
+        Ok(result) => {
+            let ruling = verdict_of(result);
+            Report::Judged { judgement: judgement.clone(), ruling, receipt }
+        }
+        Err(outcome) => without_result(&CallId::Judgement(judgement.clone()), outcome, receipt),
+    }
+}
+
+fn verdict_of(result: AgentResult) -> Ruling {
+    let fault = |what: String| Ruling::Fault { class: FaultClass::NoResult, what };
+    match result.status {
+        contract::Status::Done => {}
+        contract::Status::Partial => {
+            return fault(format!("the review is only partly done: {}", result.summary));
+        }
+        contract::Status::Blocked => {
+            let what = result.blocker.map(|blocker| blocker.what).unwrap_or_default();
+            return fault(format!("the reviewer says it is blocked: {what}"));
+        }
+    }
+    let findings: Vec<Finding> = result.findings.into_iter().map(finding).collect();
+    match result.verdict.expect("the result of a review has a verdict") {
+        contract::Verdict::Pass => Ruling::Verdict(Verdict::Pass { findings }),
+        contract::Verdict::Revise => Ruling::Verdict(Verdict::Revise { findings }),
+        contract::Verdict::Block => Ruling::Verdict(Verdict::Block { reason: result.summary }),
+    }
+}
+
+/// Takes the declared artifacts into the blobs, or says which one cannot be taken.
+fn take_artifacts(
+    shop: &Shop<'_>,
+    run: &Run,
+    call: &CallId,
+    folder: &AttemptFolder,
+) -> Result<Result<BTreeMap<String, Blob>, String>, Trouble> {
+    let stage = run.stage(call.unit());
+    let writes = match call {
+        CallId::Attempt(_) => &stage.writes,
+        CallId::Judgement(judgement) => {
+            let gate = stage.gate(&judgement.gate).expect("a judgement names a gate of its stage");
+            &stage.gates[gate].writes
+        }
+    };
+    let mut artifacts = BTreeMap::new();
+    for name in writes {
+        let name = artifact_name(name, &call.unit().scope);
+        let bytes = match collect(&folder.outbox(), &name, ARTIFACT_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(flaw) => return Ok(Err(flaw.to_string())),
+        };
+        // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
+        let blob = shop.blobs.put(&shop.redacted(&bytes));
+        let blob = blob.map_err(|error| Trouble::file(&shop.home.dir.join("blobs"), &error))?;
+        artifacts.insert(name, Blob(blob.as_str().to_owned()));
+    }
+    Ok(Ok(artifacts))
+}
+
+/// Reads the result as it will be kept: without secrets, whoever put them there.
+fn clean_result(
+    shop: &Shop<'_>,
+    folder: &AttemptFolder,
+    call: &CallId,
+    must: &[Key],
+) -> Result<AgentResult, ResultFlaw> {
+    let (outbox, call) = (folder.outbox(), &call.to_string());
+    read_result(&outbox, call, must)?;
+    let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
+        .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
+    AgentResult::parse(&shop.redacted_json(&bytes), call, must)
+}
+
+/// The last words of a program, and how it ended. A last line for people is told together with the
+/// ending, because it mostly says why; a line for programs says nothing to them.
+pub fn ended(words: &str, how: &str) -> String {
+    let words = words.trim_end();
+    match words.lines().last().map(str::trim) {
+        Some(line) if !line.is_empty() && !line.starts_with('{') => format!("{words} ({how})"),
+        Some(_) | None => format!("{words}\n{how}"),
+    }
+}
+
+/// The last bytes of a transcript.
+pub fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String> {
+    tail_of(&folder.transcript(), most)
+}
+
+/// The last bytes of a file.
+pub fn tail_of(path: &Path, most: u64) -> std::io::Result<String> {
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines of a transcript.
+pub fn last_words(folder: &AttemptFolder) -> String {
+    let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
+}
+
+/// The lists with the paths that their items write as they really lead, through the symbolic links
+/// of the project: two names for one place are one place.
+fn led(
+    shop: &Shop<'_>,
+    run: &Run,
+    mut lists: BTreeMap<String, Vec<contract::Item>>,
+) -> Result<BTreeMap<String, Vec<contract::Item>>, Trouble> {
+    let has_paths = lists.values().flatten().any(|item| !item.writes.is_empty());
+    let (true, Some(_), Some(head)) = (has_paths, &run.law().start.base, run.head()) else {
+        return Ok(lists);
+    };
+    let links = shop.home.repository.links_at(head)?;
+    if !links.is_empty() {
+        for item in lists.values_mut().flatten() {
+            item.writes = item.writes.iter().flat_map(|path| resolved(path, &links)).collect();
+            item.writes.dedup();
+        }
+    }
+    Ok(lists)
+}
+
+fn listed(lists: BTreeMap<String, Vec<contract::Item>>) -> Vec<(String, Vec<Item>)> {
+    lists.into_iter().map(|(name, items)| (name, items.into_iter().map(item).collect())).collect()
+}
+
+fn item(item: contract::Item) -> Item {
+    let contract::Item { id, title, after, writes, tags, must } = item;
+    Item { id, title, after, writes, tags, must }
+}
+
+fn finding(finding: contract::Finding) -> Finding {
+    Finding {
+        id: String::new(),
+        severity: match finding.severity {
+            contract::Severity::Critical => Severity::Critical,
+            contract::Severity::Major => Severity::Major,
+            contract::Severity::Minor => Severity::Minor,
+        },
+        path: finding.path,
+        line: finding.line,
+        what: finding.what,
+        why: finding.why.unwrap_or_default(),
+        proof: finding.proof.map(|proof| match proof {
+            contract::Proof::Command { command, output } => Proof::Command { command, output },
+            contract::Proof::Quote { quote } => Proof::Quote { quote },
+        }),
+        was: finding.was,
+    }
+}
+
+fn shown(shown: contract::Shown) -> verdict::Shown {
+    verdict::Shown {
+        approach: shown.approach,
+        key_changes: shown.key_changes,
+        risk: Some(match shown.risk {
+            contract::Risk::Low => verdict::Risk::Low,
+            contract::Risk::Medium => verdict::Risk::Medium,
+            contract::Risk::High => verdict::Risk::High,
+        }),
+    }
+}
+
+fn class(class: contract::BlockerClass) -> verdict::BlockerClass {
+    match class {
+        contract::BlockerClass::ContextOverflow => verdict::BlockerClass::ContextOverflow,
+        contract::BlockerClass::ScopeExceeded => verdict::BlockerClass::ScopeExceeded,
+        contract::BlockerClass::ModelRefusal => verdict::BlockerClass::ModelRefusal,
+        contract::BlockerClass::ToolingFailure => verdict::BlockerClass::ToolingFailure,
+        contract::BlockerClass::ExternalDependency => verdict::BlockerClass::ExternalDependency,
+        contract::BlockerClass::Unknown => verdict::BlockerClass::Unknown,
+    }
+}

@@ -1,0 +1,407 @@
+//! The turns of an agent's call, and what they come to.
+//!
+//! ```text
+//! first ──► done ──► the result is valid            ──► its report
+//!   │        └─────► it is not, and can be mended   ──► repair, in the same session ──► its report
+//!   └─────► its session is gone                     ──► anew, in a new session      ──► as the first
+//! ```
+//! Each turn is a step with a folder and a keeper of its own. All of them read and write the inbox and
+//! the outbox of the call, and all of them are paid.
+//!
+//! Not here: what an agent prints (`forge_agents`), what a result means to the run (`intake.rs`).
+//!
+//! Invariant: what a turn used is counted once, however the call ends.
+//! Invariant: without a valid result there is no outcome but a fault, a limit, a block or an interruption.
+
+use std::{collections::BTreeMap, io::BufReader, path::Path};
+
+use forge_agents::{
+    AgentResult, Earlier, End, ErrorClass, Heard, Kind, Price, Use, Watchdog, hear,
+};
+use forge_core::{
+    event::{Blob, Outcome, Receipt},
+    failure::FaultClass,
+    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    run::CallKind,
+    verdict::BlockerClass,
+};
+use forge_keeper::{AttemptFolder, Ending, How, Standing, look, open_regular};
+use forge_project::settings::FrozenAgent;
+
+use crate::{
+    agent_call::output::{self, last_words},
+    clock::now,
+    context::Shop,
+    plan::{Halt, Plan, What},
+};
+
+/// The step in which a session begins anew.
+pub const ANEW: &str = "anew";
+/// The step in which a result is mended.
+pub const REPAIR: &str = "repair";
+
+/// How long a call waits whose provider did not say how long: this much, doubled each time.
+const BACK_OFF_MS: u64 = 30_000;
+/// It never waits longer than this by itself.
+const BACK_OFF_MS_MAX: u64 = 30 * 60_000;
+/// Nothing waits for less.
+const WAIT_MS_MIN: u64 = 1_000;
+/// No provider has a longer window: a month. Then it is tried again, whatever was said.
+const WAIT_MS_MAX: u64 = 31 * 24 * 3_600_000;
+/// The most of what a program wrote to its standard error that is looked at.
+const ERRORS_BYTES: u64 = 16 * 1024;
+
+/// Which turn of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The first: in a new session, or in the one that was interrupted.
+    First,
+    /// The session was gone.
+    Anew,
+    /// The result could not be used.
+    Repair {
+        /// Why.
+        flaw: String,
+        /// Where it goes on.
+        session: String,
+        /// What was spent of its cap.
+        spent_micros: u64,
+        /// What its session has reported, for programs that report totals.
+        earlier: Earlier,
+    },
+}
+
+/// What all turns of a call came to.
+pub struct Turned {
+    /// How the last one ended.
+    pub ending: Ending,
+    /// The result and the artifacts, or what became of the call instead.
+    pub left: Result<Left, Outcome>,
+    /// What was used, by whom, and how long it took.
+    pub receipt: Receipt,
+}
+
+/// What an agent left that can be used.
+pub struct Left {
+    pub result: AgentResult,
+    pub artifacts: BTreeMap<String, Blob>,
+}
+
+/// What was heard of the turns so far.
+struct Tally {
+    agent: FrozenAgent,
+    uses: Vec<Use>,
+    /// What of them has a price, also where the sum has none.
+    known_micros: u64,
+    took_ms: u64,
+    session: Option<String>,
+    denied: Vec<String>,
+}
+
+/// Brings the turns of a call on as far as they go.
+pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let CallKind::Agent { role } = run.call_kind(call) else {
+        unreachable!("only agents have turns")
+    };
+    let mut tally = Tally::of(shop.player(&role));
+    let mut ending = plan.turn(Turn::First, dir, conflicts)?;
+    let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
+    let mut end = heard.end(Some(&ending.how), &errors(&plan.folder()));
+    if end == End::SessionGone {
+        ending = plan.turn(Turn::Anew, dir, conflicts)?;
+        let folder = plan.step_folder(ANEW);
+        heard = tally.take(plan, &folder, &ending, &Earlier::default());
+        end = heard.end(Some(&ending.how), &errors(&folder));
+    }
+    let must = output::must(shop, run, call, &role)?;
+    let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
+        Ok(()) => output::left(plan, [heard.answer.as_ref(), None], &must)?,
+        Err(outcome) => Err(outcome),
+    };
+    let flaw = match &left {
+        Err(Outcome::Fault { class: FaultClass::NoResult | FaultClass::NoArtifact, what })
+            if end == End::Done =>
+        {
+            Some(what.clone())
+        }
+        Ok(_) | Err(_) => None,
+    };
+    let session = tally.session.clone().filter(|_| tally.agent.can_resume());
+    // Whoever has used up its cap does not get another turn.
+    let held = run.calls()[call].reserved;
+    let can_pay = held.is_none_or(|held| held.0 > tally.known_micros);
+    let is_due = plan.has_step(REPAIR) || flaw.is_some() && can_pay;
+    if let (true, Some(session)) = (is_due, session) {
+        let repair = Turn::Repair {
+            // A repair that was begun has mended the flaw, perhaps; it is in its brief.
+            flaw: flaw.unwrap_or_default(),
+            session,
+            spent_micros: tally.known_micros,
+            earlier: Earlier { uses: tally.uses.clone() },
+        };
+        let earlier = Earlier { uses: tally.uses.clone() };
+        let repaired = plan.turn(repair, dir, &[])?;
+        let folder = plan.step_folder(REPAIR);
+        let before = heard.answer;
+        let mended = tally.take(plan, &folder, &repaired, &earlier);
+        end = mended.end(Some(&repaired.how), &errors(&folder));
+        let outcome = ended(plan, &end, &folder, &repaired);
+        // What the first turn did is there, also if nobody could mend its result.
+        if !matches!(repaired.how, How::NotStarted { .. }) {
+            ending = repaired;
+        }
+        left = match outcome {
+            Ok(()) => output::left(plan, [mended.answer.as_ref(), before.as_ref()], &must)?,
+            Err(outcome) => Err(outcome),
+        };
+    }
+    let left = left.map_err(|outcome| without_secrets(shop, outcome));
+    Ok(Turned { ending, left, receipt: tally.receipt() })
+}
+
+/// What an agent printed was redacted by its keeper. But the agent could write to that file as well.
+fn without_secrets(shop: &Shop<'_>, outcome: Outcome) -> Outcome {
+    let clean =
+        |text: String| String::from_utf8_lossy(&shop.redacted(text.as_bytes())).into_owned();
+    match outcome {
+        Outcome::Partial { note } => Outcome::Partial { note: clean(note) },
+        Outcome::Blocked { class, what } => Outcome::Blocked { class, what: clean(what) },
+        Outcome::Fault { class, what } => Outcome::Fault { class, what: clean(what) },
+        Outcome::Limited { until, what } => Outcome::Limited { until, what: clean(what) },
+        Outcome::Deferred { until, what } => Outcome::Deferred { until, what: clean(what) },
+        Outcome::Done | Outcome::Lost | Outcome::Interrupted => outcome,
+    }
+}
+
+/// Whether all that a call used was heard of.
+#[derive(PartialEq, Eq)]
+enum Known {
+    Yes,
+    No,
+}
+
+/// What was heard of a call that was lost, or whose next turn is not wanted any more.
+pub fn heard_so_far(plan: &Plan<'_>) -> Receipt {
+    let Plan { shop, run, call, .. } = *plan;
+    let CallKind::Agent { role } = run.call_kind(call) else {
+        unreachable!("only agents have turns")
+    };
+    let mut tally = Tally::of(shop.player(&role));
+    let mut end = Known::Yes;
+    for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
+        if !shop.ours.knows(&folder.path) {
+            continue;
+        }
+        match look(&folder) {
+            Ok(Standing::Void | Standing::Unclaimed) => {}
+            Ok(Standing::Ended(ending)) => {
+                tally.hear(&folder, Some(&ending));
+            }
+            // What came after the last line that there is has a price, too.
+            Ok(Standing::Alive(_) | Standing::Dead) | Err(_) => {
+                tally.hear(&folder, None);
+                end = Known::No;
+            }
+        }
+    }
+    let known = tally.known_micros;
+    let mut receipt = tally.receipt();
+    if end == Known::No {
+        receipt.spent = Spent { cost: Cost::Unknown, at_least: Money(known), ..receipt.spent };
+        let models = receipt.used.iter_mut().flat_map(|used| &mut used.models);
+        models.for_each(|model| model.cost = Cost::Unknown);
+    }
+    receipt
+}
+
+impl Plan<'_> {
+    /// One turn of the agent.
+    fn turn(&self, turn: Turn, dir: &Path, conflicts: &[String]) -> Result<Ending, Halt> {
+        let folder = match &turn {
+            Turn::First => self.folder(),
+            Turn::Anew => self.step_folder(ANEW),
+            Turn::Repair { .. } => self.step_folder(REPAIR),
+        };
+        let (dir, conflicts) = (dir.to_owned(), conflicts.to_vec());
+        self.while_wanted(folder.path, || Ok(What::Turn { turn, dir, conflicts }))
+    }
+}
+
+impl Tally {
+    fn of(agent: FrozenAgent) -> Self {
+        Self {
+            agent,
+            uses: Vec::new(),
+            known_micros: 0,
+            took_ms: 0,
+            session: None,
+            denied: Vec::new(),
+        }
+    }
+
+    /// A plan is run again and again; what has ended is listened to once.
+    fn take(
+        &mut self,
+        plan: &Plan<'_>,
+        folder: &AttemptFolder,
+        ending: &Ending,
+        earlier: &Earlier,
+    ) -> Heard {
+        self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+        let ours = plan.shop.ours;
+        let heard = ours.heard(&folder.path).unwrap_or_else(|| {
+            let heard = listen(self.agent.kind(), folder, earlier);
+            ours.has_heard(&folder.path, &heard);
+            heard
+        });
+        self.count(&heard, Some(ending));
+        heard
+    }
+
+    fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) {
+        let earlier = Earlier { uses: self.uses.clone() };
+        let heard = listen(self.agent.kind(), folder, &earlier);
+        self.count(&heard, ending);
+    }
+
+    fn count(&mut self, heard: &Heard, ending: Option<&Ending>) {
+        // A program that was never started has used nothing, and that is known.
+        let has_run = !ending.is_some_and(|ending| matches!(ending.how, How::NotStarted { .. }));
+        for one in heard.uses().iter().filter(|_| has_run) {
+            forge_agents::signal::add(&mut self.uses, one);
+        }
+        self.known_micros = self.known_micros.saturating_add(heard.spent_micros());
+        self.session = heard.session.clone().or(self.session.take());
+        self.denied.extend(heard.denied.iter().cloned());
+    }
+
+    fn receipt(self) -> Receipt {
+        let models: Vec<ModelUse> = self.uses.iter().map(model_use).collect();
+        let mut receipt = Receipt::of(spent(&self.uses));
+        if receipt.spent.cost == Cost::Unknown {
+            receipt.spent.at_least = Money(self.known_micros);
+        }
+        receipt.took_ms = self.took_ms;
+        receipt.session = self.session;
+        receipt.used = Some(Used { agent: self.agent.name.clone(), models });
+        if !self.denied.is_empty() {
+            receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));
+        }
+        receipt
+    }
+}
+
+fn listen(kind: Kind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
+    match open_regular(&folder.transcript()) {
+        Ok(file) => hear(kind, BufReader::new(file), earlier),
+        Err(_) => hear(kind, &b""[..], earlier),
+    }
+}
+
+/// What was used of all models together.
+pub fn spent(uses: &[Use]) -> Spent {
+    let price = uses.iter().map(|one| one.cost).reduce(Price::plus);
+    let mut tokens = Tokens::default();
+    for one in uses {
+        tokens += model_use(one).tokens;
+    }
+    // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
+    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens, at_least: Money(0) }
+}
+
+pub fn model_use(one: &Use) -> ModelUse {
+    let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
+    ModelUse {
+        provider: one.provider.clone(),
+        model: one.model.clone(),
+        tokens: Tokens { input, output, cache_read, cache_write },
+        cost: cost(one.cost),
+    }
+}
+
+const fn cost(price: Price) -> Cost {
+    match price {
+        Price::Reported(micros) => Cost::Known(Money(micros)),
+        Price::Estimated(micros) => Cost::Estimated(Money(micros)),
+        Price::Missing => Cost::Unknown,
+    }
+}
+
+/// Whether a turn ended in a way that lets its result count.
+fn ended(
+    plan: &Plan<'_>,
+    end: &End,
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<(), Outcome> {
+    let fault = |class, what: &str| Err(Outcome::Fault { class, what: what.to_owned() });
+    let blocked = |class, what: &str| Err(Outcome::Blocked { class, what: what.to_owned() });
+    match end {
+        End::Done => Ok(()),
+        End::Limited(limit) => Err(Outcome::Limited {
+            until: until(plan, ending, limit.until_ms, limit.delay_ms),
+            what: limit.what.clone(),
+        }),
+        End::Refused { what } => blocked(BlockerClass::ModelRefusal, what),
+        End::Overflowed { what } => blocked(BlockerClass::ContextOverflow, what),
+        End::OverBudget { what } => fault(FaultClass::OutOfBudget, what),
+        End::Failed { class, what } => match class {
+            ErrorClass::Auth | ErrorClass::Permission | ErrorClass::NoModel => {
+                blocked(BlockerClass::NoAccess, what)
+            }
+            ErrorClass::Overflow => blocked(BlockerClass::ContextOverflow, what),
+            ErrorClass::Refusal => blocked(BlockerClass::ModelRefusal, what),
+            ErrorClass::OutOfBudget => fault(FaultClass::OutOfBudget, what),
+            ErrorClass::RateLimit
+            | ErrorClass::UsageWindow
+            | ErrorClass::Network
+            | ErrorClass::Server => {
+                Err(Outcome::Limited { until: until(plan, ending, None, None), what: what.clone() })
+            }
+            ErrorClass::Tooling
+            | ErrorClass::NoSession
+            | ErrorClass::Stopped
+            | ErrorClass::Unknown => {
+                let words = format!("{}\n{}", last_words(folder), errors(folder));
+                fault(FaultClass::Crashed, &output::ended(&words, what))
+            }
+        },
+        End::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
+        End::Stopped(Watchdog::Wall) => fault(FaultClass::TimedOut, "it took longer than it may"),
+        End::Stopped(Watchdog::Silence) => {
+            fault(FaultClass::TimedOut, "it said nothing for too long")
+        }
+        End::Stopped(Watchdog::Output) => {
+            fault(FaultClass::TooMuchOutput, "it printed more than it may")
+        }
+        End::NotStarted { why } => fault(FaultClass::NotStarted, why),
+        End::Interrupted => Err(Outcome::Interrupted),
+        End::Lost => Err(Outcome::Lost),
+    }
+}
+
+/// When a call that has to wait goes on: when the provider says, or after longer and longer times.
+fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
+    let now = now();
+    let setbacks = plan.run.unit(plan.call.unit()).setbacks.min(16);
+    let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
+    // A delay is the least that the provider wants. If that had been enough, it would have let us in.
+    let delay = delay_ms.unwrap_or_default().max(back_off);
+    // A time that came while the turn ended is over, and nothing is left to wait for. One from before
+    // it began is of a clock that is wrong.
+    let told = until_ms.filter(|until| *until > ending.started_at_ms);
+    let reset = told.unwrap_or(now.saturating_add(delay));
+    reset.clamp(now + WAIT_MS_MIN, now + WAIT_MS_MAX)
+}
+
+/// The tail of what a program wrote to its standard error.
+pub fn errors(folder: &AttemptFolder) -> String {
+    output::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
+}
+
+/// The folder of the last turn that was begun.
+fn last_folder(plan: &Plan<'_>) -> AttemptFolder {
+    let anew = plan.step_folder(ANEW);
+    if plan.shop.ours.knows(&anew.path) { anew } else { plan.folder() }
+}

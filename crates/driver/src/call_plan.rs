@@ -1,0 +1,352 @@
+//! The plan of a call that an agent or a command carries out: open the checkout, set it up, let it
+//! work, take in what it left.
+//!
+//! What a writer changed becomes a commit of Forge's, whatever the agent did with git itself, and
+//! however the attempt ended. What a reader changed is discarded and noted.
+
+use std::path::Path;
+
+use forge_agents::AgentResult;
+use forge_core::{
+    Report,
+    event::{Outcome, Receipt},
+    failure::FaultClass,
+    id::CallId,
+    run::CallKind,
+    verdict::BlockerClass,
+    view::short_commit,
+};
+use forge_keeper::{Ending, How};
+use forge_project::settings::Claims;
+use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
+
+use crate::{
+    Trouble,
+    agent_call::{
+        output,
+        turns::{Turned, turns},
+    },
+    checkouts::{Hand, Place, commit_of, is_shared},
+    clock::now,
+    deliver, gates,
+    plan::{Duty, Halt, Plan, SetUpBefore},
+};
+
+/// The most paths of a change that its receipt names.
+const CHANGED_MAX: usize = 200;
+/// How long work waits for other runs before it is looked at again.
+const DEFERRED_MS: u64 = 5_000;
+/// What a person can do about a secret that is none.
+pub const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
+    forge config set --local secrets.allow '[\"PATH\"]'";
+/// The most characters of the first line of a commit message.
+const SUBJECT_CHARS_MAX: usize = 72;
+
+/// Brings a call on as far as it goes: its report, or why not yet.
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    match plan.run.call_kind(plan.call) {
+        CallKind::Agent { .. } | CallKind::Command { .. } => called(plan),
+        CallKind::Verify => gates::verify::plan(plan),
+        CallKind::Land => gates::land::plan(plan),
+        CallKind::BuiltIn { check } => gates::built_in(plan, check),
+        CallKind::Deliver { what } => deliver::plan(plan, what),
+        CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+    }
+}
+
+fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    if run.law().start.base.is_none() {
+        let dir = shop.home.work(shop.id);
+        std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
+        let worked = Worked::by(plan, &dir, &[])?;
+        return worked.report(plan);
+    }
+    let place = shop.place(run, call.unit());
+    let hand = shop.hand(run, call)?;
+    // Who has begun goes on: whoever came later was told, or waits.
+    let is_first = run.code(&call.unit().scope).is_none();
+    if hand == Hand::Writes && is_first && !plan.has_begun() {
+        mind_the_others(plan)?;
+    }
+    keep_what_was_left(plan, &place, hand)?;
+    let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
+    let opened = plan.opened("open", open)?;
+    plan.set_up("", &opened, SetUpBefore::Kept)?;
+    let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
+    match (hand, run.call_kind(call)) {
+        (Hand::Writes, _) => {
+            let made = match worked.ending().how {
+                How::NotStarted { .. } => None,
+                How::Exited { .. }
+                | How::Signalled { .. }
+                | How::TimedOut
+                | How::Silent
+                | How::TooMuchOutput
+                | How::OverBudget
+                | How::Interrupted => match committed(plan, &opened.head, &worked) {
+                    Ok(made) => Some(made),
+                    Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
+                    Err(halt) => return Err(halt),
+                },
+            };
+            let mut report = worked.report(plan)?;
+            if let Some(made) = made {
+                take_in(receipt(&mut report), made);
+            }
+            Ok(report)
+        }
+        // What is there may be somebody else's; whoever opens the checkout alone puts it right.
+        (Hand::Reads, CallKind::Agent { .. })
+            if is_shared(run, call, &place.scope) && !plan.has_step("restore") =>
+        {
+            worked.report(plan)
+        }
+        (Hand::Reads, CallKind::Agent { .. }) => {
+            let bench = place.bench;
+            let restore = || {
+                Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
+            };
+            let made = match plan.bench("restore", Duty::ToTheEnd, restore) {
+                Ok(made) => made,
+                Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
+                Err(halt) => return Err(halt),
+            };
+            let Made::Restored(Restored { discarded }) = made else {
+                unreachable!("the bench puts back what it is asked to put back")
+            };
+            let mut report = worked.report(plan)?;
+            if !discarded.is_empty() {
+                let what = format!(
+                    "it changed code, which its role does not; discarded: {}",
+                    short_list(&discarded)
+                );
+                receipt(&mut report).notes.push(what);
+            }
+            Ok(report)
+        }
+        // The next call that opens the checkout finds it as it should be.
+        (Hand::Reads, _) => worked.report(plan),
+    }
+}
+
+/// What was worked: by an agent in its turns, or by a command.
+enum Worked {
+    Agent(Box<Turned>),
+    Command(Ending),
+}
+
+impl Worked {
+    fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Halt> {
+        match plan.run.call_kind(plan.call) {
+            CallKind::Agent { .. } => {
+                turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
+            }
+            CallKind::Command { .. } => plan.command(dir).map(Self::Command),
+            CallKind::Artifact { .. }
+            | CallKind::Verify
+            | CallKind::Land
+            | CallKind::BuiltIn { .. }
+            | CallKind::Deliver { .. } => {
+                unreachable!("only agents and commands work")
+            }
+        }
+    }
+
+    /// How it ended.
+    fn ending(&self) -> &Ending {
+        match self {
+            Self::Agent(turned) => &turned.ending,
+            Self::Command(ending) => ending,
+        }
+    }
+
+    /// What the worker says it did.
+    fn result(&self) -> Option<&AgentResult> {
+        match self {
+            Self::Agent(turned) => turned.left.as_ref().ok().map(|left| &left.result),
+            Self::Command(_) => None,
+        }
+    }
+
+    fn report(self, plan: &Plan<'_>) -> Result<Report, Halt> {
+        match self {
+            Self::Agent(turned) => Ok(output::turned(plan.call, turned.left, turned.receipt)),
+            Self::Command(ending) => {
+                Ok(output::report(plan.shop, plan.run, plan.call, &plan.folder(), &ending)?)
+            }
+        }
+    }
+}
+
+/// A person may have been in the checkout since it was last used. What they left there is put into a
+/// commit before the files are brought to where the work stands, and they are told.
+fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let is_again = hand == Hand::Writes && run.unit(call.unit()).attempt > 1;
+    let somebody_came = is_again || run.n_questions() > 0;
+    let is_exact = shop.open(run, call, place, hand).files == Files::Exactly;
+    let is_due = somebody_came && is_exact && place.bench.dir.join("tree").is_dir();
+    let begins = !plan.has_step("open");
+    if !(plan.has_step("left") || begins && is_due) {
+        return Ok(());
+    }
+    let from = commit_of(run, &place.scope);
+    let pin = format!("refs/forge/{}/left/{ordinal:04}", shop.id);
+    let order = || {
+        Ok(Order::Commit(Commit {
+            bench: place.bench.clone(),
+            onto: vec![from.clone()],
+            message: format!("Files as they were left before {call}\n\nForge-Run: {}\n", shop.id),
+            when_ms: now(),
+            pin: pin.clone(),
+        }))
+    };
+    // A checkout that is not whole has nothing in it that a person could have worked on.
+    let Ok(made) = plan.try_bench("left", Duty::WhileWanted, order)? else { return Ok(()) };
+    if let Made::Refused(refused) = made {
+        return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
+    }
+    let Made::Committed(left) = made else {
+        unreachable!("the bench commits what it is asked to commit")
+    };
+    if !begins {
+        return Ok(());
+    }
+    // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
+    let repository = &shop.home.repository;
+    let code = run.code(&place.scope).map(|code| code.commit.clone());
+    let known = [Some(from.clone()), place.bench.began_with(), code];
+    let is_known =
+        |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
+    if left.commit == from || known.into_iter().flatten().any(is_known) {
+        repository.unpin(&pin).map_err(Trouble::from)?;
+        return Ok(());
+    }
+    plan.notice(format!(
+        "files in its checkout were changed and not taken in ({}); they are kept as {}",
+        short_list(&paths(&left.changes)),
+        short_commit(&left.commit)
+    ));
+    Ok(())
+}
+
+/// What it did could not be taken in. It has its price all the same.
+fn taken_back(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Report, Halt> {
+    let mut report = worked.report(plan)?;
+    let mut fault = fault;
+    std::mem::swap(receipt(&mut fault), receipt(&mut report));
+    Ok(fault)
+}
+
+/// What is worked on at the same time is told, waited for, or asked about.
+fn mind_the_others(plan: &Plan<'_>) -> Result<(), Halt> {
+    let CallId::Attempt(attempt) = plan.call else { return Ok(()) };
+    let Some(what) = plan.shop.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
+    let outcome = match plan.shop.frozen.claims {
+        Claims::Warn => {
+            plan.notice(what);
+            return Ok(());
+        }
+        Claims::Defer => Outcome::Deferred { until: now() + DEFERRED_MS, what },
+        Claims::Block => Outcome::Blocked { class: BlockerClass::ExternalDependency, what },
+    };
+    Err(plan.ends(outcome))
+}
+
+fn committed(
+    plan: &Plan<'_>,
+    from: &str,
+    worked: &Worked,
+) -> Result<forge_workspace::Committed, Halt> {
+    let Plan { shop, .. } = *plan;
+    let repository = &shop.home.repository;
+    let order = || {
+        let Order::Open(open) = plan.ordered("open")? else {
+            unreachable!("the step `open` opens a checkout")
+        };
+        let mut onto = vec![from.to_owned()];
+        if let Some(merged) = open.merge
+            && !repository.is_ancestor(&merged, from)?
+        {
+            onto.push(merged);
+        }
+        Ok(Order::Commit(Commit {
+            bench: open.bench,
+            onto,
+            message: message(plan, worked.result()),
+            when_ms: worked.ending().ended_at_ms,
+            pin: shop.pin(plan.ordinal),
+        }))
+    };
+    let made = plan.bench("commit", Duty::ToTheEnd, order)?;
+    if let Made::Refused(refused) = made {
+        plan.notice(NO_SECRET.to_owned());
+        return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
+    }
+    let Made::Committed(committed) = made else {
+        unreachable!("the bench commits what it is asked to commit")
+    };
+    Ok(committed)
+}
+
+fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
+    receipt.changed = paths(&made.changes);
+    receipt.commit = Some(made.commit);
+    receipt.tree = Some(made.tree);
+    receipt.flaws.extend(made.odd);
+    match made.own_commits {
+        0 => {}
+        1 => receipt.notes.push("one commit of its own was folded in".to_owned()),
+        n => receipt.notes.push(format!("{n} commits of its own were folded in")),
+    }
+}
+
+/// The paths of a change, as many as a receipt names.
+pub fn paths(changes: &[Change]) -> Vec<String> {
+    changes.iter().take(CHANGED_MAX).map(|change| change.path.clone()).collect()
+}
+
+/// A few paths, and how many more.
+pub fn short_list(paths: &[String]) -> String {
+    let shown: Vec<&str> = paths.iter().take(5).map(String::as_str).collect();
+    match paths.len().saturating_sub(5) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The message of the commit: what the agent proposed, or what it says it did.
+fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
+    let Plan { shop, run, call, .. } = *plan;
+    let said = result.map(|result| {
+        let proposed = result.commit.as_ref().filter(|message| !message.trim().is_empty());
+        proposed.unwrap_or(&result.summary).clone()
+    });
+    let title = run.item(&call.unit().scope).map(|item| item.title.clone());
+    let text = said
+        .into_iter()
+        .chain(title)
+        .find(|text| !text.trim().is_empty())
+        .unwrap_or_else(|| format!("Work on {}", call.unit()));
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let mut message: String = first.trim().chars().take(SUBJECT_CHARS_MAX).collect();
+    if first.trim().chars().count() > SUBJECT_CHARS_MAX {
+        message = format!("{message}\n\n{}", first.trim());
+    }
+    if !rest.trim().is_empty() {
+        message = format!("{message}\n\n{}", rest.trim());
+    }
+    format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", shop.id)
+}
+
+/// The receipt of a report about a call.
+pub fn receipt(report: &mut Report) -> &mut Receipt {
+    match report {
+        Report::Worked { receipt, .. } | Report::Judged { receipt, .. } => receipt,
+        Report::Noticed { .. } | Report::Intends { .. } | Report::Did { .. } => {
+            unreachable!("a call ends with a report that has a receipt")
+        }
+    }
+}

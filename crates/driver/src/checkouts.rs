@@ -1,0 +1,202 @@
+//! Where the calls of a run work: which private checkout belongs to a unit, at which commit it
+//! stands, and who may change it.
+//!
+//! Work that lands has a checkout of its own for each item, so that items cannot disturb each
+//! other. What only reads shares the nearest one further out. Proofs are made in a checkout that
+//! no agent is ever given.
+//!
+//! Invariant: where a checkout stands follows from the facts alone, so that any driver, and a run
+//! that was rewound, finds or makes it again.
+
+use std::path::{Path, PathBuf};
+
+use forge_core::{
+    Run,
+    flow::{Check, Stage, Work, lands},
+    id::{CallId, Scope, UnitId},
+    run::Files as Left,
+};
+use forge_project::{catalog::Code, settings::Frozen};
+use forge_workspace::{Access, Bench, Files, Open};
+
+use crate::{Trouble, context::Shop, layout::Home};
+
+/// A checkout that calls work in.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The scope that it belongs to.
+    pub scope: Scope,
+    /// Where it lies.
+    pub bench: Bench,
+}
+
+/// Whether a call may change the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    /// What it changes becomes a commit.
+    Writes,
+    /// What it changes is discarded.
+    Reads,
+}
+
+impl Shop<'_> {
+    /// The checkout that a unit works in.
+    pub fn place(&self, run: &Run, unit: &UnitId) -> Place {
+        let scope = scope_of(run, unit);
+        Place { bench: bench(self.home, &self.checkouts, &scope), scope }
+    }
+
+    /// The checkout in which proofs are made.
+    pub fn verification(&self) -> Bench {
+        bench_in(self.home, self.checkouts.join("_verify"))
+    }
+
+    /// Whether a call may change the code.
+    pub fn hand(&self, run: &Run, call: &CallId) -> Result<Hand, Trouble> {
+        let CallId::Attempt(attempt) = call else { return Ok(Hand::Reads) };
+        let stages = run.law().flow.table(&attempt.unit.scope);
+        let row = stages.iter().position(|stage| stage.name == attempt.unit.stage);
+        let row = row.expect("a unit names a stage of its flow");
+        Ok(match &stages[row].work {
+            Work::Agent { role } => match self.role(run, role)?.code {
+                Code::Writes => Hand::Writes,
+                Code::Reads => Hand::Reads,
+            },
+            Work::Command { .. } if lands(stages, row) => Hand::Writes,
+            Work::Command { .. }
+            | Work::Each { .. }
+            | Work::Flow { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => Hand::Reads,
+        })
+    }
+
+    /// How the checkout of a call is opened.
+    pub fn open(&self, run: &Run, call: &CallId, place: &Place, hand: Hand) -> Open {
+        let unit = run.unit(call.unit());
+        let is_shared = is_shared(run, call, &place.scope);
+        let files = match (hand, unit.files) {
+            (Hand::Writes, Left::Left) if unit.attempt > 1 => Files::AsLeft,
+            (Hand::Reads | Hand::Writes, _) if is_shared => Files::AsLeft,
+            (Hand::Reads | Hand::Writes, Left::Left | Left::Committed) => Files::Exactly,
+        };
+        let at = commit_of(run, &place.scope);
+        // Only who can resolve conflicts gets them.
+        let does_not_land =
+            matches!(call, CallId::Attempt(_)) && hand == Hand::Writes && unit.landings > 0;
+        let start = &run.law().start;
+        let base = start.base.clone().expect("a run with checkouts has a base");
+        Open {
+            bench: place.bench.clone(),
+            merge: run.head().filter(|head| does_not_land && *head != at).map(str::to_owned),
+            at,
+            files,
+            worker: match hand {
+                Hand::Writes => Some(call.unit().to_string()),
+                Hand::Reads => None,
+            },
+            access: match hand {
+                Hand::Writes => Access::Write,
+                Hand::Reads => Access::Read,
+            },
+            branch: branch_of(self.id, &place.scope),
+            base: start.base_branch.clone().map(|branch| (branch, base)),
+            copy: self.frozen.copy.clone(),
+            cache: self.frozen.cache.clone(),
+            setup_inputs: self.frozen.setup_inputs.clone(),
+        }
+    }
+
+    /// How the checkout for proofs is opened at a commit.
+    pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> Open {
+        let start = &run.law().start;
+        let base = start.base.clone().expect("a run with checkouts has a base");
+        Open {
+            bench: self.verification(),
+            at: commit.to_owned(),
+            merge: None,
+            files: Files::Pristine,
+            worker: None,
+            access: Access::Write,
+            branch: format!("forge/{}", self.id),
+            base: start.base_branch.clone().map(|branch| (branch, base)),
+            copy: self.frozen.copy.clone(),
+            cache: match caches {
+                Caches::Kept => self.frozen.cache.clone(),
+                Caches::Cleared => Vec::new(),
+            },
+            setup_inputs: self.frozen.setup_inputs.clone(),
+        }
+    }
+}
+
+/// The scope whose checkout a unit works in: its own if something in it lands, or the nearest one
+/// further out.
+pub fn scope_of(run: &Run, unit: &UnitId) -> Scope {
+    let flow = &run.law().flow;
+    let mut scope = unit.scope.clone();
+    while let Some(outer) = scope.parent() {
+        let has_land = |stage: &Stage| stage.gates.iter().any(|gate| gate.check == Check::Land);
+        if flow.table(&scope).iter().any(has_land) {
+            break;
+        }
+        scope = outer;
+    }
+    scope
+}
+
+/// The checkout of a scope, for whoever has no driver.
+pub fn bench_of(home: &Home, frozen: &Frozen, run: &str, scope: &Scope) -> Result<Bench, Trouble> {
+    Ok(bench(home, &home.checkouts(run, frozen)?, scope))
+}
+
+fn bench(home: &Home, checkouts: &Path, scope: &Scope) -> Bench {
+    let steps = scope.steps().map(|(group, item)| format!("{group}.{item}"));
+    let dir = steps.fold(checkouts.to_owned(), |dir, step| dir.join(step)).join("_");
+    bench_in(home, dir)
+}
+
+fn bench_in(home: &Home, dir: PathBuf) -> Bench {
+    let repository = &home.repository;
+    Bench { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
+}
+
+/// Whether another call works in the checkout of this scope.
+pub fn is_shared(run: &Run, call: &CallId, scope: &Scope) -> bool {
+    run.calls().keys().any(|other| {
+        other != call
+            && run.call_kind(other).needs_work_checkout()
+            && scope_of(run, other.unit()) == *scope
+    })
+}
+
+/// Whether caches of earlier proofs may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// They may.
+    Kept,
+    /// Everything is made anew.
+    Cleared,
+}
+
+/// The commit of a scope's own work that has not landed, if there is one.
+pub fn own_commit<'a>(run: &'a Run, scope: &Scope) -> Option<&'a str> {
+    let (_, table) = run.table(scope);
+    let landed =
+        |commit: &str| table.units.iter().any(|unit| unit.landed.as_deref() == Some(commit));
+    run.code(scope).map(|code| code.commit.as_str()).filter(|commit| !landed(commit))
+}
+
+/// The commit that the work of a scope stands at: its own that has not landed, or the run's result.
+pub fn commit_of(run: &Run, scope: &Scope) -> String {
+    let own = own_commit(run, scope).or(run.head());
+    own.expect("a run with checkouts has a base").to_owned()
+}
+
+/// The branch that an agent sees itself on.
+fn branch_of(run: &str, scope: &Scope) -> String {
+    match scope.as_str() {
+        "" => format!("forge/{run}"),
+        scope => format!("forge/{run}/{scope}"),
+    }
+}

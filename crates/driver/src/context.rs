@@ -1,0 +1,116 @@
+//! What all calls of one run share: places, blobs, settings, secrets.
+
+use std::path::{Path, PathBuf};
+
+use forge_core::{Run, event::Blob};
+use forge_keeper::{AttemptFolder, Limits, Redactor};
+use forge_project::{
+    catalog::Role,
+    settings::{Frozen, FrozenAgent, SecretsTable},
+};
+use forge_store::{
+    blobs::{BlobId, Blobs},
+    journal::Store,
+};
+
+use crate::{Trouble, layout::Home, secrets, trusted_folders::Ours};
+
+/// Everything that calls of one run have in common.
+pub struct Shop<'a> {
+    /// The places.
+    pub home: &'a Home,
+    /// The run.
+    pub id: &'a str,
+    /// What was written.
+    pub blobs: &'a Blobs,
+    /// What was frozen.
+    pub frozen: &'a Frozen,
+    /// Our own program.
+    pub program: &'a Path,
+    /// Where the checkouts of the run lie.
+    pub checkouts: PathBuf,
+    /// The journal, for what other runs say.
+    pub store: &'a Store,
+    /// Which folders of calls and steps are ours.
+    pub ours: &'a Ours,
+    /// Values that are known to be secret.
+    pub secrets: &'a [Vec<u8>],
+}
+
+impl Shop<'_> {
+    /// Who plays a role.
+    pub fn player(&self, role: &str) -> FrozenAgent {
+        self.frozen.who_plays(role).expect("a flow with roles is let in only with agents")
+    }
+
+    /// The inbox and the outbox of an agent's call. They lie beside the checkouts: agents refuse to
+    /// write below a folder `.git`, in which the call itself has its folder.
+    pub fn boxes(&self, ordinal: u32) -> AttemptFolder {
+        boxes(&self.checkouts, ordinal)
+    }
+
+    /// How much one call may take.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            wall_ms: self.frozen.wall_ms,
+            silence_ms: self.frozen.silence_ms,
+            output_bytes: self.frozen.output_bytes,
+        }
+    }
+
+    /// The ref that keeps what a call made, whatever becomes of it.
+    pub fn pin(&self, ordinal: u32) -> String {
+        format!("refs/forge/{}/calls/{ordinal:04}", self.id)
+    }
+
+    pub fn own_program(&self) -> Result<String, Trouble> {
+        read_file_text(self.program.to_owned())
+    }
+
+    /// What is set about secrets, for a program that is told where their files lie.
+    pub fn secrets_table(&self) -> SecretsTable {
+        secrets::table(self.home.repository.top.as_deref(), self.frozen)
+    }
+
+    /// Without the secrets that are known, and without what looks like one.
+    pub fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
+        Redactor::new(self.secrets.iter().cloned()).clean(bytes)
+    }
+
+    /// The same for JSON, which stays JSON.
+    pub fn redacted_json(&self, bytes: &[u8]) -> Vec<u8> {
+        Redactor::new(self.secrets.iter().cloned()).clean_json(bytes)
+    }
+
+    /// A role, as it was frozen.
+    pub fn role(&self, run: &Run, role: &str) -> Result<Role, Trouble> {
+        let blob = run.law().start.roles.get(role).expect("all roles of a flow are frozen");
+        Ok(Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?)
+    }
+
+    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+        read_blob(self.blobs, blob)
+    }
+}
+
+/// The inbox and the outbox of an agent's call, beside the checkouts of its run.
+pub fn boxes(checkouts: &Path, ordinal: u32) -> AttemptFolder {
+    AttemptFolder::at(checkouts.join("boxes").join(format!("{ordinal:04}")))
+}
+
+/// The content of a blob.
+pub fn read_blob(blobs: &Blobs, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+    let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
+    blobs.get(&id).map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))
+}
+
+pub fn damaged(blob: &str) -> Trouble {
+    Trouble::surroundings(format!("`{blob}` is not the name of a blob"), "forge doctor")
+}
+
+pub fn read_file_text(path: PathBuf) -> Result<String, Trouble> {
+    path.into_os_string().into_string().map_err(|path| {
+        let what = format!("{} is not UTF-8", path.to_string_lossy());
+        Trouble::surroundings(what, "move the repository to a path that is")
+    })
+}

@@ -1,0 +1,220 @@
+//! The result of a run is offered: title, text, branch, commit and evidence, as a record in
+//! `runs/RUN/delivery/NNN`. Hosts come later, and will be told the same.
+//!
+//! What is about to happen is journaled first, with a mark that says which commit of which unit is
+//! meant. Whoever comes after a crash finds the mark in the record, and makes nothing twice.
+//!
+//! Invariant: the code of the commit is looked at again, right before the record is made.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use forge_core::{
+    Report, Time,
+    event::{Event, Evidence, Outcome, Receipt},
+    flow::Check,
+    id::UnitId,
+    money::Spent,
+    run::Mark,
+    verdict::BlockerClass,
+    view::WaivedView,
+};
+use forge_project::bounded_read::read_text;
+use forge_store::{atomic_file::replace, records::facts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Trouble,
+    checks::checks_at,
+    deliver::{attempt, done, evidence, nothing, pull_request_text},
+    layout::Home,
+    plan::{Halt, Plan},
+};
+
+/// The most bytes of a record.
+const OFFER_BYTES_MAX: u64 = 1024 * 1024;
+/// What a person reads.
+pub const TEXT: &str = "pull-request.md";
+/// What a program reads.
+const FILE: &str = "delivery.json";
+
+/// What was offered: `delivery.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offer {
+    /// The version of this format.
+    pub version: u32,
+    /// The run.
+    pub run: String,
+    /// What makes it one offer, however often it is made: the unit and the commit.
+    pub mark: String,
+    /// One line.
+    pub title: String,
+    /// The branch that the commit is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that the run started from.
+    pub base: String,
+    /// The branch of the user's that this was the tip of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
+    /// The commit that is offered.
+    pub commit: String,
+    /// Its code tree.
+    pub tree: String,
+    /// What Forge ran on exactly this tree, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// The proofs that a person let it go without. With none, all of them are green.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<WaivedView>,
+    /// When, in milliseconds since 1970.
+    pub at: Time,
+}
+
+/// The plan of the delivery `pull-request`.
+pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let repository = &shop.home.repository;
+    let start = &run.law().start;
+    let (Some(base), Some(head)) = (&start.base, run.head()) else {
+        return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
+    };
+    let mark = format!("{}@{head}", call.unit());
+    let (attempt, mark_of) = (attempt(plan).clone(), mark.clone());
+    match run.mark(&mark) {
+        None | Some(Mark::Intended) => {}
+        Some(Mark::Done) => {
+            let summary = match found(&shop.home.run(shop.id), &mark)? {
+                Some(place) => format!("delivered as {place}/{TEXT}"),
+                None => "delivered before this run was rewound".to_owned(),
+            };
+            return Ok(done(plan, Receipt { summary, ..Receipt::of(Spent::NOTHING) }));
+        }
+    }
+    let tree = repository.code_tree(head).map_err(Trouble::from)?;
+    if tree == repository.code_tree(base).map_err(Trouble::from)? {
+        return Ok(nothing(
+            plan,
+            "nothing to deliver, because the code is what the run started from",
+        ));
+    }
+    let offer = Offer {
+        version: 1,
+        run: shop.id.to_owned(),
+        title: pull_request_text::title(&start.request),
+        branch: run.branch().map(str::to_owned),
+        base: base.clone(),
+        base_branch: start.base_branch.clone(),
+        commit: head.to_owned(),
+        at: run.now(),
+        mark,
+        evidence: Vec::new(),
+        waived: Vec::new(),
+        tree,
+    };
+    let offer = proved(plan, offer)?;
+    if run.mark(&mark_of).is_none() {
+        return Err(Halt::Says(Box::new(Report::Intends { attempt, mark: mark_of })));
+    }
+    let reference = made(plan, &offer)?;
+    Err(Halt::Says(Box::new(Report::Did { attempt, mark: mark_of, reference })))
+}
+
+/// The same with what speaks for its code. Without that, a person is asked, and nothing is made.
+fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
+    let Plan { shop, run, .. } = *plan;
+    let mut told: Vec<Event> = Vec::new();
+    for record in shop.store.read(shop.id, 1).map_err(Trouble::from)? {
+        told.extend(facts(&record).map_err(Trouble::from)?);
+    }
+    let verifies = |unit: &UnitId, gate: &str| {
+        run.has(unit)
+            && run
+                .stage(unit)
+                .gates
+                .iter()
+                .any(|one| one.name == gate && one.check == Check::Verify)
+    };
+    let commands = checks_at(shop.frozen, run, &shop.home.repository, &offer.commit)?.known();
+    match evidence::of(&told, verifies, &offer.tree, &commands) {
+        Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
+        Err(why) => {
+            let what = format!("it is not delivered, because it is not proved: {why}");
+            Err(plan.ends(Outcome::Blocked { class: BlockerClass::Unknown, what }))
+        }
+    }
+}
+
+/// Makes the record, unless it is there. What it is called, below the live folder of the run.
+fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
+    let Plan { shop, .. } = *plan;
+    let live = shop.home.run(shop.id);
+    let pin = || {
+        let name = format!("refs/forge/{}/delivered", shop.id);
+        shop.home.repository.pin(&name, &offer.commit).map_err(Trouble::from)
+    };
+    let folder = if let Some(folder) = found(&live, &offer.mark)? {
+        folder
+    } else {
+        let mut number = 1;
+        while live.join(folder(number)).join(FILE).exists() {
+            number += 1;
+        }
+        let text = pull_request_text::body(plan, offer)?;
+        let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
+        // The file by which it is found comes last, so that a record is whole or not there.
+        for (name, content) in [(TEXT, text), (FILE, json)] {
+            let path = live.join(folder(number)).join(name);
+            replace(&path, content.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        }
+        folder(number)
+    };
+    sync(&live.join(&folder))?;
+    pin()?;
+    Ok(format!("{folder}/{TEXT}"))
+}
+
+/// What is told as done must outlive the machine.
+fn sync(place: &Path) -> Result<(), Trouble> {
+    let sync = |path: &Path| {
+        let synced = fs::File::open(path).and_then(|file| file.sync_all());
+        synced.map_err(|error| Trouble::file(path, &error))
+    };
+    sync(&place.join(TEXT))?;
+    sync(&place.join(FILE))?;
+    sync(place)
+}
+
+fn folder(number: u32) -> String {
+    format!("delivery/{number:03}")
+}
+
+/// The folder of the record with this mark, below the live folder.
+fn found(live: &Path, mark: &str) -> Result<Option<String>, Trouble> {
+    let mut number = 1;
+    while let Some(offer) = read(&live.join(folder(number)).join(FILE))? {
+        if offer.mark == mark {
+            return Ok(Some(folder(number)));
+        }
+        number += 1;
+    }
+    Ok(None)
+}
+
+/// The text of what a run offered last.
+pub fn latest(home: &Home, run: &str) -> Option<PathBuf> {
+    let live = home.run(run);
+    let there = (1..).map(|number| live.join(folder(number)));
+    there.take_while(|place| place.join(FILE).exists()).last().map(|place| place.join(TEXT))
+}
+
+fn read(path: &Path) -> Result<Option<Offer>, Trouble> {
+    let Some(text) = read_text(path, OFFER_BYTES_MAX)? else { return Ok(None) };
+    serde_json::from_str(&text).map(Some).map_err(|error| {
+        let what = format!("{} cannot be read: {error}", path.display());
+        Trouble::surroundings(what, "move its folder aside, then resume")
+    })
+}

@@ -1,0 +1,313 @@
+//! The words of an offer: its title, and a text that says what was wanted, how it was made, in which
+//! parts, and what proves it. They come from what the stage reads and from facts, never from an agent
+//! that is asked for them.
+//!
+//! Invariant: the text is the same whenever it is made from the same facts.
+//! Invariant: what others wrote is a quotation or one line. It makes no heading, table, fence or tag of
+//! this text, and so never passes for a proof.
+
+use std::fmt::Write as _;
+
+use forge_core::{
+    event::Colour,
+    inbox::{self, Source},
+    run::{Run, State},
+    verdict::{Risk, Shown},
+    view::{short_commit, summary},
+};
+use forge_project::bounded_text::start_of;
+
+use crate::{Trouble, deliver::offer::Offer, plan::Plan};
+
+/// The most characters of a title.
+const TITLE_CHARS_MAX: usize = 72;
+/// The most findings that are named.
+const LEFT_MAX: usize = 20;
+/// The most bytes of one artifact that is quoted.
+const QUOTED_BYTES_MAX: usize = 12 * 1024;
+
+/// One line that says what was wanted.
+pub(super) fn title(request: &str) -> String {
+    let line = request.lines().map(|line| line.trim_start_matches('#').trim());
+    let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or("A change by Forge");
+    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
+    if line.chars().count() > TITLE_CHARS_MAX {
+        title = title.chars().take(TITLE_CHARS_MAX - 1).collect::<String>() + "…";
+    }
+    title
+}
+
+/// What the offer says.
+pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
+    let run = plan.run;
+    let mut text = format!("# {}\n", flat(&offer.title));
+    section(&mut text, "What was wanted", &quoted(&run.law().start.request));
+    for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
+        let told = match artifact {
+            "tasks.md" => parts(run),
+            _ => shown(run, artifact),
+        };
+        let told = match told {
+            Some(told) => Some(told),
+            None => read(plan, artifact)?,
+        };
+        if let Some(told) = told {
+            section(&mut text, title, &told);
+        }
+    }
+    section(&mut text, "How it was verified", &verified(offer));
+    if let Some(left) = left(run) {
+        section(&mut text, "What is left", &left);
+    }
+    section(&mut text, "Where it is", &place(offer));
+    Ok(text)
+}
+
+/// What the author of an artifact wants to be shown of it.
+fn shown(run: &Run, artifact: &str) -> Option<String> {
+    let units = run.units();
+    let (_, _, unit) =
+        units.into_iter().find(|(_, stage, _)| stage.writes.iter().any(|name| name == artifact))?;
+    let shown = unit.receipt.as_ref()?.shown.as_ref()?;
+    told(shown)
+}
+
+/// The words of an author in a quotation, and below them the risk, which is one of ours.
+fn told(shown: &Shown) -> Option<String> {
+    let mut words = shown.approach.trim().to_owned();
+    for change in &shown.key_changes {
+        let change: Vec<&str> = change.split_whitespace().collect();
+        let _ = write!(words, "\n- {}", change.join(" "));
+    }
+    let risk = shown.risk.map(|risk| format!("Risk: {}", risk_word(risk)));
+    let words = (!words.trim().is_empty()).then(|| quoted(words.trim()));
+    let parts: Vec<String> = words.into_iter().chain(risk).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+fn risk_word(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "high",
+    }
+}
+
+/// The items that were worked off, with what became of them.
+fn parts(run: &Run) -> Option<String> {
+    let mut lines = Vec::new();
+    for (each, _, unit) in run.units() {
+        for (item, inside) in unit.inner.members() {
+            let landed = inside.units.iter().find_map(|unit| unit.landed.as_deref());
+            let is_over = inside
+                .units
+                .iter()
+                .all(|unit| matches!(unit.state, State::Accepted | State::Skipped));
+            let state = match (landed, is_over) {
+                (Some(commit), _) => format!("`{}`", short_commit(commit)),
+                (None, true) => "nothing to land".to_owned(),
+                (None, false) => "not done".to_owned(),
+            };
+            let title = flat(&item.title);
+            lines.push(format!("| {} | {title} | {state} |", each.item(&item.id)));
+        }
+    }
+    (!lines.is_empty())
+        .then(|| format!("| part | what | commit |\n|---|---|---|\n{}", lines.join("\n")))
+}
+
+/// An artifact that the stage may read, cut and quoted.
+fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
+    let readings = inbox::inbox(plan.run, plan.call.unit(), None);
+    let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
+        return Ok(None);
+    };
+    let bytes = match &reading.source {
+        Source::Request => return Ok(None),
+        Source::Blob(blob) => plan.shop.blob(blob)?,
+    };
+    Ok(Some(cut(artifact, &String::from_utf8_lossy(&bytes))))
+}
+
+/// As much of a text as there is room for. It says where it was cut.
+fn cut(name: &str, whole: &str) -> String {
+    if whole.len() <= QUOTED_BYTES_MAX {
+        return quoted(whole.trim_end());
+    }
+    let end = start_of(whole, QUOTED_BYTES_MAX).len();
+    format!("{}\n\n(cut here; `{name}` has {} bytes)", quoted(&whole[..end]), whole.len())
+}
+
+fn verified(offer: &Offer) -> String {
+    let mut text = String::new();
+    for waived in &offer.waived {
+        let _ = writeln!(
+            text,
+            "**Not proved.** {} waived `{}` of `{}` by name: {}\n",
+            flat(&waived.who),
+            waived.gate,
+            waived.unit,
+            flat(&waived.words)
+        );
+    }
+    if offer.evidence.is_empty() {
+        text.push_str("Forge ran nothing on this code.");
+    } else {
+        let _ = writeln!(text, "Forge ran these on exactly this code (tree `{}`):\n", offer.tree);
+        for one in &offer.evidence {
+            let colour = match one.colour {
+                Colour::Green => "green",
+                Colour::Red => "red",
+            };
+            let _ = writeln!(text, "- `{}`: {colour}", code(&one.command));
+        }
+    }
+    text
+}
+
+/// What was found and is still so, and why it is offered all the same.
+fn left(run: &Run) -> Option<String> {
+    let all = summary::left(run);
+    let mut text = String::new();
+    for left in all.iter().take(LEFT_MAX) {
+        let _ = writeln!(
+            text,
+            "- {} ({}), {}: {}",
+            left.finding.severity.word(),
+            left.left.word(),
+            flat(&left.unit),
+            flat(&left.finding.in_words())
+        );
+    }
+    if all.len() > LEFT_MAX {
+        let _ = writeln!(text, "- {} more in `summary.md`", all.len() - LEFT_MAX);
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+fn place(offer: &Offer) -> String {
+    let mut text = String::new();
+    if let Some(branch) = &offer.branch {
+        let _ = writeln!(text, "- branch `{}`", code(branch));
+    }
+    let onto = offer.base_branch.as_deref().map(|branch| format!(" (`{}`)", code(branch)));
+    let _ = writeln!(text, "- commit `{}`", offer.commit);
+    let _ = writeln!(text, "- from `{}`{}", offer.base, onto.unwrap_or_default());
+    let _ = writeln!(text, "- run `{}`", offer.run);
+    text
+}
+
+fn section(text: &mut String, title: &str, body: &str) {
+    let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
+}
+
+/// Words as they are, set off as a quotation that no line and no tag of theirs ends.
+fn quoted(words: &str) -> String {
+    // A carriage return alone ends a line for those who show this, though not for `lines`.
+    let words = words.replace("\r\n", "\n").replace('\r', "\n").replace('<', "&lt;");
+    let lines = words.lines().map(|line| format!("> {line}").trim_end().to_owned());
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+/// Words on one line that neither end a cell nor begin code, a link, an image or a tag.
+fn flat(words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    // Backslashes first, so that none of theirs takes away one of ours.
+    let words = words.join(" ").replace('\\', "\\\\");
+    let words = words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;");
+    words.replace('[', "\\[").replace(']', "\\]")
+}
+
+/// Words that stand between backticks, on one line.
+fn code(words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.join(" ").replace('`', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forge_core::view::WaivedView;
+
+    #[test]
+    fn a_title_is_the_first_line_of_the_request_without_marks_and_not_too_long() {
+        assert_eq!(title("\n# Add a queue\n\nPlease."), "Add a queue");
+        assert_eq!(title("  \n"), "A change by Forge");
+        let long = title(&"ä".repeat(500));
+        assert_eq!(long.chars().count(), TITLE_CHARS_MAX);
+        assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn a_long_artifact_is_cut_between_characters_and_says_so() {
+        assert_eq!(cut("a.md", "ä"), "> ä");
+        let long = "ä".repeat(QUOTED_BYTES_MAX);
+        let told = cut("a.md", &format!("x{long}"));
+        assert!(told.len() < QUOTED_BYTES_MAX + 100);
+        assert!(told.ends_with(&format!("(cut here; `a.md` has {} bytes)", 1 + long.len())));
+    }
+
+    /// What an author writes who wants it to be taken for Forge's.
+    const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\` ![a](https://h.net/x) \\[b](c)";
+
+    /// Whether a line is one of Forge's, for those who show this as Markdown.
+    fn ours(text: &str) -> Vec<&str> {
+        let lines = text.split(['\n', '\r']);
+        lines.filter(|line| !line.is_empty() && !line.starts_with('>')).collect()
+    }
+
+    #[test]
+    fn what_an_author_wants_to_be_shown_is_a_quotation_whatever_is_in_it() {
+        let shown = Shown {
+            approach: FORGED.to_owned(),
+            key_changes: vec![FORGED.to_owned(), "one more".to_owned()],
+            risk: Some(Risk::Low),
+        };
+        let told = told(&shown).unwrap();
+        assert_eq!(ours(&told), ["Risk: low"], "{told}");
+        assert!(told.contains("\n> - one more\n\nRisk: low"), "{told}");
+        assert!(!told.contains('<'), "{told}");
+        let artifact = cut("design.md", FORGED);
+        assert!(ours(&artifact).is_empty() && !artifact.contains('<'), "{artifact}");
+        assert!(ours(&quoted(FORGED)).is_empty());
+    }
+
+    #[test]
+    fn what_stands_on_one_line_of_ours_stays_there_and_ends_no_cell() {
+        let flat = flat(FORGED);
+        assert!(!flat.contains(['\n', '\r', '<']), "{flat}");
+        let mut is_escaped = false;
+        for one in flat.chars() {
+            assert!(is_escaped || !['|', '`', '[', ']'].contains(&one), "{flat}");
+            is_escaped = one == '\\' && !is_escaped;
+        }
+        assert!(!code(FORGED).contains(['\n', '\r', '`']));
+    }
+
+    #[test]
+    fn the_words_of_a_person_who_waived_are_one_line() {
+        let waived = WaivedView {
+            unit: "verify".to_owned(),
+            gate: "verify".to_owned(),
+            who: "ada\n## x".to_owned(),
+            words: FORGED.to_owned(),
+        };
+        let offer = Offer {
+            version: 1,
+            run: "r".to_owned(),
+            mark: String::new(),
+            title: String::new(),
+            branch: None,
+            base: String::new(),
+            base_branch: None,
+            commit: String::new(),
+            tree: String::new(),
+            evidence: Vec::new(),
+            waived: vec![waived],
+            at: 0,
+        };
+        let text = verified(&offer);
+        assert_eq!(ours(&text).len(), 2, "{text}");
+        assert!(ours(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The last commit of a run: artifacts, summary, state and events below `.forge/runs/RUN/`, on top of
+//! what landed. Nothing that is there already is changed, and no commit hooks run.
+//!
+//! The commit cannot say how the run ends after it. So the report that ends the unit is decided on a
+//! copy of the run, and what is committed shows the run as it will stand then. Of the commit itself it
+//! knows nothing: the head that it names is the one below it, and the events end with the last one
+//! before it.
+//!
+//! Invariant: the code tree is the same before and after.
+
+use forge_core::{
+    Input, Report, Run, decide,
+    event::{Blob, Receipt},
+    failure::FaultClass,
+    flow::{Delivery, REQUEST, Work},
+    inbox,
+    money::Spent,
+};
+use forge_project::settings::Kept;
+use forge_workspace::{Attach, Attached, Attachment, Made, Order};
+
+use crate::{
+    Trouble,
+    call_plan::NO_SECRET,
+    deliver::{done, nothing, put},
+    plan::{Duty, Halt, Plan},
+    projection::state_text,
+    summary_file::{self, SUMMARY},
+};
+
+/// The plan of the delivery `commit`.
+pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, .. } = *plan;
+    let Some(head) = run.head() else {
+        return Ok(nothing(plan, "nothing to commit: the run works on no code"));
+    };
+    match shop.frozen.kept {
+        Kept::All | Kept::Summary => {}
+        Kept::Nothing => {
+            return Ok(nothing(plan, "nothing of the run is committed: `land.record` is \"none\""));
+        }
+    }
+    let made = plan.bench("attach", Duty::WhileWanted, || order(plan, head))?;
+    if let Made::Refused(refused) = made {
+        plan.notice(NO_SECRET.to_owned());
+        return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
+    }
+    let Made::Attached(Attached { commit, tree }) = made else {
+        unreachable!("the bench attaches what it is asked to attach")
+    };
+    let Order::Attach(Attach { onto, .. }) = plan.ordered("attach")? else {
+        unreachable!("the step `attach` attaches files")
+    };
+    if onto != head {
+        // Something landed meanwhile: the next attempt begins with that.
+        return Err(plan.interrupted());
+    }
+    let head = Some(commit.clone());
+    let (commit, tree) = (Some(commit), Some(tree));
+    Ok(done(plan, Receipt { commit, tree, head, ..Receipt::of(Spent::NOTHING) }))
+}
+
+fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let records = shop.store.read(shop.id, 1)?;
+    let seq = records.last().map_or(0, |record| record.seq);
+    let end = ended(plan);
+    let mut files = vec![file(plan, SUMMARY, &summary_file::text(shop.id, &end, end.now()))?];
+    match shop.frozen.kept {
+        Kept::Summary | Kept::Nothing => {}
+        Kept::All => {
+            files.push(file(plan, "state.json", &state_text(seq + 1, shop.id, &end))?);
+            let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
+            files.push(file(plan, "events.jsonl", &lines)?);
+            let request = format!("artifacts/{REQUEST}");
+            files.push(file(plan, &request, &run.law().start.request)?);
+            for (path, blob) in artifacts(run) {
+                files.push(at(plan, format!("artifacts/{path}"), &blob)?);
+            }
+        }
+    }
+    let message = format!(
+        "Record of the run {}\n\nIts artifacts, summary and state. The code is as it was.\n\n\
+         Forge-Run: {}\nForge-Call: {call}\n",
+        shop.id, shop.id
+    );
+    Ok(Order::Attach(Attach {
+        bench: shop.verification(),
+        onto: head.to_owned(),
+        folder: shop.id.to_owned(),
+        files,
+        message,
+        when_ms: run.now(),
+        pin: shop.pin(ordinal),
+    }))
+}
+
+/// The run as it will stand when this delivery is done.
+fn ended(plan: &Plan<'_>) -> Run {
+    let mut end = plan.run.clone();
+    let report = Input::Report(done(plan, Receipt::of(Spent::NOTHING)));
+    if let Ok(record) = decide(plan.run, plan.run.now(), &report) {
+        end.take(&record);
+    }
+    end
+}
+
+/// All artifacts by path, but for the summary that was written before the end.
+fn artifacts(run: &Run) -> Vec<(String, Blob)> {
+    let is_summary = |name: &str| {
+        run.units().iter().any(|(_, stage, _)| {
+            stage.work == (Work::Deliver { what: Delivery::Summary })
+                && stage.writes.iter().any(|written| written == name)
+        })
+    };
+    let all = inbox::artifacts(run).into_iter();
+    all.filter(|(scope, name, _)| !(scope.is_root() && is_summary(name)))
+        .map(|(scope, name, blob)| match scope.as_str() {
+            "" => (name, blob),
+            scope => (format!("{scope}/{name}"), blob),
+        })
+        .collect()
+}
+
+fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<Attachment, Trouble> {
+    let blob = put(plan, text.as_bytes())?;
+    at(plan, path.to_owned(), &blob)
+}
+
+fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<Attachment, Trouble> {
+    let id = blob
+        .0
+        .parse()
+        .map_err(|_| Trouble::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
+    Ok(Attachment { path, from: plan.shop.blobs.path(&id) })
+}

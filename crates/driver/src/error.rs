@@ -1,0 +1,107 @@
+//! What a user can fix: what happened, and what to do next.
+//!
+//! What agents and the world do is not an error but an outcome, and a fact. What we broke is an
+//! assertion that names the broken promise.
+
+use std::fmt;
+
+use forge_project::error::{Error as ProjectError, Kind};
+use forge_store::journal::StoreError;
+use forge_workspace::{Failure, GitError, NoRepository};
+
+/// An error that a user can fix.
+#[derive(Debug)]
+pub struct Trouble {
+    /// Decides the exit code.
+    pub kind: Kind,
+    /// What happened, and why.
+    pub what: String,
+    /// The next command, or what to do first.
+    pub next: Option<String>,
+}
+
+impl Trouble {
+    /// Wrong use, and the right one.
+    pub fn usage(what: impl Into<String>, next: impl Into<String>) -> Self {
+        ProjectError::usage(what, next).into()
+    }
+
+    /// Something around us, and what to do about it.
+    pub fn surroundings(what: impl Into<String>, next: impl Into<String>) -> Self {
+        ProjectError::surroundings(what, next).into()
+    }
+
+    /// A person has to agree first, and how they can.
+    pub fn person(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { kind: Kind::Person, what: what.into(), next: Some(next.into()) }
+    }
+
+    /// Adds commands that would be accepted, if a flag of the command is what is wrong.
+    pub fn or_else_by_flag(self, flag: Option<&String>, commands: &[String]) -> Self {
+        let Some(_) = flag else { return self };
+        let next: Vec<&str> = self.next.iter().chain(commands).map(String::as_str).collect();
+        Self { next: Some(next.join("\n   or: ")), ..self }
+    }
+
+    /// A file that could not be read or written.
+    pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        ProjectError::file(path, error).into()
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl From<ProjectError> for Trouble {
+    fn from(ProjectError { kind, what, next }: ProjectError) -> Self {
+        Self { kind, what, next }
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::NoSuchRun { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::BadRunId { .. }
+            | StoreError::RunExists { .. } => Kind::Usage,
+            StoreError::Missing { .. }
+            | StoreError::Damaged(_)
+            | StoreError::Full { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Overtaken { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Held { .. }
+            | StoreError::NewerSchema { .. }
+            | StoreError::NewerRecord { .. }
+            | StoreError::NetworkFileSystem { .. }
+            | StoreError::NoOpenCommand { .. }
+            | StoreError::Io { .. }
+            | StoreError::Other { .. } => Kind::Surroundings,
+        };
+        Self { kind, what: error.to_string(), next: Some(error.next_step()) }
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        ProjectError::from(error).into()
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        ProjectError::from(failure).into()
+    }
+}
+
+impl From<NoRepository> for Trouble {
+    fn from(error: NoRepository) -> Self {
+        ProjectError::from(error).into()
+    }
+}

@@ -1,0 +1,159 @@
+//! The gate `changes`: what was changed is what was declared, Forge's own settings are left alone,
+//! and the repository's commit hooks take it.
+//!
+//! What the hooks change by themselves, such as formatting, becomes part of the commit, and that
+//! commit is the one that the gates after this one judge.
+
+use forge_core::{
+    Report,
+    item::writes_reach,
+    verdict::{Finding, Proof, Severity},
+};
+use forge_project::{
+    protected_files::{Guard, guarded},
+    settings::{Frozen, FrozenAgent},
+};
+use forge_workspace::{Change, Hooked, Hooks, Made, Order};
+
+use crate::{
+    Trouble,
+    call_plan::paths,
+    checkouts::{Hand, own_commit, scope_of},
+    gates::{
+        Span, finding, judged,
+        protected_files::{guard_of, names},
+        receipt_at, ruling, span,
+    },
+    plan::{Duty, Halt, Plan, SetUpBefore},
+};
+
+/// The most findings of one kind; others are counted.
+const FINDINGS_MAX: usize = 20;
+/// The most bytes of what a hook says.
+const HOOK_OUTPUT_MAX: usize = 12 * 1024;
+
+/// The gate `changes`.
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let repository = &shop.home.repository;
+    let unit = call.unit();
+    let span = span(repository, run, unit).map_err(Trouble::from)?;
+    let mut receipt = receipt_at(plan, 0);
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut judged_commit = span.to.clone();
+    // Work without a commit of its own changed nothing that hooks could look at.
+    let is_own = own_commit(run, &scope_of(run, unit)).is_some();
+    if is_own && span.from != span.to {
+        let hooked = hooked(plan, &span)?;
+        if let Some(refusal) = hooked.refusal {
+            let what = format!("the commit hook `{}` refuses it", refusal.hook);
+            let command = format!("git commit (hook {})", refusal.hook);
+            let proof = Proof::Command { command, output: refusal.output };
+            findings.push(finding(Severity::Major, None, what, Some(proof)));
+        } else {
+            judged_commit.clone_from(&hooked.commit);
+            receipt.commit = Some(hooked.commit);
+            receipt.tree = Some(hooked.tree);
+            if !hooked.changed.is_empty() {
+                let files = crate::call_plan::short_list(&hooked.changed);
+                receipt.notes.push(format!("the commit hooks changed {files}"));
+            }
+        }
+    }
+    // What the hooks added is looked at like everything else.
+    let changes = repository.changes(&span.from, &judged_commit).map_err(Trouble::from)?;
+    findings.extend(settings(&changes, shop.frozen));
+    if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
+        findings.extend(outside(&changes, &item.id, &item.writes));
+    }
+    let flaws = run.unit(unit).receipt.as_ref().map(|receipt| receipt.flaws.clone());
+    for flaw in flaws.unwrap_or_default() {
+        let proof = Proof::Quote { quote: flaw.clone() };
+        findings.push(finding(Severity::Major, None, flaw, Some(proof)));
+    }
+    receipt.changed = paths(&changes);
+    receipt.notes.extend(guards(&changes, shop.frozen));
+    Ok(judged(plan, ruling(findings), receipt))
+}
+
+/// Runs the commit hooks on all that the scope has changed, as one commit: what they refused at an
+/// earlier attempt is looked at again, and no refused attempt becomes part of the history.
+fn hooked(plan: &Plan<'_>, span: &Span) -> Result<Hooked, Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let repository = &shop.home.repository;
+    let place = shop.place(run, call.unit());
+    let open = || Ok(Order::Open(shop.open(run, call, &place, Hand::Writes)));
+    let opened = plan.opened("open", open)?;
+    plan.set_up("", &opened, SetUpBefore::Kept)?;
+    let order = || {
+        let (message, when_ms) = (repository.message(&span.to)?, repository.when_ms(&span.to)?);
+        let pin = shop.pin(ordinal);
+        let commit = repository.squash(&span.from, &span.to, &pin)?;
+        let (bench, output_max) = (place.bench.clone(), HOOK_OUTPUT_MAX);
+        Ok(Order::Hooks(Hooks { bench, commit, message, when_ms, pin, output_max }))
+    };
+    let Made::Hooked(hooked) = plan.bench("hooks", Duty::WhileWanted, order)? else {
+        unreachable!("the bench runs hooks when it is asked to")
+    };
+    Ok(hooked)
+}
+
+/// Files that guard the project, listed whether or not the flow asks a person about them.
+fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
+    let found: Vec<String> = changes
+        .iter()
+        .filter_map(|change| {
+            guard_of(&change.path, frozen)
+                .map(|guard| format!("{} ({})", change.path, guard.word()))
+        })
+        .collect();
+    let listed = crate::call_plan::short_list(&found);
+    (!found.is_empty()).then(|| format!("it changes files that guard the project: {listed}"))
+}
+
+/// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.
+fn settings(changes: &[Change], frozen: &Frozen) -> Vec<Finding> {
+    let belongs_to = |path: &str| {
+        let is_run = |agent: &FrozenAgent| names(&agent.command.join(" "), path);
+        let agent = frozen.agents.values().find(|agent| is_run(agent));
+        match (guarded(path), agent) {
+            (Some(Guard::Settings), _) => Some("Forge's settings".to_owned()),
+            // Who could change the program of a reviewer would be its own judge.
+            (_, Some(agent)) => Some(format!("the agent `{}`", agent.name)),
+            (_, None) => None,
+        }
+    };
+    let found = changes.iter().filter_map(|change| Some((change, belongs_to(&change.path)?)));
+    found
+        .take(FINDINGS_MAX)
+        .map(|(change, owner)| {
+            let what = format!("`{}` belongs to {owner}; agents leave it alone", change.path);
+            finding(Severity::Critical, Some(&change.path), what, None)
+        })
+        .collect()
+}
+
+/// Changes outside the paths that an item declared.
+fn outside(changes: &[Change], id: &str, writes: &[String]) -> Vec<Finding> {
+    let outside: Vec<&Change> =
+        changes.iter().filter(|change| !writes_reach(writes, &change.path)).collect();
+    let mut findings: Vec<Finding> = outside
+        .iter()
+        .take(FINDINGS_MAX)
+        .map(|change| {
+            let what = format!(
+                "`{}` is outside what {id} may change ({})",
+                change.path,
+                writes.join(", ")
+            );
+            finding(Severity::Major, Some(&change.path), what, None)
+        })
+        .collect();
+    if let (Some(change), more @ 1..) =
+        (outside.get(FINDINGS_MAX), outside.len().saturating_sub(FINDINGS_MAX))
+    {
+        let what = format!("{more} more files are outside what {id} may change");
+        findings.push(finding(Severity::Major, Some(&change.path), what, None));
+    }
+    findings
+}

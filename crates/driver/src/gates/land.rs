@@ -1,0 +1,123 @@
+//! The gate `land`: the change that was judged becomes part of the run's result.
+//!
+//! It is merged with what landed before, without touching any checkout; the merge is verified as
+//! a whole; then the gate passes. The refs follow the facts: see `refs.rs`.
+//!
+//! Invariant: the commit that lands is the one that was judged, or a clean merge of it.
+
+use forge_core::{
+    Report,
+    event::Ruling,
+    flow::Check,
+    verdict::{Finding, Proof, Severity, Verdict},
+};
+use forge_workspace::{Conflict, Made, Merge, Merged, Order};
+
+use crate::{
+    Trouble,
+    checkouts::Caches,
+    checks::{Checks, checks_at},
+    gates::{judged, judged_commit, receipt_at, ruling, verify},
+    plan::{Duty, Halt, Plan},
+};
+
+/// The gate `land`.
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let repository = &shop.home.repository;
+    let unit = call.unit();
+    let commit = judged_commit(run, unit);
+    let head = run.head().expect("a run with checkouts has a base").to_owned();
+    let order = || {
+        let title = run.item(&unit.scope).map(|item| item.title.clone());
+        let title = title.filter(|title| !title.is_empty());
+        let name = unit.scope.item().unwrap_or(&unit.stage);
+        let subject = match title {
+            Some(title) => format!("Merge {name}: {title}"),
+            None => format!("Merge {name}"),
+        };
+        Ok(Order::Merge(Merge {
+            bench: shop.verification(),
+            head: head.clone(),
+            commit: commit.clone(),
+            message: format!("{subject}\n\nForge-Run: {}\nForge-Call: {call}\n", shop.id),
+            when_ms: repository.when_ms(&commit)?,
+            pin: shop.pin(ordinal),
+        }))
+    };
+    let Made::Merged(merged) = plan.bench("merge", Duty::WhileWanted, order)? else {
+        unreachable!("the bench was asked to merge")
+    };
+    let mut receipt = receipt_at(plan, 0);
+    let landed = match merged {
+        Merged::Conflict { conflicts } => {
+            let findings = conflicts.iter().map(conflict).collect();
+            let ruling = Ruling::Verdict(Verdict::Revise { findings });
+            return Ok(judged(plan, ruling, receipt));
+        }
+        Merged::Nothing { head } => head,
+        Merged::Forward { commit, .. } | Merged::Merge { commit, .. } => commit,
+    };
+    let gates = &run.stage(unit).gates;
+    let mut verifies = gates.iter().filter(|gate| gate.check == Check::Verify);
+    let is_waived = verifies.any(|gate| run.unit(unit).waived.contains(&gate.name));
+    if is_waived {
+        receipt.notes.push("it lands without proof: `verify` was waived".to_owned());
+    } else {
+        match checks_at(shop.frozen, run, repository, &landed)? {
+            lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
+                return Ok(judged(plan, lack.unverified(), receipt));
+            }
+            Checks::Known(commands) if landed != head => {
+                let proved = verify::prove(plan, "merged-", &landed, &commands, Caches::Kept)?;
+                receipt.evidence = proved.evidence;
+                receipt.took_ms = proved.took_ms;
+                let verdict = ruling(proved.findings);
+                if !matches!(verdict, Ruling::Verdict(Verdict::Pass { .. })) {
+                    return Ok(judged(plan, verdict, receipt));
+                }
+            }
+            Checks::Known(_) => {}
+        }
+    }
+    receipt.commit = Some(commit);
+    receipt.tree = Some(repository.code_tree(&landed).map_err(Trouble::from)?);
+    receipt.notes.extend(base_moved(plan, &landed)?);
+    receipt.head = Some(landed);
+    Ok(judged(plan, ruling(Vec::new()), receipt))
+}
+
+/// Where both sides changed the same place, with both sides shown.
+fn conflict(conflict: &Conflict) -> Finding {
+    let Conflict { path, what, ours, theirs } = conflict;
+    let quote = format!("landed meanwhile:\n{ours}\nthis change:\n{theirs}");
+    Finding {
+        why: "Both changed the same place. The result so far is merged into your checkout."
+            .to_owned(),
+        ..super::finding(
+            Severity::Major,
+            Some(path),
+            format!("it does not fit to what landed meanwhile: {what}"),
+            Some(Proof::Quote { quote }),
+        )
+    }
+}
+
+/// The branch that the run came from may have moved on: nothing stops, but a person should know.
+fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> {
+    let start = &plan.run.law().start;
+    let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
+    let moved = plan.shop.home.repository.moved(branch, base, landed)?;
+    Ok(moved.map(|moved| {
+        let n = moved.n_commits;
+        let commits = if n == 1 { "one commit".to_owned() } else { format!("{n} commits") };
+        if moved.conflicts.is_empty() {
+            format!("`{branch}` has moved on by {commits} since the run started; no conflict is foreseen")
+        } else {
+            format!(
+                "`{branch}` has moved on by {commits} since the run started, and both change {}",
+                crate::call_plan::short_list(&moved.conflicts)
+            )
+        }
+    }))
+}

@@ -1,0 +1,153 @@
+//! The gate `new-tests`: new tests fail without the change and pass with it, shown per test where
+//! the runner says which tests it ran.
+//!
+//! The checks are run three times: on the change, on what it is compared with, and on that with
+//! nothing but the changed test files added. A test that passes there proves nothing.
+
+use std::collections::BTreeMap;
+
+use forge_core::{
+    Report,
+    event::Ruling,
+    verdict::{Finding, Proof, Severity},
+};
+use forge_project::{
+    protected_files::{Guard, guarded},
+    test_output::{TestSaid, tests_said},
+};
+use forge_workspace::ChangeKind;
+
+use crate::{
+    Trouble,
+    agent_call::output::{CommandEnd, command_end},
+    checkouts::Caches,
+    gates::{finding, judged, receipt_at, ruling, span, verify},
+    plan::{Halt, Plan},
+};
+
+/// The most tests of which it is noted one by one what they prove.
+const TESTS_MAX: usize = 50;
+
+/// What all checks together said about tests.
+struct Said {
+    tests: BTreeMap<String, TestSaid>,
+    /// Commands that failed.
+    red: Vec<String>,
+}
+
+/// The gate `new-tests`.
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, ordinal, .. } = *plan;
+    let repository = &shop.home.repository;
+    let span = span(repository, run, call.unit()).map_err(Trouble::from)?;
+    let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
+    let is_test = |path: &str| guarded(path) == Some(Guard::Test);
+    let paths: Vec<String> = changes
+        .iter()
+        .filter(|change| is_test(&change.path) && change.kind != ChangeKind::Deleted)
+        .map(|change| change.path.clone())
+        .collect();
+    let mut receipt = receipt_at(plan, 0);
+    if paths.is_empty() {
+        receipt.notes.push("no test is new or changed".to_owned());
+        return Ok(judged(plan, ruling(Vec::new()), receipt));
+    }
+    if shop.frozen.verify.commands.is_empty() {
+        let what = "the project has no checks that could run its tests".to_owned();
+        return Ok(judged(plan, Ruling::Unverified { what, found: Vec::new() }, receipt));
+    }
+    let with = said(plan, "with-", &span.to)?;
+    let before = said(plan, "before-", &span.from)?;
+    let pin = shop.pin(ordinal);
+    let only_tests =
+        repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Trouble::from)?;
+    let without = said(plan, "without-", &only_tests)?;
+    let (mut findings, mut proved) = (Vec::new(), Vec::new());
+    let new: Vec<&String> =
+        with.tests.keys().filter(|test| !before.tests.contains_key(*test)).collect();
+    for test in &new {
+        let (head, base) = (with.tests.get(*test), without.tests.get(*test));
+        match (head, base) {
+            (Some(TestSaid::Passed), Some(TestSaid::Failed)) => {
+                proved.push(format!("`{test}` fails without the change and passes with it"));
+            }
+            // A runner that could not even build says nothing about single tests.
+            (Some(TestSaid::Passed), None) if !without.red.is_empty() => {
+                proved.push(format!(
+                    "`{test}` does not come to run without the change and passes with it"
+                ));
+            }
+            (Some(TestSaid::Passed), None) => {
+                proved.push(format!("nothing says whether `{test}` fails without the change"));
+            }
+            (Some(TestSaid::Passed), Some(TestSaid::Passed)) => {
+                let what = format!(
+                    "the new test `{test}` passes without the change, too: it proves nothing"
+                );
+                findings.push(about(test, what));
+            }
+            (Some(TestSaid::Skipped), _) | (_, Some(TestSaid::Skipped)) => {
+                findings.push(about(test, format!("the new test `{test}` is skipped")));
+            }
+            (Some(TestSaid::Failed) | None, _) => {
+                findings.push(about(test, format!("the new test `{test}` fails")));
+            }
+        }
+    }
+    receipt.notes.extend(proved.iter().take(TESTS_MAX).cloned());
+    if let Some(more @ 1..) = proved.len().checked_sub(TESTS_MAX) {
+        receipt.notes.push(format!("and {more} more tests"));
+    }
+    if new.is_empty() {
+        nameless(&with, &without, &paths, &mut receipt.notes, &mut findings);
+    }
+    Ok(judged(plan, ruling(findings), receipt))
+}
+
+/// Where the runner names no new test, the commands as a whole are compared.
+fn nameless(
+    with: &Said,
+    without: &Said,
+    paths: &[String],
+    notes: &mut Vec<String>,
+    findings: &mut Vec<Finding>,
+) {
+    let turned: Vec<&String> =
+        without.red.iter().filter(|command| !with.red.contains(command)).collect();
+    if let Some(command) = turned.first() {
+        notes.push(format!(
+            "`{command}` fails with the changed tests alone and succeeds with the change; it names no new test"
+        ));
+    } else if with.red.is_empty() {
+        let path = paths.first().expect("there are changed tests");
+        let what = "the checks succeed with the changed tests alone, without the change: they prove nothing";
+        findings.push(finding(Severity::Major, Some(path), what.to_owned(), None));
+    } else {
+        let path = paths.first().expect("there are changed tests");
+        let what = format!("`{}` fails with the change", with.red.join("`, `"));
+        findings.push(finding(Severity::Major, Some(path), what, None));
+    }
+}
+
+fn about(test: &str, what: String) -> Finding {
+    finding(Severity::Major, None, what, Some(Proof::Quote { quote: test.to_owned() }))
+}
+
+/// Runs all checks on a commit and listens to what they say about tests.
+fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Halt> {
+    let opened = verify::open(plan, prefix, commit, Caches::Kept)?;
+    let mut said = Said { tests: BTreeMap::new(), red: Vec::new() };
+    for (number, command) in (1..).zip(&plan.shop.frozen.verify.commands) {
+        let name = format!("{prefix}check-{number}");
+        let (folder, ending) = plan.shell(&name, command, &opened.tree, verify::limits(plan))?;
+        match command_end(&folder, &ending) {
+            CommandEnd::Success => {}
+            CommandEnd::Failure { .. } => said.red.push(command.clone()),
+            CommandEnd::Fault { class, what } => return Err(plan.fault(class, what)),
+            CommandEnd::Interrupted => return Err(plan.interrupted()),
+        }
+        said.tests.extend(tests_said(&verify::transcript(&folder)?).unwrap_or_default());
+    }
+    verify::seal(plan, prefix, commit)?;
+    Ok(said)
+}

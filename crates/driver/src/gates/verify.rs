@@ -1,0 +1,242 @@
+//! The project's own checks on the exact commit, run by us.
+//!
+//! The checkout belongs to the run, and no agent is told of it. Before each proof it is brought to
+//! exactly the commit, with nothing in it that the commit does not have but caches of earlier
+//! proofs; afterwards it is looked at whether the checks left the files alone.
+//!
+//! Invariant: green evidence is bound to the code tree that the commands ran on.
+//! Invariant: without any command the work is unverified, never passed.
+
+use std::collections::BTreeSet;
+
+use forge_core::{
+    Report,
+    event::{Colour, Evidence},
+    verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
+};
+use forge_keeper::{AttemptFolder, Limits};
+use forge_project::{settings::FinalCheckout, test_output::excerpt::cut};
+use forge_workspace::{Access, Made, Order, Restore};
+
+use crate::{
+    Trouble,
+    agent_call::output::{CommandEnd, command_end},
+    call_plan::short_list,
+    checkouts::Caches,
+    checks::{Checks, checks_at},
+    gates::{finding, judged, judged_commit, receipt_at, ruling},
+    plan::{Duty, Halt, Plan, SetUpBefore},
+};
+
+/// The most lines of red output that a brief repeats.
+const OUTPUT_LINES_MAX: usize = 120;
+/// The most bytes of red output that a brief repeats.
+const OUTPUT_BYTES_MAX: usize = 12 * 1024;
+/// The last bytes of a transcript that are looked at.
+const TRANSCRIPT_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// What the project's checks came to on one commit.
+pub(super) struct Proved {
+    /// What was run, and what came of it.
+    pub evidence: Vec<Evidence>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// The gate `verify`.
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+    let Plan { shop, run, call, .. } = *plan;
+    let scope = &call.unit().scope;
+    let commit = judged_commit(run, call.unit());
+    let commands = match checks_at(shop.frozen, run, &shop.home.repository, &commit)? {
+        Checks::Known(commands) => commands,
+        lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
+            return Ok(judged(plan, lack.unverified(), receipt_at(plan, 0)));
+        }
+    };
+    // What is looked at in the flow's own table is the result as a whole.
+    let caches = match shop.frozen.verify.r#final {
+        FinalCheckout::Pristine if scope.is_root() => Caches::Cleared,
+        FinalCheckout::Pristine | FinalCheckout::Cached => Caches::Kept,
+    };
+    let proved = prove(plan, "", &commit, &commands, caches)?;
+    let mut receipt = receipt_at(plan, proved.took_ms);
+    receipt.evidence = proved.evidence;
+    Ok(judged(plan, ruling(proved.findings), receipt))
+}
+
+/// Runs all checks of the project on a commit. Names of its steps begin with `prefix`.
+pub(super) fn prove(
+    plan: &Plan<'_>,
+    prefix: &str,
+    commit: &str,
+    commands: &[String],
+    caches: Caches,
+) -> Result<Proved, Halt> {
+    let Plan { shop, run, .. } = *plan;
+    let repository = &shop.home.repository;
+    let tree = repository.code_tree(commit).map_err(Trouble::from)?;
+    let mut proved = Proved { evidence: Vec::new(), findings: Vec::new(), took_ms: 0 };
+    let known = |command: &String| {
+        caches == Caches::Kept && run.evidence(&tree, command) == Some(Colour::Green)
+    };
+    if !commands.iter().all(known) {
+        let opened = open(plan, prefix, commit, caches)?;
+        for (number, command) in (1..).zip(commands) {
+            if known(command) {
+                continue;
+            }
+            let name = format!("{prefix}check-{number}");
+            let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
+            let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+            proved.took_ms += took_ms;
+            let colour = match command_end(&folder, &ending) {
+                CommandEnd::Success => Colour::Green,
+                CommandEnd::Failure { code, .. } => {
+                    proved.findings.push(red(command, code, &folder)?);
+                    Colour::Red
+                }
+                CommandEnd::Fault { class, what } => {
+                    return Err(plan.fault(class, format!("{what}\n`{command}` says nothing")));
+                }
+                CommandEnd::Interrupted => return Err(plan.interrupted()),
+            };
+            let (command, tree) = (command.clone(), tree.clone());
+            proved.evidence.push(Evidence { command, tree, colour, took_ms: Some(took_ms) });
+        }
+        if let Some(touched) = touched(plan, prefix, commit)? {
+            proved.evidence.clear();
+            proved.findings.push(touched);
+        }
+        // What the run added was not there when it began.
+        if !shop.frozen.verify.commands.is_empty() {
+            at_the_base(plan, prefix, &tree, &mut proved)?;
+        }
+    }
+    for command in commands.iter().filter(|command| known(command)) {
+        let (command, tree) = (command.clone(), tree.clone());
+        proved.evidence.push(Evidence { command, tree, colour: Colour::Green, took_ms: None });
+    }
+    Ok(proved)
+}
+
+/// The checkout for proofs, at a commit.
+pub(super) fn open(
+    plan: &Plan<'_>,
+    prefix: &str,
+    commit: &str,
+    caches: Caches,
+) -> Result<forge_workspace::Opened, Halt> {
+    let order = || Ok(Order::Open(plan.shop.open_verification(plan.run, commit, caches)));
+    let opened = plan.opened(&format!("{prefix}open"), order)?;
+    // What a set-up makes outside the caches is gone.
+    plan.set_up(prefix, &opened, SetUpBefore::Gone)?;
+    Ok(opened)
+}
+
+/// How much one check may take.
+pub(super) fn limits(plan: &Plan<'_>) -> Limits {
+    let verify = &plan.shop.frozen.verify;
+    Limits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
+}
+
+fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Trouble> {
+    let output = cut(&transcript(folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
+    let proof = Proof::Command { command: command.to_owned(), output };
+    let what = format!("`{command}` failed with exit code {code}");
+    Ok(finding(Severity::Major, None, what, Some(proof)))
+}
+
+/// The end of what a step printed.
+pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Trouble> {
+    crate::agent_call::output::tail(folder, TRANSCRIPT_BYTES_MAX)
+        .map_err(|error| Trouble::file(&folder.transcript(), &error))
+}
+
+/// Whether the checks changed files of the commit: then they proved something else.
+fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Halt> {
+    let repository = &plan.shop.home.repository;
+    let discarded = seal(plan, prefix, commit)?;
+    if discarded.is_empty() {
+        return Ok(None);
+    }
+    let tracked: BTreeSet<String> =
+        repository.files_at(commit, "").map_err(Trouble::from)?.into_iter().collect();
+    let touched: Vec<String> =
+        discarded.into_iter().filter(|path| tracked.contains(path)).collect();
+    Ok(touched.first().map(|first| {
+        let what = format!(
+            "files of the commit changed while it was verified, so nothing is proved: {}",
+            short_list(&touched)
+        );
+        finding(Severity::Major, Some(first), what, None)
+    }))
+}
+
+/// Puts the files back after a proof, so that the next one can use its caches. What differed.
+pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Halt> {
+    let order = || {
+        let bench = plan.shop.verification();
+        Ok(Order::Restore(Restore { bench, at: commit.to_owned(), access: Access::Write }))
+    };
+    let made = plan.bench(&format!("{prefix}seal"), Duty::WhileWanted, order)?;
+    let Made::Restored(restored) = made else {
+        unreachable!("the bench puts back what it is asked to put back")
+    };
+    Ok(restored.discarded)
+}
+
+/// What is red is looked at where the run started, too: that may be nobody's fault.
+fn at_the_base(plan: &Plan<'_>, prefix: &str, tree: &str, proved: &mut Proved) -> Result<(), Halt> {
+    let Plan { shop, run, .. } = *plan;
+    let base = run.law().start.base.as_deref().expect("a run with checkouts has a base");
+    let base_tree = shop.home.repository.code_tree(base).map_err(Trouble::from)?;
+    let red: Vec<String> = proved
+        .evidence
+        .iter()
+        .filter(|evidence| evidence.colour == Colour::Red)
+        .map(|evidence| evidence.command.clone())
+        .collect();
+    if base_tree == tree || red.is_empty() {
+        return Ok(());
+    }
+    let prefix = format!("{prefix}base-");
+    for (number, command) in (1..).zip(&red) {
+        let colour = if let Some(colour) = run.evidence(&base_tree, command) {
+            Some(colour)
+        } else {
+            let opened = open(plan, &prefix, base, Caches::Kept)?;
+            let name = format!("{prefix}check-{number}");
+            let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
+            let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
+            let colour = match command_end(&folder, &ending) {
+                CommandEnd::Success => Some(Colour::Green),
+                CommandEnd::Failure { .. } => Some(Colour::Red),
+                CommandEnd::Fault { .. } => None,
+                CommandEnd::Interrupted => return Err(plan.interrupted()),
+            };
+            proved.evidence.extend(colour.map(|colour| Evidence {
+                command: command.clone(),
+                tree: base_tree.clone(),
+                colour,
+                took_ms,
+            }));
+            colour
+        };
+        let words = match colour {
+            Some(Colour::Red) => RED_AT_THE_BASE,
+            Some(Colour::Green) => "It succeeded where the run started.",
+            None => "What it says where the run started could not be found out.",
+        };
+        let of_it = |finding: &&mut Finding| matches!(&finding.proof, Some(Proof::Command { command: failed, .. }) if failed == command);
+        for finding in proved.findings.iter_mut().filter(of_it) {
+            words.clone_into(&mut finding.why);
+        }
+    }
+    if red.iter().any(|command| run.evidence(&base_tree, command).is_none()) {
+        seal(plan, &prefix, base)?;
+    }
+    Ok(())
+}

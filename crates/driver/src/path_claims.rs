@@ -1,0 +1,54 @@
+//! What else is worked on at the same time, in this run and in others of the same repository.
+//!
+//! A run says which paths its open work may write in its row, in the transaction of its facts.
+
+use forge_core::{
+    Run,
+    id::UnitId,
+    path_claims::{Claim, claims},
+    view::RunRow,
+};
+
+use crate::{Trouble, context::Shop};
+
+impl Shop<'_> {
+    /// What else is worked on that touches what this unit may write, in words: by another part of the
+    /// run, or by another run. Items beside it in the same list never are; the law sees to that.
+    pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Trouble> {
+        let all = claims(run);
+        let ours: Vec<&Claim> = all.iter().filter(|claim| claim.scope == unit.scope).collect();
+        let touches = |other: &Claim| ours.iter().any(|own| own.touches(other));
+        let is_apart = |claim: &&Claim| {
+            !claim.scope.within(&unit.scope)
+                && !unit.scope.within(&claim.scope)
+                && claim.scope.origin() != unit.scope.origin()
+        };
+        if let Some(claim) = all.iter().filter(is_apart).find(|claim| touches(claim)) {
+            return Ok(Some(in_words(None, claim)));
+        }
+        for row in self.store.rows_with("\"claims\":")? {
+            if row.run == self.id {
+                continue;
+            }
+            // A row that cannot be read says nothing that could be acted on.
+            let Ok(other) = serde_json::from_str::<RunRow>(&row.row) else { continue };
+            if let Some(claim) = other.claims.iter().find(|claim| touches(claim)) {
+                return Ok(Some(in_words(Some(&other.run), claim)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn in_words(run: Option<&str>, claim: &Claim) -> String {
+    let who = match (run, claim.scope.as_str()) {
+        (None, scope) => format!("`{scope}`"),
+        (Some(run), "") => run.to_owned(),
+        (Some(run), scope) => format!("{run} (`{scope}`)"),
+    };
+    let paths = match claim.writes.as_slice() {
+        [] => "anything".to_owned(),
+        paths => paths.join(", "),
+    };
+    format!("{who} may write the same paths: {paths}")
+}

@@ -1,0 +1,456 @@
+//! The steps of a call, each under a keeper of its own, in the order in which they are asked for.
+//!
+//! A plan (`work.rs`, `gates.rs`) is ordinary code that asks for one step after the other. It is
+//! run again from the top whenever a step has ended: steps that have an ending answer at once
+//! with what they left, the first one that has none stops the plan. So a plan can be interrupted
+//! anywhere and by anything, and nothing that has ended is done twice.
+//!
+//! Invariant: a plan depends on nothing but the facts of the run and on what its steps left.
+
+use std::{
+    cell::RefCell,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use forge_core::{
+    Report, Run,
+    event::{Outcome, Receipt},
+    failure::FaultClass,
+    hex::hex,
+    id::CallId,
+    money::Spent,
+};
+use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
+use forge_project::{bounded_read::read_text, settings::SecretsTable};
+use forge_store::atomic_file::replace;
+use forge_workspace::{Failure, Made, Opened, Order};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    Trouble,
+    agent_call::{
+        output::{CommandEnd, command_end, without_result},
+        turns::Turn,
+    },
+    context::Shop,
+    secrets::guard,
+    trusted_folders::planted,
+};
+
+/// Argument 1 of the program that works on checkouts.
+pub const BENCH: &str = "__bench";
+
+/// How often work on a checkout is done again that was killed, alone or with its keeper. It can be
+/// repeated, and what an agent finished before it must not be lost with it.
+const AGAIN_MAX: u32 = 5;
+
+/// The most bytes of what the bench made.
+const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Why a plan stops before its end.
+pub enum Halt {
+    /// This step is next.
+    Due(Box<Step>),
+    /// This step is under way.
+    Alive(AttemptFolder, Duty, Keeper),
+    /// The keeper of this step died.
+    Dead(AttemptFolder),
+    /// This step was given up before it began.
+    Void,
+    /// The call is over.
+    Report(Box<Report>),
+    /// This is to be a fact before the plan goes on.
+    Says(Box<Report>),
+    /// Something that a user can mend.
+    Trouble(Trouble),
+}
+
+impl From<forge_project::Error> for Halt {
+    fn from(error: forge_project::Error) -> Self {
+        Trouble::from(error).into()
+    }
+}
+
+impl From<Trouble> for Halt {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+/// One thing to do under a keeper.
+pub struct Step {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What is done.
+    pub what: What,
+    /// Whether it is done even in a run that was stopped meanwhile.
+    pub duty: Duty,
+}
+
+/// What a step does.
+pub enum What {
+    /// A turn of the agent.
+    Turn {
+        /// Which.
+        turn: Turn,
+        /// The working directory.
+        dir: PathBuf,
+        /// Files in it that have conflict markers.
+        conflicts: Vec<String>,
+    },
+    /// The command of the stage or of the gate.
+    Command {
+        /// The working directory.
+        dir: PathBuf,
+    },
+    /// A line for the shell.
+    Shell {
+        /// The line.
+        line: String,
+        /// The working directory.
+        dir: PathBuf,
+        /// How much it may take.
+        limits: forge_keeper::Limits,
+    },
+    /// Work on a checkout.
+    Bench(Box<Order>),
+}
+
+/// Whether a step is done even in a run that was stopped meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// Only while the call is wanted.
+    WhileWanted,
+    /// Also afterwards: the work has ended, and this takes it in.
+    ToTheEnd,
+}
+
+/// A call, and all that its plan may look at.
+pub struct Plan<'a> {
+    /// What all calls of the run have in common.
+    pub shop: &'a Shop<'a>,
+    /// The run.
+    pub run: &'a Run,
+    /// The call.
+    pub call: &'a CallId,
+    /// The number of its folder.
+    pub ordinal: u32,
+    /// What a person should know, and what stops nothing.
+    pub notices: RefCell<Vec<String>>,
+}
+
+/// Whether a set-up that was made in a checkout before is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUpBefore {
+    /// If its inputs are the same.
+    Kept,
+    /// The files that it made are gone.
+    Gone,
+}
+
+impl Plan<'_> {
+    /// The folder of the call itself.
+    pub fn folder(&self) -> AttemptFolder {
+        AttemptFolder::at(self.shop.home.attempt(self.shop.id, self.ordinal))
+    }
+
+    /// The folder with the inbox and the outbox of the call.
+    pub fn boxes(&self) -> AttemptFolder {
+        let boxes = self.shop.boxes(self.ordinal);
+        // Commands have theirs in the folder of the call, as agents of an older Forge had.
+        if boxes.outbox().is_dir() { boxes } else { self.folder() }
+    }
+
+    /// Where the other steps lie.
+    fn steps(&self) -> PathBuf {
+        steps_of(&self.folder().path)
+    }
+
+    /// Whether any step of it was ever prepared.
+    pub fn has_begun(&self) -> bool {
+        self.shop.ours.has_begun(&self.folder().path)
+    }
+
+    /// Whether this step of it was ever prepared.
+    pub fn has_step(&self, name: &str) -> bool {
+        self.tries(name).any(|path| self.shop.ours.knows(&path))
+    }
+
+    /// Tells something that stops nothing.
+    pub fn notice(&self, what: String) {
+        self.notices.borrow_mut().push(what);
+    }
+
+    /// The folder of another step.
+    pub fn step_folder(&self, name: &str) -> AttemptFolder {
+        AttemptFolder::at(self.steps().join(name))
+    }
+
+    /// The command itself.
+    pub fn command(&self, dir: &Path) -> Result<Ending, Halt> {
+        self.while_wanted(self.folder().path, || Ok(What::Command { dir: dir.to_owned() }))
+    }
+
+    /// A step that is done only while the call is wanted.
+    pub fn while_wanted(
+        &self,
+        path: PathBuf,
+        what: impl FnOnce() -> Result<What, Trouble>,
+    ) -> Result<Ending, Halt> {
+        self.step(path, Duty::WhileWanted, what)
+    }
+
+    /// Opens a checkout.
+    pub fn opened(
+        &self,
+        name: &str,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Opened, Halt> {
+        let Made::Opened(opened) = self.bench(name, Duty::WhileWanted, order)? else {
+            unreachable!("the bench opens what it is asked to open")
+        };
+        Ok(opened)
+    }
+
+    /// A line for the shell, under its own name.
+    pub fn shell(
+        &self,
+        name: &str,
+        line: &str,
+        dir: &Path,
+        limits: forge_keeper::Limits,
+    ) -> Result<(AttemptFolder, Ending), Halt> {
+        let path = self.steps().join(name);
+        let what = || Ok(What::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
+        let ending = self.step(path.clone(), Duty::WhileWanted, what)?;
+        Ok((AttemptFolder::at(path), ending))
+    }
+
+    /// Work on a checkout, under its own name. What cannot be done ends the call.
+    pub fn bench(
+        &self,
+        name: &str,
+        duty: Duty,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Made, Halt> {
+        self.try_bench(name, duty, order)?.map_err(|what| self.fault(FaultClass::NoWorkspace, what))
+    }
+
+    /// Work on a checkout, under its own name: what was made, or why it cannot be done.
+    pub fn try_bench(
+        &self,
+        name: &str,
+        duty: Duty,
+        order: impl FnOnce() -> Result<Order, Trouble>,
+    ) -> Result<Result<Made, String>, Halt> {
+        let mut order = Some(order);
+        let mut what = || {
+            let order = order.take().expect("one step is due at a time");
+            Ok(What::Bench(Box::new(order()?)))
+        };
+        let mut tries = self.tries(name).peekable();
+        let (folder, ending) = loop {
+            let path = tries.next().expect("there is a last try, which is not passed over");
+            match (self.step(path.clone(), duty, &mut what), tries.peek()) {
+                (Err(Halt::Dead(folder)), Some(next)) => {
+                    // Whoever is left of it must not work beside the next one.
+                    if !self.shop.ours.knows(next) {
+                        sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
+                    }
+                }
+                (Ok(Ending { how: How::Signalled { .. }, .. }), Some(_)) => {}
+                (ending, _) => break (AttemptFolder::at(path), ending?),
+            }
+        };
+        if let Some(made) = self.shop.ours.made(&folder.path) {
+            return Ok(Ok(made));
+        }
+        match made(&folder, &ending)? {
+            Ok(made) => {
+                self.shop.ours.has_made(&folder.path, &made);
+                Ok(Ok(made))
+            }
+            Err(None) => Err(self.interrupted()),
+            Err(Some(what)) => Ok(Err(what)),
+        }
+    }
+
+    /// The order that was given to a step of the bench.
+    pub fn ordered(&self, name: &str) -> Result<Order, Trouble> {
+        let last = self.tries(name).take_while(|path| self.shop.ours.knows(path)).last();
+        let folder = last.unwrap_or_else(|| self.steps().join(name));
+        if let Some(order) = self.shop.ours.order(&folder) {
+            return Ok(order);
+        }
+        let path = order_file(&AttemptFolder::at(folder));
+        let bytes = fs::read(&path).map_err(|error| Trouble::file(&path, &error))?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
+    }
+
+    /// The folders of a step that may be done again, one for each try.
+    fn tries(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let steps = self.steps();
+        let name = name.to_owned();
+        (0..=AGAIN_MAX).map(move |again| match again {
+            0 => steps.join(&name),
+            again => steps.join(format!("{name}-again-{again}")),
+        })
+    }
+
+    fn step(
+        &self,
+        path: PathBuf,
+        duty: Duty,
+        what: impl FnOnce() -> Result<What, Trouble>,
+    ) -> Result<Ending, Halt> {
+        let folder = AttemptFolder::at(path);
+        let ours = self.shop.ours;
+        if let Some(ending) = ours.ending(&folder.path) {
+            return Ok(ending);
+        }
+        if let Some(aside) = ours.sift(&folder.path)? {
+            self.notice(planted(&aside));
+        }
+        match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+            Standing::Ended(ending) => {
+                ours.ended(&folder.path, &ending);
+                Ok(ending)
+            }
+            Standing::Alive(keeper) => Err(Halt::Alive(folder, duty, keeper)),
+            Standing::Dead => Err(Halt::Dead(folder)),
+            Standing::Void => Err(Halt::Void),
+            Standing::Unclaimed => {
+                Err(Halt::Due(Box::new(Step { folder: folder.path, what: what()?, duty })))
+            }
+        }
+    }
+
+    /// Runs the project's set-up in a checkout, if it was not run there for these inputs yet.
+    pub fn set_up(&self, prefix: &str, opened: &Opened, before: SetUpBefore) -> Result<(), Halt> {
+        let setup = &self.shop.frozen.setup;
+        if setup.is_empty() {
+            return Ok(());
+        }
+        let mut hash = Sha256::new();
+        for line in setup.iter().chain([&opened.setup]) {
+            hash.update(line.as_bytes());
+            hash.update([0]);
+        }
+        let wanted = hex(&hash.finalize());
+        let beside = opened.tree.parent().expect("a checkout lies in its bench");
+        let mark = beside.join("setup.done");
+        let is_kept = before == SetUpBefore::Kept && !opened.is_new;
+        if is_kept && read_text(&mark, 1024)?.is_some_and(|done| done == wanted) {
+            return Ok(());
+        }
+        for (number, line) in (1..).zip(setup) {
+            let name = format!("{prefix}setup-{number}");
+            let (folder, ending) = self.shell(&name, line, &opened.tree, self.shop.limits())?;
+            match command_end(&folder, &ending) {
+                CommandEnd::Success => {}
+                CommandEnd::Interrupted => return Err(self.interrupted()),
+                CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => {
+                    let what = format!("{what}\nthe set-up `{line}` failed");
+                    return Err(self.fault(FaultClass::NoWorkspace, what));
+                }
+            }
+        }
+        replace(&mark, wanted.as_bytes()).map_err(|error| Trouble::file(&mark, &error))?;
+        Ok(())
+    }
+
+    /// The call ends without a result, and not because of what was worked.
+    pub fn fault(&self, class: FaultClass, what: String) -> Halt {
+        self.ends(Outcome::Fault { class, what })
+    }
+
+    /// The call was stopped by us.
+    pub fn interrupted(&self) -> Halt {
+        self.ends(Outcome::Interrupted)
+    }
+
+    /// The call ends like this, before anybody worked.
+    pub fn ends(&self, outcome: Outcome) -> Halt {
+        let receipt = Receipt::of(Spent::NOTHING);
+        Halt::Report(Box::new(without_result(self.call, outcome, receipt)))
+    }
+}
+
+/// Where the steps of a call lie.
+pub fn steps_of(folder: &Path) -> PathBuf {
+    folder.join("steps")
+}
+
+fn order_file(folder: &AttemptFolder) -> PathBuf {
+    folder.inbox().join("order.json")
+}
+
+/// Not in the outbox, which the keeper may change.
+fn made_file(folder: &AttemptFolder) -> PathBuf {
+    folder.path.join("made.json")
+}
+
+fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
+    Trouble::surroundings(format!("{}: {error}", path.display()), "forge doctor")
+}
+
+/// Writes down what the bench is to do.
+pub fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
+    let bytes = serde_json::to_vec(order).expect("an order can be written");
+    replace(&order_file(folder), &bytes)
+}
+
+/// The command line of the program that does it.
+pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable) -> Vec<String> {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let secrets = serde_json::to_string(secrets).expect("settings can be written");
+    let files = [text(order_file(folder)), text(made_file(folder))];
+    [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
+}
+
+/// What the bench made, or why not: nothing, if it was interrupted.
+fn made(folder: &AttemptFolder, ending: &Ending) -> Result<Result<Made, Option<String>>, Trouble> {
+    if ending.how == How::Interrupted {
+        return Ok(Err(None));
+    }
+    // An older Forge left it in the outbox.
+    let path = [made_file(folder), folder.outbox().join("made.json")];
+    let path = path.iter().find(|path| path.exists()).unwrap_or(&path[0]).clone();
+    let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
+        return Ok(Err(Some(match command_end(folder, ending) {
+            CommandEnd::Success | CommandEnd::Interrupted => {
+                "the work on the checkout left nothing".to_owned()
+            }
+            CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
+        })));
+    };
+    let made: Result<Made, Failure> =
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+    Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
+}
+
+/// The program that works on checkouts: reads an order, does it, and writes what came of it.
+pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
+    let perform = || -> io::Result<()> {
+        let (order, answer, secrets) = match args {
+            [order, answer] => (order, answer, SecretsTable::default()),
+            [order, answer, secrets] => {
+                (order, answer, serde_json::from_slice(secrets.as_encoded_bytes())?)
+            }
+            _ => return Err(io::Error::other("it wants an order and a place for the answer")),
+        };
+        let order: Order = serde_json::from_slice(&fs::read(order)?)?;
+        let made = forge_workspace::perform_guarded(&order, &mut guard(&secrets));
+        replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
+        fs::File::open(answer)?.sync_all()
+    };
+    match perform() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            use io::Write as _;
+            let _nobody_listens = writeln!(io::stderr(), "the bench: {error}");
+            std::process::ExitCode::from(70)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Files that show the journal, for people and scripts: `state.json`, `events.jsonl`, the current
+//! artifacts and, of a run that is over or held, `summary.md`, in the live folder of a run.
+//!
+//! They are made from the records alone, so that throwing them away and making them again gives
+//! the same bytes. `state.json` and artifacts are replaced by rename, a few times a second while a
+//! run goes on and whenever it stops. `events.jsonl` only grows;
+//! a last line that a crash tore is cut off when it is next written. What else a crash or an older
+//! state left among the artifacts is taken away when they are next shown.
+//!
+//! Invariant: whoever shows a run holds its lock, so that nobody else writes these files.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use forge_core::{
+    Run,
+    event::Blob,
+    flow::REQUEST,
+    inbox,
+    run::Phase,
+    view::{PhasesView, RunView},
+};
+use forge_store::{
+    atomic_file::replace,
+    blobs::Blobs,
+    journal::{Record, projection},
+};
+use serde::Serialize;
+
+use crate::{
+    Trouble,
+    layout::Home,
+    summary_file::{self, SUMMARY},
+};
+
+/// What `state.json` holds.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct StateFile {
+    /// The version of this format.
+    pub version: u32,
+    /// The number of the last record that it shows.
+    pub seq: u64,
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunView,
+    /// Where it stands, in the phases of its flow.
+    #[serde(flatten)]
+    pub phases: PhasesView,
+}
+
+/// Shows one run.
+pub struct Projector {
+    dir: PathBuf,
+    events: PathBuf,
+    id: String,
+    /// The last record in `events.jsonl`; nothing until we have looked.
+    shown: Option<u64>,
+    /// The last record in `state.json`.
+    state: u64,
+    /// The files that lie among the artifacts, and what we put into them.
+    artifacts: BTreeMap<PathBuf, Option<Blob>>,
+}
+
+impl Projector {
+    /// A projector that has not looked yet.
+    pub fn new(home: &Home, run: &str) -> Self {
+        Self {
+            dir: home.run(run),
+            events: projection(&home.dir, run),
+            id: run.to_owned(),
+            shown: None,
+            state: 0,
+            artifacts: BTreeMap::new(),
+        }
+    }
+
+    /// The last record that `events.jsonl` shows.
+    pub fn shown(&mut self) -> Result<u64, Trouble> {
+        if let Some(shown) = self.shown {
+            return Ok(shown);
+        }
+        let shown =
+            last_whole_line(&self.events).map_err(|error| Trouble::file(&self.events, &error))?;
+        self.shown = Some(shown);
+        Ok(shown)
+    }
+
+    /// The last record that `state.json` shows, if it can be read.
+    pub fn state_shown(&self) -> Option<u64> {
+        let text = fs::read(self.dir.join("state.json")).ok()?;
+        serde_json::from_slice::<serde_json::Value>(&text).ok()?.get("seq")?.as_u64()
+    }
+
+    /// Appends the records that are not shown yet.
+    pub fn add(&mut self, records: &[Record]) -> Result<(), Trouble> {
+        let shown = self.shown()?;
+        let new: Vec<&Record> = records.iter().filter(|record| record.seq > shown).collect();
+        let Some(last) = new.last() else { return Ok(()) };
+        let mut text = String::new();
+        for record in &new {
+            text.push_str(&record.to_line());
+            text.push('\n');
+        }
+        let append = || {
+            let mut file = OpenOptions::new().append(true).create(true).open(&self.events)?;
+            file.write_all(text.as_bytes())
+        };
+        append().map_err(|error| Trouble::file(&self.events, &error))?;
+        self.shown = Some(last.seq);
+        Ok(())
+    }
+
+    /// Shows where the run stands after its last record.
+    pub fn show(&mut self, run: &Run, seq: u64, blobs: &Blobs) -> Result<(), Trouble> {
+        if self.state == seq {
+            return Ok(());
+        }
+        let text = state_text(seq, &self.id, run);
+        let path = self.dir.join("state.json");
+        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        self.show_summary(run)?;
+        let folder = self.dir.join("artifacts");
+        if self.state == 0 {
+            self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
+            let path = folder.join(REQUEST);
+            let request = run.law().start.request.as_bytes();
+            replace(&path, request).map_err(|error| Trouble::file(&path, &error))?;
+            self.artifacts.remove(&path);
+        }
+        self.state = seq;
+        let shown = inbox::artifacts(run).into_iter();
+        let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
+        self.show_artifacts(&shown.collect(), blobs)
+    }
+
+    /// Whoever finds a run that no longer goes on finds what it came to.
+    fn show_summary(&self, run: &Run) -> Result<(), Trouble> {
+        let path = self.dir.join(SUMMARY);
+        let shown = match run.phase() {
+            Phase::Held(_) | Phase::Over(_) => {
+                replace(&path, summary_file::text(&self.id, run, run.now()).as_bytes())
+            }
+            Phase::Fresh | Phase::Going => match fs::remove_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+        };
+        shown.map_err(|error| Trouble::file(&path, &error))
+    }
+
+    fn show_artifacts(
+        &mut self,
+        shown: &BTreeMap<PathBuf, Blob>,
+        blobs: &Blobs,
+    ) -> Result<(), Trouble> {
+        for (path, blob) in shown {
+            if self.artifacts.get(path).is_some_and(|there| there.as_ref() == Some(blob)) {
+                continue;
+            }
+            let Ok(id) = blob.0.parse() else { continue };
+            let bytes = blobs
+                .get(&id)
+                .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))?;
+            replace(path, &bytes).map_err(|error| Trouble::file(path, &error))?;
+            self.artifacts.insert(path.clone(), Some(blob.clone()));
+        }
+        let over: Vec<PathBuf> =
+            self.artifacts.keys().filter(|path| !shown.contains_key(*path)).cloned().collect();
+        for path in over {
+            match fs::remove_file(&path) {
+                // It was a file that a crash left half written, and has its name by now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| Trouble::file(&path, &error))?,
+            }
+            self.artifacts.remove(&path);
+        }
+        Ok(())
+    }
+}
+
+/// What `state.json` holds for a run after its last record.
+pub fn state_text(seq: u64, id: &str, run: &Run) -> String {
+    let phases = PhasesView::of(id, run);
+    let state = StateFile { version: 1, seq, run: RunView::of(id, run), phases };
+    serde_json::to_string_pretty(&state).expect("a view can be written") + "\n"
+}
+
+/// All files below a folder. We do not know yet what is in them.
+fn lying_in(folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
+    let (mut files, mut left) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(folder) = left.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left.push(entry.path());
+            } else {
+                files.insert(entry.path(), None);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The number of the last whole line. What a crash tore after it is cut off.
+fn last_whole_line(path: &Path) -> io::Result<u64> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let mut reader = BufReader::new(file);
+    let (mut line, mut whole, mut last) = (Vec::new(), 0_u64, 0);
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
+        match text.and_then(Record::from_line) {
+            Some(record) if record.seq == last + 1 => {
+                last = record.seq;
+                whole += read as u64;
+            }
+            Some(_) | None => break,
+        }
+    }
+    if reader.seek(SeekFrom::End(0))? > whole {
+        OpenOptions::new().write(true).open(path)?.set_len(whole)?;
+    }
+    Ok(last)
+}

@@ -1,0 +1,68 @@
+//! The refs of a run in the user's repository follow its facts.
+//!
+//! `refs/forge/<run>/base` and `refs/forge/<run>/calls/*` keep commits from being collected,
+//! `refs/forge/<run>/head` is the run's result, and the run's branch follows it wherever the user
+//! has not put it to a use of their own.
+//!
+//! Invariant: a ref is moved only from where Forge itself had put it.
+
+use forge_core::Run;
+use forge_workspace::{BranchMoved, HasMoved, Made, Move, Order, perform};
+
+use crate::{Trouble, layout::Home};
+
+/// Keeps the commit that a run starts from.
+pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Trouble> {
+    match &run.law().start.base {
+        Some(base) => Ok(home.repository.pin(&format!("refs/forge/{id}/base"), base)?),
+        None => Ok(()),
+    }
+}
+
+/// Moves the result and the branch of a run to where its facts say. What a person should know
+/// about it, if anything.
+pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Trouble> {
+    let (true, Some(head)) = (run.has_landed(), run.head()) else { return Ok(None) };
+    let name = format!("refs/forge/{id}/head");
+    let repository = &home.repository;
+    let from = repository.commit_of(&name);
+    if from.as_deref() == Some(head) {
+        return Ok(None);
+    }
+    if let Some(from) = &from
+        && !repository.is_ancestor(from, head)?
+    {
+        return Ok(Some(format!(
+            "`{name}` was moved by somebody else; the result is the commit {head}"
+        )));
+    }
+    let order = Order::Move(Move {
+        common_dir: repository.common_dir.clone(),
+        name: name.clone(),
+        from,
+        to: head.to_owned(),
+        branch: run.branch().map(str::to_owned),
+    });
+    let branch = run.branch().unwrap_or_default();
+    let Made::Moved(moved) = perform(&order)? else {
+        unreachable!("the bench moves what it is asked to move")
+    };
+    match moved {
+        HasMoved::Yes { branch: moved } => Ok(match moved {
+            BranchMoved::NotAsked | BranchMoved::Moved => None,
+            BranchMoved::LeftCheckedOut { place } => Some(format!(
+                "`{branch}` is checked out in {}, so it is left alone; `git merge {name}` there brings the result in",
+                place.display()
+            )),
+            BranchMoved::LeftChanged { at } => Some(format!(
+                "`{branch}` was moved to {at} by somebody else, so it is left alone; the result is `{name}`"
+            )),
+            BranchMoved::LeftBlocked { why } => {
+                Some(format!("`{branch}` cannot be made ({why}); the result is `{name}`"))
+            }
+        }),
+        HasMoved::Overtaken { .. } => {
+            Ok(Some(format!("`{name}` was moved by somebody else just now")))
+        }
+    }
+}

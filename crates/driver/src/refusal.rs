@@ -1,0 +1,35 @@
+//! A refusal of the engine as an error with the next command.
+
+use forge_core::{Refusal, event};
+
+use crate::Trouble;
+
+/// A command that was refused, as trouble of the person who gave it.
+pub fn refused(id: &str, refusal: &Refusal) -> Trouble {
+    let next = match refusal {
+        Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } => {
+            format!("forge resume {id} --budget AMOUNT")
+        }
+        Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),
+        Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
+        Refusal::Manual => "leave --auto out, or choose a smaller effort".to_owned(),
+        Refusal::UnderWay(_) => format!("forge stop {id}"),
+        Refusal::WhyMissing => "say why with --why".to_owned(),
+        Refusal::AlreadyStarted
+        | Refusal::NotStarted
+        | Refusal::Over(event::End::Done | event::End::Abandoned)
+        | Refusal::AlreadyGoing
+        | Refusal::AlreadyHeld(_)
+        | Refusal::NoSuchQuestion { .. }
+        | Refusal::AnsweredAlready(_)
+        | Refusal::NotAnOption { .. }
+        | Refusal::WrongGate { .. }
+        | Refusal::NoSuchUnit(_)
+        | Refusal::NothingToEdit(_)
+        | Refusal::Landed(_)
+        | Refusal::ReasonMissing
+        | Refusal::NotItsTurn(_)
+        | Refusal::WordsMissing => format!("forge status {id}"),
+    };
+    Trouble::usage(refusal.to_string(), next)
+}

@@ -1,0 +1,407 @@
+//! Drives a run until it stops. The only loop in the program that changes anything.
+//!
+//! ```text
+//!   commands, endings, signals, time ──► decide ──► append ──► apply ──► tell
+//!              ▲                                                           │
+//!              └────────── wait ◄────────── reconcile with wanted ◄────────┘
+//! ```
+//!
+//! Crash table. Before `append`: it never happened; endings are found again. During: the same,
+//! a transaction is whole or not there. After: the fact is there, and `wanted` says what follows
+//! from it. While calls run: their keepers go on, and the next driver finds them.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use forge_core::{
+    Command, Effect, Input, Refusal, Report, Run, decide,
+    event::{self, Event},
+    id::UnitId,
+    view::{Course, Standing},
+    wanted,
+};
+use forge_project::settings::Frozen;
+use forge_store::{
+    blobs::Blobs,
+    journal::{CommandId, Record, RunLock, Store, Writer},
+    records::{body, facts, fold, row},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Trouble,
+    clock::now,
+    context::Shop,
+    layout::Home,
+    local_executor::Calls,
+    notify::Notifier,
+    projection::Projector,
+    refs,
+    refusal::refused,
+    secrets::{known, table},
+    signals::{Signals, heard},
+    snapshot::frozen,
+    trusted_folders::{self, Ours},
+};
+
+/// How often the driver looks for commands from other doors.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often `state.json` and the artifacts follow a run that goes on.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+
+/// A run in the hands of this process.
+pub struct Driver {
+    home: Home,
+    id: String,
+    store: Store,
+    writer: Writer,
+    run: Run,
+    blobs: Blobs,
+    frozen: Frozen,
+    program: PathBuf,
+    calls: Calls,
+    ours: Ours,
+    projector: Projector,
+    /// What the store said when we last looked for commands.
+    seen: Option<u64>,
+    /// When the files were last brought up to date.
+    shown: Option<Instant>,
+    /// Why they no longer can be.
+    behind: Option<Trouble>,
+    /// The last moment of which the run has heard.
+    ticked: Option<u64>,
+    /// Where the checkouts of the run lie.
+    checkouts: PathBuf,
+    /// What a person should know, and what is not a fact yet.
+    notices: Vec<(UnitId, String)>,
+    /// Values that are known to be secret.
+    secrets: Vec<Vec<u8>>,
+    /// Who is told elsewhere.
+    notifier: Notifier,
+}
+
+/// How a door learns what happens: once for each record, after it is durable.
+pub type Tell<'a> = &'a mut dyn FnMut(&event::Record);
+
+/// What became of a command from another door, as it is kept beside the command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOutcome {
+    /// It was done.
+    Accepted,
+    /// It means nothing now.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why the driver let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetGo {
+    /// The run stopped like this.
+    Stopped(Standing),
+    /// The terminal is gone. Calls go on under their keepers.
+    TerminalGone,
+    /// Another process drives the run, and was told to go on.
+    DrivenElsewhere,
+}
+
+impl Driver {
+    /// Begins a run with its first record.
+    pub fn begin(
+        home: &Home,
+        mut store: Store,
+        id: &str,
+        start: event::Start,
+        frozen: Frozen,
+    ) -> Result<Self, Trouble> {
+        let lock = RunLock::take(&home.dir, id)?;
+        let input = Input::Command(Command::Start(Box::new(start)));
+        let record = decide(&Run::new(), now(), &input).map_err(|refusal| refused(id, &refusal))?;
+        let mut run = Run::new();
+        run.take(&record);
+        let writer = store.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
+        Self::over(home, id, store, writer, run, frozen)
+    }
+
+    /// Tells the record that a run began with.
+    pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        let records = self.store.read(&self.id, 1)?;
+        self.behind = self.projector.add(&records).err();
+        for record in &records {
+            tell(&event::Record { at: record.at, facts: facts(record)? });
+        }
+        self.notifier.begin(&records);
+        Ok(())
+    }
+
+    /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
+    pub fn take_over(home: &Home, id: &str, lock: RunLock) -> Result<Self, Trouble> {
+        let mut store = Store::open(&home.dir)?;
+        let writer = store.take_over(lock)?;
+        let records = store.read(id, 1)?;
+        let run = fold(&records)?;
+        let blobs = Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?;
+        let frozen = frozen(&run, &blobs)?;
+        let mut driver = Self::over(home, id, store, writer, run, frozen)?;
+        driver.behind = driver.projector.add(&records).err();
+        driver.notifier.catch_up(&records);
+        Ok(driver)
+    }
+
+    pub fn over(
+        home: &Home,
+        id: &str,
+        store: Store,
+        writer: Writer,
+        run: Run,
+        frozen: Frozen,
+    ) -> Result<Self, Trouble> {
+        let program = std::env::current_exe().map_err(|error| {
+            Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+        })?;
+        refs::pin_base(home, id, &run)?;
+        let first = run.units().first().map(|(unit, _, _)| unit.clone());
+        let first = first.expect("a run that started has units");
+        let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
+        let ours = Ours::found(home, id, &run);
+        let secrets = known(&table(home.repository.top.as_deref(), &frozen));
+        Ok(Self {
+            notifier: Notifier::new(home, id, &run, &program, &secrets),
+            secrets,
+            checkouts: home.checkouts(id, &frozen)?,
+            notices: notices.into_iter().collect(),
+            blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
+            projector: Projector::new(home, id),
+            home: home.clone(),
+            id: id.to_owned(),
+            store,
+            writer,
+            run,
+            frozen,
+            program,
+            calls: Calls::default(),
+            ours,
+            seen: None,
+            shown: None,
+            behind: None,
+            ticked: None,
+        })
+    }
+
+    /// Where the run stands.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether calls are under way in a run that was stopped or is over: they are to end now.
+    pub fn is_to_be_stopped(&self) -> bool {
+        let goes_on =
+            |effect: &Effect| matches!(effect, Effect::Work { .. } | Effect::Judge { .. });
+        !self.run.calls().is_empty() && !wanted(&self.run).iter().any(goes_on)
+    }
+
+    /// Decides on an input, and makes it true. Whether anything followed.
+    pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Trouble> {
+        self.put_settling(input, &[], tell)
+    }
+
+    fn put_settling(
+        &mut self,
+        input: &Input,
+        settled: &[(CommandId, String)],
+        tell: Tell<'_>,
+    ) -> Result<Result<(), Refusal>, Trouble> {
+        let record = match decide(&self.run, now(), input) {
+            Ok(record) => record,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if record.facts.is_empty() {
+            for (id, outcome) in settled {
+                self.store.settle_command(&self.writer, *id, outcome)?;
+            }
+            return Ok(Ok(()));
+        }
+        let mut next = self.run.clone();
+        let before = Standing::of(&next);
+        next.take(&record);
+        let row = row(&self.id, &next);
+        self.notices.extend(trusted_folders::make_room(&self.home, &self.id, &record.facts)?);
+        self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
+        self.run = next;
+        for fact in &record.facts {
+            if let Event::Landed { unit, .. } = fact {
+                let what = refs::follow(&self.home, &self.id, &self.run)?;
+                self.notices.extend(what.map(|what| (unit.clone(), what)));
+            }
+        }
+        self.publish(&record, tell);
+        self.notifier.record(self.writer.seq(), &record, before, Standing::of(&self.run));
+        Ok(Ok(()))
+    }
+
+    /// Tells of a record that is durable. Files that cannot follow stay behind: any door makes them
+    /// anew, and nothing that was journaled fails because of them.
+    fn publish(&mut self, record: &event::Record, tell: Tell<'_>) {
+        let line = Record {
+            seq: self.writer.seq(),
+            at: record.at,
+            epoch: self.writer.epoch(),
+            body: body(record),
+            sum: self.writer.head().to_owned(),
+        };
+        if self.behind.is_none() {
+            self.behind = self.projector.add(&[line]).err();
+        }
+        tell(record);
+    }
+
+    /// Settles what other doors asked. They learn the outcome with the facts, or why not.
+    pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        let version = self.store.data_version()?;
+        if self.seen == Some(version) {
+            return Ok(());
+        }
+        for command in self.store.open_commands(&self.id)? {
+            let outcome = match serde_json::from_str::<Command>(&command.body) {
+                Err(error) => Some(format!("it cannot be read: {error}")),
+                Ok(Command::Start(_)) => Some("a run is started by its driver".to_owned()),
+                Ok(wanted) => {
+                    let settled = [(command.id, outcome(&CommandOutcome::Accepted))];
+                    let put = self.put_settling(&Input::Command(wanted), &settled, tell)?;
+                    put.err().map(|refusal| refusal.to_string())
+                }
+            };
+            if let Some(why) = outcome {
+                let text = self::outcome(&CommandOutcome::Refused { why });
+                self.store.settle_command(&self.writer, command.id, &text)?;
+            }
+        }
+        self.seen = Some(version);
+        Ok(())
+    }
+
+    /// Drives until the run stops: done, failed, held, waiting for a person.
+    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<LetGo, Trouble> {
+        loop {
+            self.take_commands(tell)?;
+            self.note_failures();
+            for (unit, what) in std::mem::take(&mut self.notices) {
+                self.hear(&Input::Report(Report::Noticed { unit, what }), tell)?;
+            }
+            let shop = Shop {
+                home: &self.home,
+                id: &self.id,
+                blobs: &self.blobs,
+                frozen: &self.frozen,
+                program: &self.program,
+                checkouts: self.checkouts.clone(),
+                store: &self.store,
+                ours: &self.ours,
+                secrets: &self.secrets,
+            };
+            let reports = self.calls.reconcile(&shop, &self.run)?;
+            if !reports.is_empty() {
+                for report in reports {
+                    self.hear(&Input::Report(report), tell)?;
+                }
+                continue;
+            }
+            let standing = Standing::of(&self.run);
+            if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
+                self.show();
+                return Ok(LetGo::Stopped(standing));
+            }
+            self.show_now_and_then();
+            self.calls.wait(&signals.files(), self.longest_wait()).map_err(|error| {
+                Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
+            })?;
+            if heard(&mut signals.hang_ups) > 0 {
+                return Ok(LetGo::TerminalGone);
+            }
+            for _ in 0..heard(&mut signals.interrupts) {
+                signals.n_interrupts += 1;
+                let by = crate::person::person();
+                let command = match signals.n_interrupts {
+                    1 => Command::Interrupt { by },
+                    _ => Command::Stop { by },
+                };
+                self.hear(&Input::Command(command), tell)?;
+            }
+            if let Some(at) = self.wake().filter(|at| *at <= now()) {
+                self.ticked = Some(at);
+                self.hear(&Input::Tick, tell)?;
+            }
+        }
+    }
+
+    /// Lets the run hear that time went by: what is ready starts.
+    pub fn hear_time(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+        self.hear(&Input::Tick, tell)
+    }
+
+    /// Puts an input that nobody waits for. A refusal means that it no longer matters.
+    fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Trouble> {
+        let _no_longer_matters = self.put(input, tell)?;
+        Ok(())
+    }
+
+    /// Makes facts of what could not be told.
+    fn note_failures(&mut self) {
+        for what in self.notifier.failures() {
+            let first = self.run.units().first().map(|(unit, _, _)| unit.clone());
+            self.notices.push((first.expect("a run that started has units"), what));
+        }
+    }
+
+    /// Between two looks of a person nothing needs to be shown twice.
+    fn show_now_and_then(&mut self) {
+        if self.shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+            self.shown = Some(Instant::now());
+            self.show();
+        }
+    }
+
+    /// Brings the files that show the run up to date, as far as that can be done.
+    pub fn show(&mut self) {
+        let shown = self.projector.show(&self.run, self.writer.seq(), &self.blobs);
+        self.behind = self.behind.take().or(shown.err());
+    }
+
+    /// Why the files that show the run are behind, if they are.
+    pub fn behind(&self) -> Option<&Trouble> {
+        self.behind.as_ref()
+    }
+
+    /// When time is to be heard of next. What was heard already only waits for room by now.
+    fn wake(&self) -> Option<u64> {
+        let wake = wanted(&self.run).into_iter().find_map(|effect| match effect {
+            Effect::Wake { at } => Some(at),
+            Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+        });
+        wake.filter(|at| self.ticked != Some(*at))
+    }
+
+    fn longest_wait(&self) -> Duration {
+        match self.wake() {
+            Some(at) => LOOK_EVERY.min(Duration::from_millis(at.saturating_sub(now()))),
+            None => LOOK_EVERY,
+        }
+    }
+}
+
+/// Whether a driver has nothing more to do with a run that stands like this.
+fn is_stopped(standing: Standing) -> bool {
+    match standing.course() {
+        Course::Driven => false,
+        Course::Asking | Course::Held | Course::Failed | Course::Over => true,
+    }
+}
+
+fn outcome(outcome: &CommandOutcome) -> String {
+    serde_json::to_string(outcome).expect("an outcome can be written")
+}

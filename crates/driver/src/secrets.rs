@@ -1,0 +1,110 @@
+//! What must not be written down: a text without its secrets, and the guard who looks at what a
+//! commit would add.
+//!
+//! Known are the values of this process's environment whose names tell, and everything that looks
+//! like a secret. What is redacted, and how, is in `forge_keeper::redact`.
+//!
+//! Invariant: no message has a secret in it, not even as the name of a file.
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::Path,
+};
+
+use forge_core::Command;
+use forge_keeper::{
+    Redactor, known_secrets,
+    redact::{Finder, Found},
+    secrets_in_file,
+};
+use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
+use forge_workspace::{Added, Part, shown};
+
+/// More of a file of secrets is not read, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What is set about secrets, with the files that hold them where they lie: those that are named,
+/// and those that are copied into checkouts.
+pub fn table(top: Option<&Path>, frozen: &Frozen) -> SecretsTable {
+    let named = frozen.secrets.files.iter().chain(&frozen.copy);
+    let files = top.into_iter().flat_map(|top| named.clone().map(|name| top.join(name)));
+    let files = files.filter_map(|path| path.into_os_string().into_string().ok()).collect();
+    let mut allow = frozen.secrets.allow.clone();
+    // What a person allows for themselves counts at once, also in a run that is under way: else nobody could
+    // answer for what only looks like a secret. Agents cannot write these layers.
+    let own = Sources::personal(top).and_then(|sources| Settings::of(&sources));
+    allow.extend(own.map(|own| own.secrets.allow).unwrap_or_default());
+    SecretsTable { files, allow }
+}
+
+/// All values that are known to be secret.
+pub fn known(table: &SecretsTable) -> Vec<Vec<u8>> {
+    let mut known = known_secrets(std::env::vars_os(), &[]);
+    for path in &table.files {
+        let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+        let Ok(file) = File::open(path) else { continue };
+        let mut text = Vec::new();
+        // One that cannot be read is not there for an agent either.
+        if is_file && file.take(FILE_BYTES_MAX).read_to_end(&mut text).is_ok() {
+            known.extend(secrets_in_file(&text));
+        }
+    }
+    known
+}
+
+/// What a person gave us without its secrets, as far as the environment and its look tell.
+pub fn redacted(bytes: &[u8]) -> Vec<u8> {
+    Redactor::new(known_secrets(std::env::vars_os(), &[])).clean(bytes)
+}
+
+/// The same for words.
+pub fn redacted_text(text: &str) -> String {
+    String::from_utf8_lossy(&redacted(text.as_bytes())).into_owned()
+}
+
+/// A command of a person, whose words have no secrets in them.
+pub fn without_secrets(mut command: Command) -> Command {
+    match &mut command {
+        Command::Answer { words: text, .. } | Command::Edit { why: text, .. } => {
+            *text = redacted_text(text);
+        }
+        Command::Start(_)
+        | Command::Pause { .. }
+        | Command::Interrupt { .. }
+        | Command::Stop { .. }
+        | Command::Resume { .. }
+        | Command::Abandon { .. } => {}
+    }
+    command
+}
+
+/// A guard for commits, who lets pass whatever lies at a path that is allowed.
+pub fn guard(table: &SecretsTable) -> impl FnMut(&Added<'_>) -> Vec<String> {
+    let known = known(table);
+    let mut finder = Finder::new(known.iter().cloned());
+    let mut redactor = Redactor::new(known);
+    move |added: &Added<'_>| {
+        let path = shown(added.path);
+        if table.allows(&path) {
+            return Vec::new();
+        }
+        let found = finder.find(added.text).into_iter();
+        let mut flaws: Vec<String> = found
+            .filter_map(|Found { family, line, last_line }| {
+                let line = added.first_new(line..=last_line)?;
+                let path = redactor.clean(path.as_bytes());
+                let path = String::from_utf8_lossy(&path);
+                let place = match added.part {
+                    Part::Name => format!("the name `{path}`"),
+                    Part::Aim => format!("the link `{path}`"),
+                    Part::Lines => format!("`{path}` line {line}"),
+                    Part::Piece => format!("`{path}`"),
+                };
+                Some(format!("{place} holds what looks like {family}; take it out"))
+            })
+            .collect();
+        flaws.dedup();
+        flaws
+    }
+}

@@ -1,0 +1,6 @@
+//! What a step is given before its keeper starts: folder, brief, inbox, program, environment.
+
+pub mod brief;
+pub mod environment;
+pub mod step;
+pub mod turn;

@@ -1,0 +1,85 @@
+//! What a keeper runs, and with which environment.
+
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use forge_keeper::{Limits, Spec, Stderr, Stdout};
+use forge_workspace::Repository;
+
+/// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
+pub fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: Limits) -> Spec {
+    Spec {
+        forge: forge_keeper::attempt::dir::FORMAT,
+        call,
+        argv,
+        dir,
+        stdin: None,
+        stdout: Stdout::Pipe,
+        limits,
+        secrets: Vec::new(),
+        grace_ms: forge_keeper::attempt::dir::GRACE_MS_DEFAULT,
+        stderr: Stderr::Together,
+        boxes: None,
+        monitor: None,
+    }
+}
+
+pub fn shell(line: String) -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), line]
+}
+
+/// Of the user's environment only what an agent needs, and what is set for it.
+pub fn passed_on(start: &forge_agents::Start, pass: &[String]) -> Vec<(OsString, OsString)> {
+    let passes = |name: &OsString| {
+        let name = name.to_string_lossy();
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        start.passes(&name, is_set) || pass.iter().any(|passed| *passed == name)
+    };
+    let mut env: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| passes(name)).collect();
+    env.push(("TERM".into(), "dumb".into()));
+    env.extend(start.env.iter().map(|(name, value)| (name.into(), value.into())));
+    env
+}
+
+/// What commands of the project get: all that the user has, but what says which repository is
+/// meant. We may have been called from a hook.
+pub fn command_environment() -> Vec<(OsString, OsString)> {
+    let is_ours = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+    std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect()
+}
+
+/// The user's own git settings, without the right to use their passwords. `git config --global`
+/// of an agent writes here, and not into the user's file. A push into the user's repository by its
+/// path ends at a helper that does not exist, also from a clone or a repository that the agent made
+/// itself. This stops accidents; a sandbox stops the rest.
+pub fn agent_git_config(repository: &Repository) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let user = user.or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let set = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+    let files = match set {
+        Some(set) => vec![set],
+        None => {
+            [user.map(|user| user.join("git/config")), home.map(|home| home.join(".gitconfig"))]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+    };
+    let quoted = |path: &Path| path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    let mut text = String::new();
+    for file in files {
+        let _ = write!(text, "[include]\n\tpath = \"{}\"\n", quoted(&file));
+    }
+    text.push_str("[credential]\n\thelper =\n[url \"forge-lands-the-work::\"]\n");
+    for path in [Some(&repository.common_dir), repository.top.as_ref()].into_iter().flatten() {
+        for prefix in ["", "file://"] {
+            let _ = writeln!(text, "\tpushInsteadOf = \"{prefix}{}\"", quoted(path));
+        }
+    }
+    text
+}

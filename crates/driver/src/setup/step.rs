@@ -1,0 +1,76 @@
+//! What a call is given: its folder with brief and inbox, the program, the environment, limits.
+
+use std::{ffi::OsString, io, path::Path};
+
+use forge_core::{Run, id::CallId, run::CallKind};
+use forge_keeper::{AttemptFolder, Limits};
+
+use crate::{
+    Trouble,
+    context::Shop,
+    plan::{Step, What, bench_argv, write_order},
+    setup::environment::{command_environment, shell, spec},
+};
+
+/// The least room on the disk with which a step is started, in bytes. Its keeper takes some of it for
+/// the ending before anything else; where there is none, it would wait for it and say nothing.
+const ROOM_BYTES_MIN: u64 = 64 * 1024;
+
+impl Shop<'_> {
+    /// The folder of a step, ready for a keeper, and the environment to start it with.
+    pub fn prepare(
+        &self,
+        run: &Run,
+        call: &CallId,
+        step: &Step,
+    ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Trouble> {
+        let path = &step.folder;
+        let own = self.own_program()?;
+        has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
+        let (spec, env) = match (&step.what, run.call_kind(call)) {
+            (What::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
+                self.turn_spec(run, call, path, turn, dir, &role)?
+            }
+            (What::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
+            (What::Command { dir }, CallKind::Command { run }) => (
+                spec(call.to_string(), shell(run), dir.clone(), self.limits()),
+                command_environment(),
+            ),
+            (What::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
+            (What::Shell { line, dir, limits }, _) => (
+                spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
+                command_environment(),
+            ),
+            (What::Bench(_), _) => {
+                let argv =
+                    bench_argv(&own, &AttemptFolder::at(path.clone()), &self.secrets_table());
+                let limits = Limits { silence_ms: 0, ..self.limits() };
+                (spec(call.to_string(), argv, path.clone(), limits), command_environment())
+            }
+        };
+        let folder =
+            AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
+        match &step.what {
+            What::Turn { turn, conflicts, .. } => {
+                self.tell(run, call, &folder, turn, conflicts)?;
+            }
+            What::Command { .. } => {
+                self.fill_inbox(run, call, &folder)?;
+            }
+            What::Bench(order) => {
+                write_order(&folder, order).map_err(|error| Trouble::file(path, &error))?;
+            }
+            What::Shell { .. } => {}
+        }
+        Ok((folder, env))
+    }
+}
+
+/// Whether a disk has room for a step at all.
+fn has_room(dir: &Path) -> io::Result<()> {
+    let disk = rustix::fs::statvfs(dir)?;
+    if disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN {
+        return Err(rustix::io::Errno::NOSPC.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! One turn of an agent: its program, its brief and its inbox.
+
+use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
+
+use forge_agents::{
+    Earlier, Kind, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED, Session, TURN_VARIABLE,
+    result as contract, session_id, start,
+};
+use forge_core::{
+    Run,
+    id::CallId,
+    inbox::{self, Reading, Source, artifact_name},
+    run::{CallKind, Due},
+};
+use forge_keeper::{AttemptFolder, Spec};
+use forge_project::settings::FrozenAgent;
+use forge_store::{atomic_file::replace, blobs::BlobId};
+
+use crate::{
+    Trouble,
+    agent_call::{output::must, turns::Turn},
+    checkouts::Hand,
+    checks::checks_at,
+    context::{Shop, damaged, read_file_text},
+    gates::{so_far, span},
+    setup::{
+        brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
+        environment::{agent_git_config, passed_on, spec},
+    },
+};
+
+/// The most bytes of a diff that a reviewer is given.
+const DIFF_BYTES_MAX: usize = 1024 * 1024;
+
+/// What an agent is told, in the folder of each of its turns.
+pub const BRIEF: &str = "brief.md";
+
+/// In whose memory a turn goes on.
+enum Kept {
+    New(String),
+    Resume(String),
+}
+
+impl Shop<'_> {
+    /// How a turn of an agent is run, and with which environment.
+    pub(super) fn turn_spec(
+        &self,
+        run: &Run,
+        call: &CallId,
+        path: &Path,
+        turn: &Turn,
+        dir: &Path,
+        role: &str,
+    ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
+        let agent = self.player(role);
+        let kind = agent.kind();
+        let under_way = &run.calls()[call];
+        let boxes = self.boxes(under_way.ordinal);
+        let ordinal = under_way.ordinal.to_string();
+        let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
+        let interrupted = run.session(call).filter(|_| agent.can_resume());
+        let nothing = Earlier::default();
+        let earlier = match turn {
+            Turn::First | Turn::Anew => &nothing,
+            Turn::Repair { earlier, .. } => earlier,
+        };
+        let (session, word, spent) = match turn {
+            Turn::First => match interrupted {
+                Some(session) => (Kept::Resume(session.to_owned()), Some(RESUME_TURN), 0),
+                None => (Kept::New(new(&[])), None, 0),
+            },
+            Turn::Anew => (Kept::New(new(&["anew"])), None, 0),
+            Turn::Repair { session, spent_micros, .. } => {
+                (Kept::Resume(session.clone()), Some(REPAIR_TURN), *spent_micros)
+            }
+        };
+        let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
+        let schema = if kind.has_native_schema() {
+            Some(contract::schema(&call.to_string(), &must(self, run, call, role)?))
+        } else {
+            None
+        };
+        let start = start(
+            kind,
+            &forge_agents::Turn {
+                command: &agent.command,
+                model: agent.model.as_deref(),
+                session: match &session {
+                    Kept::New(session) => Session::New(session),
+                    Kept::Resume(session) => Session::Resume(session),
+                },
+                hand: match self.hand(run, call)? {
+                    Hand::Writes => forge_agents::Hand::Writes,
+                    Hand::Reads => forge_agents::Hand::Reads,
+                },
+                inbox: &boxes.inbox(),
+                outbox: &boxes.outbox(),
+                tmp: None,
+                schema: schema.as_ref(),
+                cap_micros,
+            },
+        );
+        let mut env = self.agent_environment(&start, &agent)?;
+        env.push(("FORGE_ROLE".into(), role.into()));
+        env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
+        let argv = match kind {
+            Kind::Scripted => self.scripted(&agent)?,
+            Kind::Claude | Kind::Program => start.argv,
+        };
+        let spec = Spec {
+            stdin: Some(path.join(BRIEF)),
+            stdout: start.stdout,
+            stderr: start.stderr,
+            secrets: agent.pass.clone(),
+            monitor: cap_micros
+                .map(|cap_micros| Listen { kind, cap_micros, earlier: earlier.clone() }.to_json()),
+            boxes: Some(boxes.path),
+            ..spec(call.to_string(), argv, dir.to_owned(), self.limits())
+        };
+        Ok((spec, env))
+    }
+
+    /// Only what an agent needs. What it sets in git for good stays in a file of its own.
+    pub(super) fn agent_environment(
+        &self,
+        start: &forge_agents::Start,
+        agent: &FrozenAgent,
+    ) -> Result<Vec<(OsString, OsString)>, Trouble> {
+        let mut env = passed_on(start, &agent.pass);
+        if self.checkouts.is_dir() {
+            let path = self.checkouts.join("gitconfig");
+            let text = agent_git_config(&self.home.repository);
+            replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+            env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
+            env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+        }
+        Ok(env)
+    }
+
+    /// Puts into the inbox what a call may read, and says what that is.
+    pub(super) fn fill_inbox(
+        &self,
+        run: &Run,
+        call: &CallId,
+        folder: &AttemptFolder,
+    ) -> Result<Vec<Reading>, Trouble> {
+        let gate = match call {
+            CallId::Attempt(_) => None,
+            CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
+        };
+        let readings = inbox::inbox(run, call.unit(), gate);
+        for reading in &readings {
+            let path = folder.inbox().join(&reading.name);
+            let bytes = match &reading.source {
+                Source::Request => run.law().start.request.clone().into_bytes(),
+                Source::Blob(blob) => self.blob(blob)?,
+            };
+            replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
+        }
+        Ok(readings)
+    }
+
+    /// Writes down what an agent is told in a turn, and gives it what it may read.
+    pub(super) fn tell(
+        &self,
+        run: &Run,
+        call: &CallId,
+        folder: &AttemptFolder,
+        turn: &Turn,
+        conflicts: &[String],
+    ) -> Result<(), Trouble> {
+        let CallKind::Agent { role } = run.call_kind(call) else {
+            unreachable!("only agents have turns")
+        };
+        let agent = self.player(&role);
+        let leaves = if agent.kind().has_native_schema() { Leaves::Answer } else { Leaves::File };
+        let role = self.role(run, &role)?;
+        let boxes = self.boxes(run.calls()[call].ordinal);
+        let places = Places {
+            inbox: read_file_text(boxes.inbox())?,
+            outbox: read_file_text(boxes.outbox())?,
+            leaves,
+        };
+        if *turn == Turn::First {
+            make_boxes(&boxes)?;
+        }
+        let text = match turn {
+            Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
+            Turn::First | Turn::Anew => {
+                let readings = self.fill_inbox(run, call, &boxes)?;
+                let stage = run.stage(call.unit());
+                let change = match call {
+                    CallId::Attempt(_) if !stage.reads.iter().any(|name| name == CHANGE) => None,
+                    CallId::Attempt(_) | CallId::Judgement(_) => self.change(run, call, &boxes)?,
+                };
+                let left_before = self.left_before(run, call, &readings)?;
+                let instructions = match &run.law().start.instructions {
+                    Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
+                    None => None,
+                };
+                let checks = match run.head() {
+                    Some(head) => checks_at(self.frozen, run, &self.home.repository, head)?.known(),
+                    None => Vec::new(),
+                };
+                let code = CodeBrief {
+                    instructions: instructions.as_deref(),
+                    hand: self.hand(run, call)?,
+                    has_checkout: run.law().start.base.is_some(),
+                    checks: &checks,
+                    conflicts,
+                    change,
+                };
+                let goes_on = *turn == Turn::First && agent.can_resume();
+                let hearing = match run.session(call).filter(|_| goes_on) {
+                    Some(_) => Hearing::Again,
+                    None => Hearing::First,
+                };
+                let given = Given { inbox: &readings, left_before: &left_before, code };
+                brief(run, call, &role, &given, hearing, &places)
+            }
+        };
+        let path = folder.path.join(BRIEF);
+        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))
+    }
+
+    /// What the agent of a unit that was sent back wrote itself and does not find in its inbox.
+    pub(super) fn left_before(
+        &self,
+        run: &Run,
+        call: &CallId,
+        inbox: &[Reading],
+    ) -> Result<Vec<LeftBefore>, Trouble> {
+        let unit = run.unit(call.unit());
+        let mut left = Vec::new();
+        match (call, unit.due) {
+            (CallId::Attempt(_), Due::Again) => {}
+            (CallId::Attempt(_), Due::Fresh) | (CallId::Judgement(_), _) => return Ok(left),
+        }
+        for name in &run.stage(call.unit()).writes {
+            let name = artifact_name(name, &call.unit().scope);
+            let is_given = inbox.iter().any(|reading| reading.name == name);
+            if let Some(blob) = unit.artifacts.get(&name).filter(|_| !is_given) {
+                let text = String::from_utf8_lossy(&self.blob(blob)?).into_owned();
+                left.push(LeftBefore { name, text });
+            }
+        }
+        Ok(left)
+    }
+
+    /// The change under review, or that of the whole run, beside what the agent may read.
+    pub(super) fn change(
+        &self,
+        run: &Run,
+        call: &CallId,
+        folder: &AttemptFolder,
+    ) -> Result<Option<Vec<String>>, Trouble> {
+        if run.law().start.base.is_none() {
+            return Ok(None);
+        }
+        let repository = &self.home.repository;
+        let span = match call {
+            CallId::Judgement(_) => span(repository, run, call.unit())?,
+            CallId::Attempt(_) => so_far(run, call.unit()),
+        };
+        let changes = repository.changes(&span.from, &span.to)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
+        let path = folder.inbox().join(CHANGE);
+        replace(&path, &self.redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
+        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+    }
+
+    /// The command line of the scripted agent.
+    pub(super) fn scripted(&self, agent: &FrozenAgent) -> Result<Vec<String>, Trouble> {
+        let scenario = agent.scenario.as_ref().expect("the scripted agent plays from a scenario");
+        let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
+        let log = self.home.attempts(self.id).join("scripted.log");
+        Ok(vec![
+            self.own_program()?,
+            SCRIPTED.to_owned(),
+            read_file_text(self.blobs.path(&id))?,
+            read_file_text(log)?,
+        ])
+    }
+}
+
+/// Makes an empty inbox and an empty outbox, whatever was there before the call began.
+fn make_boxes(boxes: &AttemptFolder) -> Result<(), Trouble> {
+    let make = || -> io::Result<()> {
+        match std::fs::remove_dir_all(&boxes.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut folders = DirBuilder::new();
+        folders.recursive(true).mode(0o700);
+        folders.create(boxes.inbox())?;
+        folders.create(boxes.outbox())
+    };
+    make().map_err(|error| Trouble::file(&boxes.path, &error))
+}

@@ -1,0 +1,98 @@
+//! Interrupts and hang-ups: from the operating system, or forwarded by a user interface that owns
+//! signal handling.
+
+use std::{
+    io::{Read as _, Write as _},
+    os::{
+        fd::{AsFd as _, BorrowedFd},
+        unix::net::UnixStream,
+    },
+};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::Trouble;
+
+/// The signals of a person at the terminal.
+pub struct Signals {
+    pub interrupts: UnixStream,
+    pub hang_ups: UnixStream,
+    pub n_interrupts: u32,
+}
+
+impl Signals {
+    /// From now on, Ctrl-C and the like are read by the loop.
+    pub fn listen() -> Result<Self, Trouble> {
+        let pair = |signals: &[i32]| -> std::io::Result<UnixStream> {
+            let (reader, writer) = UnixStream::pair()?;
+            reader.set_nonblocking(true)?;
+            for signal in signals {
+                signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
+            }
+            Ok(reader)
+        };
+        let listen = || Ok((pair(&[SIGINT, SIGTERM])?, pair(&[SIGHUP])?));
+        let (interrupts, hang_ups) = listen().map_err(|error: std::io::Error| {
+            Trouble::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+        })?;
+        Ok(Self { interrupts, hang_ups, n_interrupts: 0 })
+    }
+}
+
+/// The hands of a door that hears signals itself, and tells a driver of them.
+pub struct Hands {
+    pub interrupts: UnixStream,
+    pub hang_ups: UnixStream,
+}
+
+impl Hands {
+    /// As if Ctrl-C was pressed: the first one interrupts, the second one stops.
+    pub fn interrupt(&self) {
+        tell_by_hand(&self.interrupts);
+    }
+
+    /// As if the terminal was closed: the driver lets go, and calls go on under their keepers.
+    pub fn hang_up(&self) {
+        tell_by_hand(&self.hang_ups);
+    }
+}
+
+/// A driver that has gone does not need to be told.
+fn tell_by_hand(mut stream: &UnixStream) {
+    let _has_gone = stream.write_all(&[1]);
+}
+
+impl Signals {
+    /// Signals that a door passes on. The process itself is not listened to.
+    pub fn by_hand() -> Result<(Self, Hands), Trouble> {
+        let pairs = || -> std::io::Result<_> {
+            let (interrupts, hang_ups) = (UnixStream::pair()?, UnixStream::pair()?);
+            interrupts.0.set_nonblocking(true)?;
+            hang_ups.0.set_nonblocking(true)?;
+            Ok((interrupts, hang_ups))
+        };
+        let (interrupts, hang_ups) = pairs().map_err(|error| {
+            Trouble::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
+        })?;
+        let hands = Hands { interrupts: interrupts.1, hang_ups: hang_ups.1 };
+        Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, hands))
+    }
+
+    /// Poll these for reading to hear of it.
+    pub fn files(&self) -> [BorrowedFd<'_>; 2] {
+        [self.interrupts.as_fd(), self.hang_ups.as_fd()]
+    }
+
+    /// Whether somebody wants us to end.
+    pub fn want_an_end(&mut self) -> bool {
+        heard(&mut self.interrupts) > 0 || heard(&mut self.hang_ups) > 0
+    }
+}
+
+pub fn heard(stream: &mut UnixStream) -> u32 {
+    let mut bytes = [0_u8; 64];
+    match stream.read(&mut bytes) {
+        Ok(n) => u32::try_from(n).unwrap_or(u32::MAX),
+        Err(_) => 0,
+    }
+}

@@ -1,0 +1,18 @@
+//! The settings that a run started with, from its journal.
+
+use forge_core::Run;
+use forge_project::settings::{Agent, Frozen};
+use forge_store::blobs::Blobs;
+
+use crate::Trouble;
+
+/// What was frozen when the run started.
+pub fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
+    let missing = |what: String| Trouble::surroundings(what, "forge doctor");
+    let Some(blob) = &run.law().start.settings else {
+        return Ok(forge_project::settings::Settings::default().freeze(Agent::Nobody));
+    };
+    let id = blob.0.parse().map_err(|_| missing(format!("`{}` is no blob", blob.0)))?;
+    let bytes = blobs.get(&id).map_err(|error| missing(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| missing(format!("frozen settings: {error}")))
+}

@@ -1,0 +1,307 @@
+//! Which folders of calls and steps are ours, and what they said when we first read them.
+//!
+//! Agents run as the user, are told the folder of their own call, and can guess all others. So a
+//! folder that was there before Forge prepared it says nothing about anything: it is put aside and
+//! kept for people. Two rules make that so:
+//!
+//! - Before a fact gives a number to a call, whatever lies at that number is put aside
+//!   ([`make_room`]). So a driver that dies right after the fact leaves nothing that could be forged.
+//! - A driver believes the steps that it started, and those that it found in calls under way when it
+//!   took the run over. What it read once it does not read again.
+//!
+//! Not here: what keeps out somebody who kills the driver and forges before the next one comes. They
+//! run as the user; that takes a sandbox.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, Permissions},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use forge_agents::Heard;
+use forge_core::{
+    Run,
+    event::{Call, Event},
+    hex::hex,
+    id::UnitId,
+};
+use forge_keeper::Ending;
+use forge_workspace::{Made, Order};
+
+use crate::{
+    Trouble,
+    layout::Home,
+    plan::{Step, What, steps_of},
+};
+
+/// What is put aside of a run lies here, beside the folders of its calls.
+const ASIDE: &str = "aside";
+
+/// What this driver knows of the folders of one run.
+pub struct Ours {
+    /// The folders of all calls.
+    attempts: PathBuf,
+    known: RefCell<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Folders of steps that were prepared by us, or by a driver before us.
+    steps: BTreeSet<PathBuf>,
+    orders: BTreeMap<PathBuf, Order>,
+    endings: BTreeMap<PathBuf, Ending>,
+    made: BTreeMap<PathBuf, Made>,
+    heard: BTreeMap<PathBuf, Heard>,
+}
+
+impl Ours {
+    /// What a driver finds when it takes a run over: the steps of all calls under way.
+    pub fn found(home: &Home, id: &str, run: &Run) -> Self {
+        let mut known = Known::default();
+        for Call { ordinal, .. } in run.calls().values() {
+            let folder = home.attempt(id, *ordinal);
+            let steps = steps_of(&folder);
+            known.steps.extend(entries(&steps));
+            if entries(&folder).any(|entry| entry != steps) {
+                known.steps.insert(folder);
+            }
+        }
+        Self { attempts: home.attempts(id), known: RefCell::new(known) }
+    }
+
+    /// From now on, what lies in the folder of this step is ours.
+    pub fn prepared(&self, step: &Step) {
+        let mut known = self.known.borrow_mut();
+        known.steps.insert(step.folder.clone());
+        if let What::Bench(order) = &step.what {
+            known.orders.insert(step.folder.clone(), (**order).clone());
+        }
+    }
+
+    /// From now on, nothing will ever be in the folder of this step.
+    pub fn given_up(&self, folder: &Path) {
+        self.known.borrow_mut().steps.insert(folder.to_owned());
+    }
+
+    /// Whether the folder of this step is ours.
+    pub fn knows(&self, folder: &Path) -> bool {
+        self.known.borrow().steps.contains(folder)
+    }
+
+    /// Whether any step of a call was ever prepared.
+    pub fn has_begun(&self, call: &Path) -> bool {
+        self.known.borrow().steps.iter().any(|step| step.starts_with(call))
+    }
+
+    /// What was heard of a step that has ended.
+    pub fn heard(&self, folder: &Path) -> Option<Heard> {
+        self.known.borrow().heard.get(folder).cloned()
+    }
+
+    /// From now on, this was heard of a step.
+    pub fn has_heard(&self, folder: &Path, heard: &Heard) {
+        self.known.borrow_mut().heard.insert(folder.to_owned(), heard.clone());
+    }
+
+    /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
+    pub fn sift(&self, folder: &Path) -> Result<Option<PathBuf>, Trouble> {
+        if self.knows(folder) {
+            return Ok(None);
+        }
+        // The folder of a call is also that of its main step, and holds the other steps.
+        let steps = steps_of(folder);
+        let is_call = folder.parent() == Some(self.attempts.as_path());
+        let planted: Vec<PathBuf> = if is_call {
+            entries(folder).filter(|entry| *entry != steps).collect()
+        } else {
+            fs::symlink_metadata(folder).is_ok().then(|| folder.to_owned()).into_iter().collect()
+        };
+        let mut last = None;
+        for planted in planted {
+            last = put_aside(&self.attempts, &planted)?;
+        }
+        Ok(last)
+    }
+
+    /// The order that was given to a step, if it was given by this driver.
+    pub fn order(&self, folder: &Path) -> Option<Order> {
+        self.known.borrow().orders.get(folder).cloned()
+    }
+
+    /// How a step ended, if that was read before.
+    pub fn ending(&self, folder: &Path) -> Option<Ending> {
+        self.known.borrow().endings.get(folder).cloned()
+    }
+
+    /// Remembers how a step ended.
+    pub fn ended(&self, folder: &Path, ending: &Ending) {
+        self.known.borrow_mut().endings.insert(folder.to_owned(), ending.clone());
+    }
+
+    /// What the bench made in a step, if that was read before.
+    pub fn made(&self, folder: &Path) -> Option<Made> {
+        self.known.borrow().made.get(folder).cloned()
+    }
+
+    /// Remembers what the bench made.
+    pub fn has_made(&self, folder: &Path, made: &Made) {
+        self.known.borrow_mut().made.insert(folder.to_owned(), made.clone());
+    }
+
+    /// Forgets all but these calls, once the others are over.
+    pub fn forget_all_but(&self, calls: &BTreeSet<PathBuf>) {
+        let is_open = |folder: &Path| calls.iter().any(|call| folder.starts_with(call));
+        let known = &mut *self.known.borrow_mut();
+        known.steps.retain(|folder| is_open(folder));
+        known.orders.retain(|folder, _| is_open(folder));
+        known.endings.retain(|folder, _| is_open(folder));
+        known.made.retain(|folder, _| is_open(folder));
+        known.heard.retain(|folder, _| is_open(folder));
+    }
+}
+
+/// Puts aside what lies at the numbers that these facts give to calls, and says so.
+pub fn make_room(home: &Home, id: &str, facts: &[Event]) -> Result<Vec<(UnitId, String)>, Trouble> {
+    let mut told = Vec::new();
+    for fact in facts {
+        let (unit, call) = if let Event::AttemptStarted { attempt, call: Some(call) } = fact {
+            (&attempt.unit, call)
+        } else if let Event::JudgementStarted { judgement, call } = fact {
+            (&judgement.attempt.unit, call)
+        } else {
+            continue;
+        };
+        let aside = put_aside(&home.attempts(id), &home.attempt(id, call.ordinal))?;
+        told.extend(aside.map(|aside| (unit.clone(), planted(&aside))));
+    }
+    Ok(told)
+}
+
+/// What a person should know about something that was put aside.
+pub fn planted(aside: &Path) -> String {
+    let aside = aside.display();
+    format!("somebody had left files where Forge was to work; they count for nothing: {aside}")
+}
+
+/// Moves something away from where a folder of ours belongs; where it is now, if it was there.
+fn put_aside(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Trouble> {
+    let trouble = |error: io::Error| Trouble::file(planted, &error);
+    let Ok(metadata) = fs::symlink_metadata(planted) else { return Ok(None) };
+    let place = attempts.join(ASIDE);
+    if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
+        fs::remove_file(&place).map_err(trouble)?;
+    }
+    fs::create_dir_all(&place).map_err(trouble)?;
+    if metadata.is_dir() {
+        // A folder that its owner may not change cannot be moved.
+        fs::set_permissions(planted, Permissions::from_mode(0o700)).map_err(trouble)?;
+    }
+    let mut chance = [0_u8; 8];
+    rustix::rand::getrandom(&mut chance, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| trouble(error.into()))?;
+    let name = planted.file_name().unwrap_or_default().to_string_lossy();
+    let aside = place.join(format!("{name}.{}", hex(&chance)));
+    fs::rename(planted, &aside).map_err(trouble)?;
+    Ok(Some(aside))
+}
+
+/// What lies in a folder; nothing if it is none.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Duty;
+
+    fn ours() -> (tempfile::TempDir, Ours) {
+        let home = tempfile::tempdir().unwrap();
+        let attempts = home.path().join("attempts");
+        fs::create_dir(&attempts).unwrap();
+        (home, Ours { attempts, known: RefCell::default() })
+    }
+
+    fn plant(folder: &Path) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("ending.json"), "{}").unwrap();
+    }
+
+    fn prepared(ours: &Ours, folder: &Path) {
+        let (line, dir) = (String::new(), PathBuf::new());
+        let limits = forge_keeper::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
+        let what = What::Shell { line, dir, limits };
+        ours.prepared(&Step { folder: folder.to_owned(), what, duty: Duty::WhileWanted });
+    }
+
+    #[test]
+    fn what_lies_in_the_place_of_a_step_before_it_is_prepared_is_put_aside() {
+        let (_home, ours) = ours();
+        let step = ours.attempts.join("0001/steps/check-1");
+        assert_eq!(ours.sift(&step).ok(), Some(None), "nothing is there");
+        plant(&step);
+        fs::set_permissions(&step, Permissions::from_mode(0o000)).unwrap();
+        let aside = ours.sift(&step).ok().flatten().unwrap();
+        assert!(!step.exists());
+        assert_eq!(fs::read(aside.join("ending.json")).unwrap(), b"{}", "it is kept for people");
+        assert!(!ours.has_begun(&ours.attempts.join("0001")));
+        prepared(&ours, &step);
+        plant(&step);
+        assert_eq!(ours.sift(&step).ok(), Some(None), "now it is ours");
+        assert!(step.exists() && ours.has_begun(&ours.attempts.join("0001")));
+    }
+
+    #[test]
+    fn the_steps_of_a_call_stay_when_its_own_folder_is_sifted() {
+        let (_home, ours) = ours();
+        let call = ours.attempts.join("0001");
+        let step = call.join("steps/open");
+        prepared(&ours, &step);
+        plant(&step);
+        plant(&call);
+        assert!(ours.sift(&call).ok().flatten().is_some());
+        assert!(step.exists() && !call.join("ending.json").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_where_things_are_put_aside_leads_nowhere() {
+        let (home, ours) = ours();
+        let user = home.path().join("user");
+        fs::create_dir(&user).unwrap();
+        std::os::unix::fs::symlink(&user, ours.attempts.join(ASIDE)).unwrap();
+        let step = ours.attempts.join("0001/steps/check-1");
+        plant(&step);
+        assert!(ours.sift(&step).ok().flatten().is_some());
+        assert_eq!(fs::read_dir(&user).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_lies_at_a_number_is_put_aside_before_the_number_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository =
+            forge_workspace::Repository { common_dir: folder.path().into(), top: None };
+        let home = Home { repository, dir: folder.path().join("forge") };
+        plant(&home.attempt("run", 7));
+        plant(&home.attempt("run", 8));
+        let judgement = "build#1/verify#1".parse().unwrap();
+        let call = Call { ordinal: 7, reserved: None };
+        let told = make_room(&home, "run", &[Event::JudgementStarted { judgement, call }]);
+        assert_eq!(told.ok().map(|told| told.len()), Some(1));
+        assert!(!home.attempt("run", 7).exists());
+        assert!(home.attempt("run", 8).exists(), "nobody has given that number yet");
+    }
+
+    #[test]
+    fn calls_that_are_over_are_forgotten() {
+        let (_home, ours) = ours();
+        let steps = ["0001/steps/open", "0002/steps/open"].map(|step| ours.attempts.join(step));
+        for step in &steps {
+            prepared(&ours, step);
+        }
+        ours.forget_all_but(&BTreeSet::from([ours.attempts.join("0002")]));
+        assert_eq!(steps.map(|step| ours.knows(&step)), [false, true]);
+    }
+}
