@@ -146,6 +146,18 @@ pub(crate) enum Claude {
     Smoke,
 }
 
+/// Checks that every test program of the table is there: one that was moved would be run in its default size, and not on the disk.
+pub(crate) fn complete(programs: Vec<Program>) -> Result<Vec<Program>, String> {
+    let all = FAMILIES.iter().flat_map(|family| family.tests);
+    let is_there = |(package, name): &(&str, &str)| {
+        programs.iter().any(|program| program.package == *package && program.name == *name)
+    };
+    match all.copied().find(|test| !is_there(test)) {
+        None => Ok(programs),
+        Some((package, name)) => Err(format!("families.rs: {package} has no test `{name}`")),
+    }
+}
+
 /// All programs with the sizes for every change.
 pub(crate) fn ci(
     programs: &[Program],
@@ -229,4 +241,42 @@ fn is_of(program: &Program, family: Option<&Family>) -> bool {
 fn seeds(seed: u64) -> impl Iterator<Item = (String, OsString)> {
     let names = FAMILIES.iter().filter_map(|family| family.seed);
     names.map(move |name| (name.to_owned(), seed.to_string().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs() -> Vec<Program> {
+        let all = FAMILIES.iter().flat_map(|family| family.tests);
+        all.map(|(package, name)| Program::for_test(package, name)).collect()
+    }
+
+    #[test]
+    fn a_test_program_that_is_not_there_is_named() {
+        assert_eq!(complete(programs()).unwrap().len(), programs().len());
+        let mut all = programs();
+        all.retain(|program| program.name != "landing");
+        assert_eq!(complete(all).unwrap_err(), "families.rs: forge has no test `landing`");
+    }
+
+    #[test]
+    fn every_sampled_family_gets_the_seed_and_claude_is_sampled_by_name() {
+        let tasks = ci(&programs(), 7, Claude::Smoke, &[]);
+        let names: Vec<&str> = FAMILIES.iter().filter_map(|family| family.seed).collect();
+        for task in &tasks {
+            let given = |name: &str| task.variables.iter().any(|(n, v)| n == name && v == "7");
+            assert!(names.iter().all(|name| given(name)), "{}", task.program.name);
+            assert_eq!(task.filters.is_empty(), task.program.name != "claude");
+        }
+        let all = ci(&programs(), 7, Claude::All, &[]);
+        assert!(all.iter().all(|task| task.filters.is_empty()));
+    }
+
+    #[test]
+    fn the_smallest_part_of_a_family_runs_on_the_disk() {
+        let tasks = on_disk(&programs(), 7);
+        assert!(tasks.iter().all(|task| task.filters.len() == 1));
+        assert!(tasks.iter().any(|task| task.program.name == "crash"));
+    }
 }

@@ -68,23 +68,26 @@ impl Gate {
         self.passes("tools", |_| tools::bring())?;
         self.passes("formatting", |_| cargo(&["fmt", "--all", "--check"]))?;
         self.passes("tidiness", |_| tidy::run(tidy::Show::Problems))?;
+        self.passes("mutants apply", |_| mutants::check())?;
         let clippy = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
         self.passes("clippy", |_| cargo(&clippy))?;
-        let programs =
-            self.step("building tests", |_| programs::build().map_err(|what| say(&what)).ok())?;
+        let programs = self.step("building tests", |_| {
+            let programs = programs::build().and_then(families::complete);
+            programs.map_err(|what| say(&what)).ok()
+        })?;
         let claude = self.claude();
-        self.step("tests", |gate| {
-            let mut variables = agents.variables();
-            let folder = memory::Folder::make();
-            match &folder {
-                Some(folder) => variables.push(("TMPDIR".to_owned(), folder.path().into())),
-                None => say("temporary files are on the disk: there is too little memory for them"),
-            }
-            gate.programs(families::ci(&programs, gate.seed, claude, &variables))
-        })?;
-        self.step("tests on the disk", |gate| {
-            gate.programs(families::on_disk(&programs, gate.seed))
-        })?;
+        let mut variables = agents.variables();
+        let folder = memory::Folder::make();
+        match &folder {
+            Some(folder) => variables.push(("TMPDIR".to_owned(), folder.path().into())),
+            None => say("temporary files are on the disk: there is too little memory for them"),
+        }
+        let tasks = families::ci(&programs, self.seed, claude, &variables);
+        self.step("tests", |gate| gate.programs(tasks))?;
+        if folder.is_some() {
+            let tasks = families::on_disk(&programs, self.seed);
+            self.step("tests on the disk", |gate| gate.programs(tasks))?;
+        }
         let documented = programs::packages_with_doc_tests(&programs);
         if !documented.is_empty() {
             let mut args = vec!["test", "--doc"];

@@ -76,26 +76,29 @@ pub(crate) fn all() -> ExitCode {
     code
 }
 
-/// Checks that all mutants apply, and tries a sample if the core is not the one for which all were caught.
-pub(crate) fn sample_if_changed(seed: u64) -> ExitCode {
+/// Checks that all mutants still apply, which takes a moment.
+pub(crate) fn check() -> ExitCode {
     match stale(&root()) {
+        Ok(stale) if stale.is_empty() => ExitCode::SUCCESS,
+        Ok(stale) => {
+            say(&format!("these do not apply any more: {}", stale.join(", ")));
+            ExitCode::FAILURE
+        }
         Err(error) => {
             say(&format!("mutants: {error}"));
             ExitCode::FAILURE
         }
-        Ok(stale) if !stale.is_empty() => {
-            say(&format!("these do not apply any more: {}", stale.join(", ")));
-            ExitCode::FAILURE
-        }
-        Ok(_) if CAUGHT.is_proved(&root()) => {
-            say("all apply, and all were caught in the core as it is");
-            ExitCode::SUCCESS
-        }
-        Ok(_) => {
-            say("all apply; the core has changed since all were caught (`cargo xtask mutants`)");
-            sample(seed)
-        }
     }
+}
+
+/// Tries a sample if the core is not the one for which all were caught.
+pub(crate) fn sample_if_changed(seed: u64) -> ExitCode {
+    if CAUGHT.is_proved(&root()) {
+        say("all were caught in the core as it is");
+        return ExitCode::SUCCESS;
+    }
+    say("the core has changed since all were caught (`cargo xtask mutants`)");
+    sample(seed)
 }
 
 /// Tries a sample.
@@ -319,6 +322,20 @@ mod tests {
             thread::yield_now();
         }
         assert!(is_gone());
+    }
+
+    #[test]
+    fn a_mutant_that_does_not_fit_the_code_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mutants = folder.path().join("crates/core/tests/mutants");
+        fs::create_dir_all(&mutants).unwrap();
+        let patch = |from: &str| format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{from}\n+c\n");
+        fs::write(folder.path().join("x"), "a\n").unwrap();
+        fs::write(mutants.join("01-fits.patch"), patch("a")).unwrap();
+        assert_eq!(stale(folder.path()).unwrap(), [] as [&str; 0]);
+        fs::write(mutants.join("02-is-stale.patch"), patch("b")).unwrap();
+        assert_eq!(stale(folder.path()).unwrap(), ["02-is-stale"]);
+        assert_eq!(fs::read_to_string(folder.path().join("x")).unwrap(), "a\n", "nothing changes");
     }
 
     #[test]

@@ -57,6 +57,15 @@ pub(crate) struct Ended {
     pub(crate) is_good: bool,
 }
 
+#[cfg(test)]
+impl Program {
+    /// A program of this name that is never run.
+    pub(crate) fn for_test(package: &str, name: &str) -> Self {
+        let (package, name) = (package.to_owned(), name.to_owned());
+        Self { package, name, folder: PathBuf::new(), path: PathBuf::new() }
+    }
+}
+
 /// Builds all test programs of the workspace, and everything that they start.
 pub(crate) fn build() -> Result<Vec<Program>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
