@@ -24,9 +24,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("benchmark", &["core", "store", "driver", "api"]),
 ];
 
-/// While the runtime is taken apart: it may use everything below the programs, and these may use it. Delete this with it.
-const UNDER_WAY: &str = "runtime";
-
 /// Crates that may use only one module of another: the user, the used one, and the module.
 const ONLY: &[(&str, &str, &str)] = &[("agents", "forge_core", "result")];
 
@@ -51,7 +48,7 @@ pub(super) fn manifests(root: &Path) -> Vec<String> {
     }
     for folder in folders {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        if name != UNDER_WAY && !ALLOWED.iter().any(|(known, _)| *known == name) {
+        if !ALLOWED.iter().any(|(known, _)| *known == name) {
             problems.push(format!("{name}: say in `tidy` which crates it may use"));
         }
         let path = folder.join("Cargo.toml");
@@ -69,11 +66,6 @@ fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
         return vec![format!("{name}: its manifest cannot be read")];
     };
     let allowed = ALLOWED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| *may);
-    let is_under_way = |other: &str| match name {
-        UNDER_WAY => other != "app" && other != "api",
-        "app" | "api" | "benchmark" => other == UNDER_WAY,
-        _ => false,
-    };
     let mut wrong = Vec::new();
     for (kind, used) in used(&manifest) {
         let by_core = match kind {
@@ -83,7 +75,6 @@ fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
         let for_tests = |other: &str| matches!(kind, Kind::Tests) && FOR_TESTS.contains(&other);
         match used.strip_prefix("forge-") {
             Some(other) if name != "core" && for_tests(other) => {}
-            Some(other) if is_under_way(other) => {}
             Some(other) if !allowed.contains(&other) => wrong.push(format!("{name} -> {other}")),
             None if name == "core" && !by_core => {
                 wrong.push(format!("core -> {used} (the law takes nothing that does IO)"));
@@ -182,13 +173,13 @@ mod tests {
     #[test]
     fn arrows_point_the_right_way_and_a_wrong_one_is_seen() {
         let wrong =
-            "[dependencies]\nserde = \"1\"\nforge-runtime = { path = \"x\" }\nrusqlite = \"1\"";
+            "[dependencies]\nserde = \"1\"\nforge-driver = { path = \"x\" }\nrusqlite = \"1\"";
         assert_eq!(
             wrong_arrows("core", wrong),
-            ["core -> runtime", "core -> rusqlite (the law takes nothing that does IO)"]
+            ["core -> driver", "core -> rusqlite (the law takes nothing that does IO)"]
         );
         assert_eq!(wrong_arrows("app", "[dependencies]\nforge-agents = \"1\""), ["app -> agents"]);
-        assert_eq!(wrong_arrows("runtime", "[dependencies]\nforge-core = \"1\""), [] as [&str; 0]);
+        assert_eq!(wrong_arrows("driver", "[dependencies]\nforge-core = \"1\""), [] as [&str; 0]);
     }
 
     #[test]
