@@ -1,17 +1,19 @@
-//! Writes files so that a reader sees the old one or the new one, and never half of it.
+//! Replaces files so that a reader sees the old content or the new one, and never a part of it.
 //!
-//! Not here: files that must survive a loss of power; whoever writes those says so themselves.
+//! Not here: files that must survive a loss of power. Their writers sync them.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
-/// Writes a file beside its place and moves it there, making its folder where it is missing. Not
-/// fsynced. The name beside is always the same, so that the next one takes up what a crash left
-/// there.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("a file lies in a folder");
-    fs::create_dir_all(folder)?;
+use crate::disk::Disk;
+
+/// Writes a file under another name in the same folder and renames it. Makes the folder where it is
+/// missing. Not synced. The other name is always the same, so that the next call overwrites what a
+/// crash has left there.
+pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().expect("a file is in a folder");
+    disk.create_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.new"));
-    fs::write(&beside, bytes)?;
-    fs::rename(&beside, path)
+    let scratch = folder.join(format!(".{name}.new"));
+    disk.write(&scratch, bytes)?;
+    disk.rename(&scratch, path)
 }

@@ -1,56 +1,61 @@
-//! Big texts, by content: a blob's name is the SHA-256 of its bytes.
+//! Long texts by content: a blob's name is the SHA-256 of its bytes.
 //!
-//! A fact may name a blob as soon as [`Blobs::put`] has returned: file and folders are then on the
+//! A fact may name a blob as soon as [`Blobs::add`] has returned: file and folders are then on the
 //! disk. A blob is written once, never changed, and checked whenever it is read, so a wrong byte is
-//! an error that names the blob and never a wrong text. Not here: what a blob means, and who may
-//! throw it away.
+//! an error that names the blob and never a wrong text. Not here: what a blob means, and when it may
+//! be deleted.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use std::sync::{Arc, Mutex};
 
 use forge_core::hex::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use crate::disk::Disk;
 
 /// The name of a blob: 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BlobId(String);
 
-/// A text that is no blob's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A text that is not the name of a blob.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is not the name of a blob (64 hex digits in lower case)")]
 pub struct BadBlobId(String);
 
 /// Why a blob could not be read.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum BlobError {
-    /// No such blob is here.
+    #[error("blob {0} is missing")]
     Missing(BlobId),
-    /// The bytes are not those that were put.
+    /// The bytes are not those that were added.
+    #[error("blob {0} is damaged: {path} holds other bytes", path = .1.display())]
     Damaged(BlobId, PathBuf),
     /// The operating system refused.
-    Io(BlobId, io::Error),
+    #[error("blob {0} cannot be read: {1}")]
+    Io(BlobId, #[source] io::Error),
 }
 
 /// The folder of all blobs of a repository.
 #[derive(Debug)]
 pub struct Blobs {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
-    /// Folders whose own entry is known to be on the disk.
-    settled: Mutex<BTreeSet<PathBuf>>,
+    /// Folders that this process has synced, together with the folder that names them.
+    synced: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl BlobId {
-    /// The name that these bytes have, put or not.
-    pub fn of(bytes: &[u8]) -> BlobId {
+    /// The name that these bytes have, added or not.
+    pub fn from_content(bytes: &[u8]) -> BlobId {
         BlobId(hex(&Sha256::digest(bytes)))
     }
 
@@ -62,113 +67,107 @@ impl BlobId {
 
 impl Blobs {
     /// Opens `<dir>/blobs`, and makes it if it is missing.
-    pub fn open(dir: &Path) -> io::Result<Blobs> {
-        let blobs = dir.join("blobs");
-        if !blobs.is_dir() {
-            fs::create_dir_all(&blobs)?;
-            sync(dir)?;
+    pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> io::Result<Blobs> {
+        let blobs = Blobs::open_to_read(disk, dir);
+        if blobs.disk.list(&blobs.dir).is_err() {
+            blobs.disk.create_folder(&blobs.dir)?;
+            blobs.disk.sync(dir)?;
         }
-        Ok(Blobs { dir: blobs, settled: Mutex::default() })
+        Ok(blobs)
     }
 
-    /// Opens `<dir>/blobs` without making anything. Reading from a folder that is not there says
-    /// that the blob is missing.
-    pub fn open_to_read(dir: &Path) -> Blobs {
-        Blobs { dir: dir.join("blobs"), settled: Mutex::default() }
+    /// Opens `<dir>/blobs` without making anything. In a folder that does not exist every blob is
+    /// missing.
+    pub fn open_to_read(disk: Arc<dyn Disk>, dir: &Path) -> Blobs {
+        Blobs { disk, dir: dir.join("blobs"), synced: Mutex::default() }
     }
 
-    /// Keeps the bytes. When this returns they are on the disk. Content that is already here costs
-    /// a hash and a look.
-    pub fn put(&self, bytes: &[u8]) -> io::Result<BlobId> {
-        let id = BlobId::of(bytes);
+    /// Keeps the bytes. When this returns they are on the disk. Content that is kept already costs
+    /// a hash and the look at a length.
+    pub fn add(&self, bytes: &[u8]) -> io::Result<BlobId> {
+        let id = BlobId::from_content(bytes);
         let path = self.path(&id);
-        // The size is compared because a rename that outlived its bytes would show here. Blobs get
-        // their name only after their bytes are on the disk, so the folder is all that is left.
-        let here = fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64);
-        let folder = path.parent().expect("a blob lies in a folder").to_owned();
-        if here {
-            return self.settle(&folder).map(|()| id);
+        let folder = path.parent().expect("a blob is in a folder");
+        // A blob gets its name after its bytes are synced, so the right length means all bytes.
+        let is_kept = self.disk.length(&path).is_ok_and(|length| length == bytes.len() as u64);
+        if !is_kept {
+            self.disk.create_folder(folder)?;
+            let scratch = self.write_scratch(folder, bytes)?;
+            if let Err(error) = self.disk.rename(&scratch, &path) {
+                let _ = self.disk.remove(&scratch);
+                return Err(error);
+            }
+            self.disk.sync(folder)?;
         }
-        fs::create_dir_all(&folder)?;
-        let scratch = write_aside(&folder, bytes)?;
-        if let Err(error) = fs::rename(&scratch, &path) {
-            let _ = fs::remove_file(&scratch);
-            return Err(error);
-        }
-        sync(&folder)?;
-        self.settle(&folder)?;
+        self.sync_once(folder)?;
         Ok(id)
     }
 
-    /// Keeps a file's content, if it is at most `max_bytes` long. Longer is an error of the kind
-    /// `FileTooLarge`, also if the file grows while it is read.
-    pub fn put_file(&self, path: &Path, max_bytes: u64) -> io::Result<BlobId> {
+    /// Keeps the content of a file of this machine, if it is at most `max_bytes` long. Longer is an
+    /// error of the kind `FileTooLarge`, also if the file grows while it is read.
+    pub fn add_file(&self, path: &Path, max_bytes: u64) -> io::Result<BlobId> {
         let mut bytes = Vec::new();
         File::open(path)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > max_bytes {
             let text = format!("{} is longer than {max_bytes} bytes", path.display());
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
-        self.put(&bytes)
+        self.add(&bytes)
     }
 
-    /// The bytes of a blob, checked against its name.
+    /// Reads a blob, and checks its bytes against its name.
     pub fn get(&self, id: &BlobId) -> Result<Vec<u8>, BlobError> {
         let path = self.path(id);
-        let bytes = match fs::read(&path) {
+        let bytes = match self.disk.read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(BlobError::Missing(id.clone()));
             }
             Err(error) => return Err(BlobError::Io(id.clone(), error)),
         };
-        if BlobId::of(&bytes) == *id {
+        if BlobId::from_content(&bytes) == *id {
             Ok(bytes)
         } else {
             Err(BlobError::Damaged(id.clone(), path))
         }
     }
 
-    /// Where a blob lies, or would lie.
+    /// The file of a blob, kept or not.
     pub fn path(&self, id: &BlobId) -> PathBuf {
         let (folder, name) = id.0.split_at(2);
         self.dir.join(folder).join(name)
     }
 
-    /// Makes sure, once per folder and process, that a folder and the name we found in it are on
-    /// the disk: whoever made them may have died before saying so to the disk.
-    fn settle(&self, folder: &Path) -> io::Result<()> {
-        let mut settled = self.settled.lock().expect("nobody panics while holding this lock");
-        if !settled.contains(folder) {
-            sync(folder)?;
-            sync(&self.dir)?;
-            settled.insert(folder.to_owned());
+    /// Writes the bytes to a synced, read-only file with a name of its own.
+    fn write_scratch(&self, folder: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".new-{}-{number}", std::process::id()));
+        // A dead process with the same id may have left one, and it is read-only.
+        let _ = self.disk.remove(&path);
+        let written = self
+            .disk
+            .write(&path, bytes)
+            .and_then(|()| self.disk.make_read_only(&path))
+            .and_then(|()| self.disk.sync(&path));
+        if let Err(error) = written {
+            let _ = self.disk.remove(&path);
+            return Err(error);
+        }
+        Ok(path)
+    }
+
+    /// Syncs a folder and its own name, once per process: the process that made them, or the blob
+    /// that was found in them, may have died before it synced them.
+    fn sync_once(&self, folder: &Path) -> io::Result<()> {
+        let mut synced = self.synced.lock().expect("no thread panics while it holds this lock");
+        if !synced.contains(folder) {
+            self.disk.sync(folder)?;
+            self.disk.sync(&self.dir)?;
+            synced.insert(folder.to_owned());
         }
         Ok(())
     }
-}
-
-/// Writes the bytes to a file of its own, read-only and on the disk.
-fn write_aside(folder: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = folder.join(format!(".new-{}-{number}", std::process::id()));
-    // A left-over of a dead process of the same pid is nobody's.
-    let _ = fs::remove_file(&path);
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.set_permissions(Permissions::from_mode(0o444)))
-        .and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        let _ = fs::remove_file(&path);
-        return Err(error);
-    }
-    Ok(path)
-}
-
-fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 impl FromStr for BlobId {
@@ -198,34 +197,5 @@ impl From<BlobId> for String {
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for BadBlobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not the name of a blob (64 hex digits in lower case)", self.0)
-    }
-}
-
-impl fmt::Display for BlobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BlobError::Missing(id) => write!(f, "blob {id} is missing"),
-            BlobError::Damaged(id, path) => {
-                write!(f, "blob {id} is damaged: {} holds other bytes", path.display())
-            }
-            BlobError::Io(id, error) => write!(f, "blob {id} cannot be read: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for BadBlobId {}
-
-impl std::error::Error for BlobError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            BlobError::Io(_, error) => Some(error),
-            BlobError::Missing(_) | BlobError::Damaged(..) => None,
-        }
     }
 }

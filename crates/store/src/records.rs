@@ -9,7 +9,7 @@ use forge_core::{
     view::RunRow,
 };
 
-use crate::journal::{Record, StoreError};
+use crate::journal::{JournalRecord, StoreError};
 
 /// Folds facts that were read before.
 pub fn fold_facts(records: &[event::Record]) -> Run {
@@ -21,7 +21,7 @@ pub fn fold_facts(records: &[event::Record]) -> Run {
 }
 
 /// Folds journal records into the run that they tell of.
-pub fn fold(records: &[Record]) -> Result<Run, StoreError> {
+pub fn fold(records: &[JournalRecord]) -> Result<Run, StoreError> {
     let mut run = Run::new();
     for record in records {
         run.take(&event::Record { at: record.at, facts: facts(record)? });
@@ -30,7 +30,7 @@ pub fn fold(records: &[Record]) -> Result<Run, StoreError> {
 }
 
 /// Reads the facts of a record.
-pub fn facts(record: &Record) -> Result<Vec<Event>, StoreError> {
+pub fn facts(record: &JournalRecord) -> Result<Vec<Event>, StoreError> {
     serde_json::from_str(&record.body)
         .map_err(|error| StoreError::NewerRecord { seq: record.seq, what: error.to_string() })
 }

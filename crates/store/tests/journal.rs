@@ -6,7 +6,7 @@ mod world;
 use std::fs;
 use std::time::Instant;
 
-use forge_store::journal::{Checked, GENESIS, RunLock, Store, StoreError, database};
+use forge_store::journal::{CheckReport, GENESIS, RunLock, Store, StoreError, database};
 use tempfile::tempdir;
 use world::{RECORDS, RUNS, body, fill, row};
 
@@ -29,7 +29,7 @@ fn records_are_read_in_the_order_and_with_the_bytes_they_were_written() {
         assert_eq!(store.read(run, 61).unwrap(), []);
         assert_eq!(store.read(run, 1000).unwrap(), []);
     }
-    assert_eq!(store.check().unwrap(), Checked { runs: 3, records: 3 * RECORDS });
+    assert_eq!(store.check().unwrap(), CheckReport { runs: 3, records: 3 * RECORDS });
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_run_begins_once() {
     let lock = RunLock::take(dir.path(), RUNS[0]).unwrap();
     let refused = store.begin_run(lock, 1, "{}", "{}").unwrap_err();
     assert!(matches!(refused, StoreError::RunExists { .. }));
-    assert_eq!(store.check().unwrap(), Checked { runs: 1, records: 1 });
+    assert_eq!(store.check().unwrap(), CheckReport { runs: 1, records: 1 });
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn each_door_gets_the_outcome_of_its_own_command_with_the_facts_that_follow() {
     assert_ne!(store.data_version().unwrap(), before);
     let revise = web.insert_command(run, 2, "web", "bob", r#"{"revise":"Q1"}"#).unwrap();
     let open = store.open_commands(run).unwrap();
-    let seen: Vec<_> = open.iter().map(|command| (command.id, command.who.as_str())).collect();
+    let seen: Vec<_> = open.iter().map(|command| (command.id, command.person.as_str())).collect();
     assert_eq!(seen, [(approve, "ann"), (revise, "bob")]);
     store
         .append(&mut writer, 3, r#"{"answered":"Q1"}"#, "{}", &[(approve, "accepted".into())])

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_core::view::{RunView, Standing, sentence};
-use forge_store::journal::{Checked, RunLock, Store, database};
+use forge_store::journal::{CheckReport, RunLock, Store, database};
 use forge_store::records::{facts, fold};
 use tempfile::{TempDir, tempdir};
 
@@ -31,7 +31,7 @@ fn kept() -> PathBuf {
 #[test]
 fn the_journal_of_version_1_is_whole_and_its_runs_stand_where_they_stood() {
     let (_dir, store) = copy();
-    assert_eq!(store.check().unwrap(), Checked { runs: 2, records: 34 });
+    assert_eq!(store.check().unwrap(), CheckReport { runs: 2, records: 34 });
     let done = RunView::of(DONE, &fold(&store.read(DONE, 1).unwrap()).unwrap());
     assert_eq!(done.row.standing, Standing::Done);
     let row: serde_json::Value = serde_json::from_str(&store.row(DONE).unwrap().row).unwrap();

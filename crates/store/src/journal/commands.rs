@@ -1,78 +1,88 @@
-//! What doors ask of a run, and what they are told.
+//! Commands that other processes give to a run's driver, and their outcomes.
 //!
-//! A door inserts, the driver answers: with the facts that follow, in their transaction, or alone if
-//! none do. Each command is answered once. Must stay true: what a driver obeys is byte for byte what
-//! a door wrote, so every command carries a mark.
+//! A user interface inserts one, the driver answers it: in the transaction of the facts that follow,
+//! or alone if none do. Each command is answered once. Invariant: what a driver obeys is byte for
+//! byte what was inserted, so every command carries a mark.
 
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use super::connection::{Store, expect_one_row, integer, unsigned};
 use super::error::{Fault, StoreError};
 use super::hash_chain::seal;
-use super::reader::{find_row, positive};
-use super::writer::{Store, exactly_one, number};
+use super::projection::last_projected;
+use super::reader::{find_row, refuse_shorter};
 
-/// The number of a command. Never used again.
+/// The number of a command. It is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub i64);
 
-/// What a door asks for.
+/// A command that the driver of its run has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// Its number, in order of arrival.
+pub struct PendingCommand {
+    /// Grows in order of arrival.
     pub id: CommandId,
-    /// The run it is about.
     pub run: String,
-    /// When the door wrote it.
+    /// UTC milliseconds at which it was inserted.
     pub at: u64,
-    /// Which way in it came.
-    pub door: String,
-    /// Who asked.
-    pub who: String,
-    /// JSON that means nothing here.
+    /// The user interface that it came from.
+    pub interface: String,
+    /// The person who gave it.
+    pub person: String,
+    /// JSON that the journal does not interpret.
     pub body: String,
 }
 
 impl Store {
-    /// Asks something of a run.
+    /// Inserts a command for the driver of a run.
     pub fn insert_command(
         &mut self,
         run: &str,
         at: u64,
-        door: &str,
-        who: &str,
+        interface: &str,
+        person: &str,
         body: &str,
     ) -> Result<CommandId, StoreError> {
+        let projected = last_projected(self.dir(), run).unwrap_or(0);
         self.write(Some(run), |transaction| {
-            if find_row(transaction, run)?.is_none() {
+            let Some(row) = find_row(transaction, run)? else {
                 return Err(StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into());
-            }
-            exactly_one(transaction.execute(
+            };
+            refuse_shorter(&row, projected)?;
+            expect_one_row(transaction.execute(
                 "INSERT INTO commands (run, at, door, who, body, mark)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![run, number(at), door, who, body, mark(run, at, door, who, body)],
+                params![
+                    run,
+                    integer(at),
+                    interface,
+                    person,
+                    body,
+                    mark(run, at, interface, person, body)
+                ],
             )?)?;
             Ok(CommandId(transaction.last_insert_rowid()))
         })
     }
 
-    /// The commands of a run that nobody has answered, in order of arrival.
-    pub fn open_commands(&self, run: &str) -> Result<Vec<Command>, StoreError> {
-        self.look(Some(run), |snapshot| {
+    /// Reads the commands of a run that are not answered, in order of arrival.
+    pub fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
+        self.snapshot(Some(run), |snapshot| {
             let mut statement = snapshot.prepare(
                 "SELECT id, at, door, who, body, mark FROM commands
                  WHERE run = ?1 AND outcome IS NULL ORDER BY id",
             )?;
             let found = statement.query_map([run], |row| {
-                let (id, at) = (CommandId(row.get(0)?), positive(row, 1)?);
-                let (door, who, body) = (row.get(2)?, row.get(3)?, row.get(4)?);
+                let (id, at) = (CommandId(row.get(0)?), unsigned(row, 1)?);
+                let (interface, person, body) = (row.get(2)?, row.get(3)?, row.get(4)?);
                 let mark: String = row.get(5)?;
-                Ok((Command { id, run: run.to_owned(), at, door, who, body }, mark))
+                let run = run.to_owned();
+                Ok((PendingCommand { id, run, at, interface, person, body }, mark))
             })?;
             let mut commands = Vec::new();
             for found in found {
                 let (command, written) = found?;
-                let Command { id, run, at, door, who, body } = &command;
-                if mark(run, *at, door, who, body) != written {
+                let PendingCommand { id, run, at, interface, person, body } = &command;
+                if mark(run, *at, interface, person, body) != written {
                     let what = format!("command {} does not fit its mark", id.0);
                     return Err(Fault::damage(run, None, what));
                 }
@@ -82,9 +92,9 @@ impl Store {
         })
     }
 
-    /// What a command was answered; `None` while nobody has.
+    /// Reads the outcome of a command; `None` while it is not answered.
     pub fn command_outcome(&self, id: CommandId) -> Result<Option<String>, StoreError> {
-        self.look(None, |snapshot| {
+        self.snapshot(None, |snapshot| {
             let sql = "SELECT outcome FROM commands WHERE id = ?1";
             Ok(snapshot.query_row(sql, [id.0], |row| row.get(0)).optional()?.flatten())
         })
@@ -108,6 +118,6 @@ pub(super) fn answer(
     Err(StoreError::NoOpenCommand { run: run.to_owned(), id: id.0 }.into())
 }
 
-fn mark(run: &str, at: u64, door: &str, who: &str, body: &str) -> String {
-    seal(&["command", run, &at.to_string(), door, who, body])
+fn mark(run: &str, at: u64, interface: &str, person: &str, body: &str) -> String {
+    seal(&["command", run, &at.to_string(), interface, person, body])
 }

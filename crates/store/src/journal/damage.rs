@@ -1,8 +1,8 @@
-//! The mark beside a damaged database, `forge.db.damaged`, and copies to look at one.
+//! The mark beside a damaged database, `forge.db.damaged`, and copies to read one.
 //!
-//! Whoever notices damage leaves the mark; from then on every opening to write is refused with its
-//! text. The first mark stays: it is nearest to the cause. Nobody here removes it. A person does,
-//! together with the database, after `salvage`.
+//! The process that notices damage leaves the mark; from then on every opening to write is refused
+//! with its text. The first mark stays: it is nearest to the cause. Forge never removes it. A person
+//! does, together with the database, after `salvage`.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -12,24 +12,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::error::{Damage, StoreError};
-use super::schema::scratch_name;
-use super::{beside, database};
+use super::paths::{beside, database, scratch_name};
 
-/// Where the mark of a database lies.
+/// The mark of a database.
 pub(super) fn mark_path(dir: &Path) -> PathBuf {
     beside(&database(dir), ".damaged")
 }
 
 /// Refuses if the mark is there.
 pub(super) fn refuse_marked(dir: &Path) -> Result<(), StoreError> {
-    match marked(dir) {
+    match read_mark(dir) {
         Some(damage) => Err(StoreError::Damaged(damage)),
         None => Ok(()),
     }
 }
 
-/// What the mark says, if there is one. A mark that cannot be read is still a mark.
-pub(super) fn marked(dir: &Path) -> Option<Damage> {
+/// Reads the mark. One that cannot be read is still a mark.
+fn read_mark(dir: &Path) -> Option<Damage> {
     let text = match fs::read_to_string(mark_path(dir)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -45,42 +44,46 @@ pub(super) fn marked(dir: &Path) -> Option<Damage> {
     })
 }
 
-/// Leaves the mark. A disk that cannot be written cannot be harmed either, so failing is no matter.
-pub(super) fn leave_mark(dir: &Path, damage: &Damage) {
-    let path = mark_path(dir);
-    if !path.exists() {
-        let _ = write_mark(dir, &path, damage);
+/// Leaves the mark if the error is damage, and the first. On a disk that cannot be written it fails
+/// without an error: such a disk cannot be harmed either.
+pub(super) fn mark_if_damaged(dir: &Path, error: &StoreError) {
+    if let StoreError::Damaged(damage) = error
+        && !mark_path(dir).exists()
+    {
+        let _ = write_mark(dir, damage);
     }
 }
 
-fn write_mark(dir: &Path, path: &Path, damage: &Damage) -> io::Result<()> {
+fn write_mark(dir: &Path, damage: &Damage) -> io::Result<()> {
+    let path = mark_path(dir);
     let when = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let Damage { file: _, run, seq, what } = damage;
     let text = json!({ "when": when, "what": what, "run": run, "seq": seq });
-    let scratch = beside(path, &format!(".new-{}", scratch_name()));
+    let scratch = beside(&path, &format!(".new-{}", scratch_name()));
     let mut file = File::create(&scratch)?;
     writeln!(file, "{text}")?;
     file.sync_all()?;
-    fs::rename(&scratch, path)?;
+    fs::rename(&scratch, &path)?;
     File::open(dir)?.sync_all()
 }
 
-/// A folder that goes away with its owner.
+/// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(super) struct ScratchFolder(PathBuf);
 
-impl Scratch {
-    pub(super) fn inside(folder: &Path) -> io::Result<Scratch> {
+impl ScratchFolder {
+    /// Makes one inside `folder`.
+    pub(super) fn new(folder: &Path) -> io::Result<ScratchFolder> {
         let path = folder.join(format!(".forge-copy-{}", scratch_name()));
-        // Of a dead process that had our number.
+        // A dead process with the same id may have left one.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path)?;
-        Ok(Scratch(path))
+        Ok(ScratchFolder(path))
     }
 
-    /// Copies a database and its log, and says where the copy is. The shared memory is left
-    /// behind: `SQLite` makes it anew from the log.
-    pub(super) fn copy(&self, original: &Path) -> io::Result<PathBuf> {
+    /// Copies a database and its log into the folder. The shared memory is not copied: `SQLite`
+    /// makes it from the log.
+    pub(super) fn copy_database(&self, original: &Path) -> io::Result<PathBuf> {
         let copy = self.0.join("forge.db");
         fs::copy(original, &copy)?;
         match fs::copy(beside(original, "-wal"), beside(&copy, "-wal")) {
@@ -92,7 +95,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

@@ -1,69 +1,93 @@
-//! What can go wrong with a journal, in sentences for people, each with the command to run next.
+//! The errors of a journal, each with the command to run next.
 //!
-//! [`StoreError`] is what callers see. [`Fault`] is what the inside passes up before the file is
-//! named. Must stay true: whatever `SQLite` says about a file that had been opened and checked ends in
-//! exactly one of the kinds here, and everything that smells of damaged bytes ends in `Damaged`.
+//! [`StoreError`] is what callers see. [`Fault`] is what modules of the journal return before the file
+//! is named. Invariant: whatever `SQLite` reports about a file that was opened and checked becomes
+//! exactly one of the variants here, and everything that points to wrong bytes becomes `Damaged`.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use thiserror::Error;
 
 /// Bytes that are not what was written. From here on the database is only read, and only as a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The file that is damaged.
     pub file: PathBuf,
-    /// The run in which it was noticed, if it can be said.
+    /// The run in which it was noticed, if known.
     pub run: Option<String>,
-    /// The first record that cannot be trusted, if it can be said.
+    /// The first record that cannot be trusted, if known.
     pub seq: Option<u64>,
-    /// What was seen.
+    /// What was noticed, as a part of a sentence.
     pub what: String,
 }
 
-/// Why the journal did not do what it was asked.
-#[derive(Debug)]
+/// Why the journal refused.
+#[derive(Debug, Error)]
 pub enum StoreError {
-    /// There is no journal here, and it was only to be read.
+    /// There is no journal here, and it was opened to read.
+    #[error("there are no runs yet")]
     Missing { dir: PathBuf },
     /// Bytes are not what was written.
+    #[error("{0}; it is not written any more, and no record of it is lost yet")]
     Damaged(Damage),
     /// No space left. Nothing of the refused record was written.
+    #[error("the disk that holds {} is full; nothing was written", file.display())]
     Full { file: PathBuf, run: Option<String> },
     /// The disk, the folder or this connection cannot be written.
+    #[error("{} cannot be written", file.display())]
     ReadOnly { file: PathBuf },
-    /// Another driver took the run over, so this writer's word no longer counts.
+    /// Another driver took the run over, so this writer is refused.
+    #[error("another driver took over run {run}; nothing was written")]
     Overtaken { run: String },
-    /// Others kept the database locked for longer than we wait.
+    /// Other processes kept the database locked for longer than the timeout.
+    #[error("another process keeps {} locked", file.display())]
     Busy { file: PathBuf },
     /// Another process drives this run.
+    #[error("run {run} is driven by {}", pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Held { run: String, pid: Option<u32> },
     /// A later Forge wrote this journal.
+    #[error(
+        "{} was written by a later forge (journal version {found}, this one knows {known})",
+        file.display()
+    )]
     NewerSchema { file: PathBuf, found: i64, known: i64 },
-    /// A record is whole, but this Forge does not know a fact in it.
+    /// A record is whole, but holds a fact that this Forge does not know.
+    #[error("record {seq} is whole, but of a Forge that knows more: {what}")]
     NewerRecord { seq: u64, what: String },
     /// File locks cannot be trusted here.
+    #[error(
+        "{} is on a network file system ({kind}), where file locks cannot be trusted",
+        dir.display()
+    )]
     NetworkFileSystem { dir: PathBuf, kind: String },
-    /// No run has this id, or an id that begins so.
+    /// No run has this id, or an id that begins with it.
+    #[error("there is no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; the nearest is `{nearest}`")))]
     NoSuchRun { run: String, nearest: Option<String> },
-    /// Several runs begin so.
+    /// Several ids begin with the prefix.
+    #[error("several runs begin with `{prefix}`: {}", runs.join(", "))]
     Ambiguous { prefix: String, runs: Vec<String> },
     /// A run of this id was begun before.
+    #[error("there is a run `{run}` already")]
     RunExists { run: String },
     /// This command does not exist for this run, or was answered before.
+    #[error("run {run} has no open command {id}; nothing was written")]
     NoOpenCommand { run: String, id: i64 },
-    /// Not an id that Forge would give: it could not be a folder's name.
+    /// Not an id that Forge would give: it could not be the name of a folder.
+    #[error("`{run}` is not the id of a run")]
     BadRunId { run: String },
     /// The operating system refused.
+    #[error("{}: {source}", file.display())]
     Io { file: PathBuf, source: io::Error },
-    /// What `SQLite` said, and is none of the above.
+    /// An error of `SQLite` that is none of the above.
+    #[error("{}: {what}", file.display())]
     Other { file: PathBuf, what: String },
 }
 
 impl StoreError {
-    /// What the operating system refused to do with a file.
+    /// Sorts an error of the operating system about a file.
     pub(super) fn refused(file: &Path, source: io::Error) -> StoreError {
         use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let (kind, file) = (source.kind(), file.to_owned());
@@ -76,7 +100,7 @@ impl StoreError {
         }
     }
 
-    /// The command that a user should run next, or the deed to do first.
+    /// The command that a user should run next, or what to do first.
     pub fn next_step(&self) -> String {
         match self {
             StoreError::Missing { .. } => "forge run \"what you want\"".into(),
@@ -121,67 +145,7 @@ impl fmt::Display for Damage {
     }
 }
 
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::Missing { .. } => f.write_str("there are no runs yet"),
-            StoreError::Damaged(damage) => {
-                write!(f, "{damage}; it is not written any more, and no record of it is lost yet")
-            }
-            StoreError::Full { file, .. } => {
-                write!(f, "the disk that holds {} is full; nothing was written", file.display())
-            }
-            StoreError::ReadOnly { file } => write!(f, "{} cannot be written", file.display()),
-            StoreError::Overtaken { run } => {
-                write!(f, "another driver took over run {run}; nothing was written")
-            }
-            StoreError::Busy { file } => {
-                write!(f, "another process keeps {} locked", file.display())
-            }
-            StoreError::Held { run, pid: Some(pid) } => {
-                write!(f, "run {run} is driven by process {pid}")
-            }
-            StoreError::Held { run, pid: None } => {
-                write!(f, "run {run} is driven by another process")
-            }
-            StoreError::NewerSchema { file, found, known } => write!(
-                f,
-                "{} was written by a later forge (journal version {found}, this one knows {known})",
-                file.display()
-            ),
-            StoreError::NewerRecord { seq, what } => {
-                write!(f, "record {seq} is whole, but of a Forge that knows more: {what}")
-            }
-            StoreError::NetworkFileSystem { dir, kind } => write!(
-                f,
-                "{} is on a network file system ({kind}), where file locks cannot be trusted",
-                dir.display()
-            ),
-            StoreError::NoSuchRun { run, nearest: Some(nearest) } => {
-                write!(f, "there is no run `{run}`; the nearest is `{nearest}`")
-            }
-            StoreError::NoSuchRun { run, nearest: None } => write!(f, "there is no run `{run}`"),
-            StoreError::Ambiguous { prefix, runs } => {
-                write!(f, "several runs begin with `{prefix}`: {}", runs.join(", "))
-            }
-            StoreError::RunExists { run } => write!(f, "there is a run `{run}` already"),
-            StoreError::NoOpenCommand { run, id } => {
-                write!(f, "run {run} has no open command {id}; nothing was written")
-            }
-            StoreError::BadRunId { run } => write!(f, "`{run}` is not the id of a run"),
-            StoreError::Io { file, source } => write!(f, "{}: {source}", file.display()),
-            StoreError::Other { file, what } => write!(f, "{}: {what}", file.display()),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        if let StoreError::Io { source, .. } = self { Some(source) } else { None }
-    }
-}
-
-/// An error on its way up, before the file has been named.
+/// An error before the file is named.
 #[derive(Debug)]
 pub(super) enum Fault {
     Sql(rusqlite::Error),
@@ -194,12 +158,12 @@ impl Fault {
         Fault::Damage { run: Some(run.to_owned()), seq, what: what.into() }
     }
 
-    /// Whether `SQLite` complains about what it read, and not about what it may do.
+    /// Tells whether an error of `SQLite` is about bytes that it read.
     pub(super) fn is_about_bytes(error: &rusqlite::Error) -> bool {
         matches!(from_sqlite(error, PathBuf::new(), None), StoreError::Damaged(_))
     }
 
-    /// Names the file, and the run if the fault did not know it.
+    /// Names the file, and the run if the fault does not.
     pub(super) fn at(self, file: &Path, run: Option<&str>) -> StoreError {
         let file = file.to_owned();
         match self {
@@ -253,8 +217,8 @@ fn from_sqlite(error: &rusqlite::Error, file: PathBuf, run: Option<&str>) -> Sto
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
         | ErrorCode::FileLockingProtocolFailed => StoreError::Busy { file },
-        // The schema was checked at the door and every statement is our own: an unknown table, a
-        // constraint, a text too big to be ours can only come from bytes that nobody wrote.
+        // The schema was checked when the file was opened, and every statement is our own: an unknown
+        // table, a constraint or a text that is too big can only come from wrong bytes.
         ErrorCode::DatabaseCorrupt
         | ErrorCode::NotADatabase
         | ErrorCode::ConstraintViolation

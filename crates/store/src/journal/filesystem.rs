@@ -1,14 +1,14 @@
-//! Whether a folder is a place where a database may live.
+//! The kind of file system that a folder is on.
 //!
-//! `SQLite` needs file locks and shared memory that work. Network file systems promise both and hold
-//! neither, so they are refused. File systems that a virtual machine shares with its host hold them
-//! well enough inside one machine: they are only warned of.
+//! `SQLite` needs file locks and shared memory that work. Network file systems do not provide them
+//! reliably, so they are refused. File systems that a virtual machine shares with its host do inside
+//! one machine: for those there is only a warning.
 
 use std::path::Path;
 
-/// What a folder stands on.
+/// The kind of file system that a folder is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ground {
+pub(super) enum FileSystemKind {
     /// A disk of this machine.
     Local,
     /// Shared between a virtual machine and its host: works from one side at a time.
@@ -35,39 +35,39 @@ const SHARED: [(u64, &str); 2] = [(0x0102_1997, "9p"), (0x786F_4256, "vboxsf")];
 const NETWORK_FUSE: [&str; 7] =
     ["sshfs", "s3fs", "rclone", "gcsfuse", "davfs2", "glusterfs", "curlftpfs"];
 
-/// Looks at what an existing folder stands on.
+/// Finds out the kind of file system that an existing folder is on.
 #[cfg(target_os = "linux")]
-pub fn ground(dir: &Path) -> Ground {
-    let Ok(found) = rustix::fs::statfs(dir) else { return Ground::Local };
-    let Ok(magic) = u64::try_from(found.f_type) else { return Ground::Local };
+pub(super) fn file_system_kind(dir: &Path) -> FileSystemKind {
+    let Ok(found) = rustix::fs::statfs(dir) else { return FileSystemKind::Local };
+    let Ok(magic) = u64::try_from(found.f_type) else { return FileSystemKind::Local };
     let mounted = if magic == FUSE { mount_type(dir) } else { None };
-    judge(magic, mounted.as_deref())
+    classify(magic, mounted.as_deref())
 }
 
-/// Elsewhere nobody has looked yet, and `doctor` says so.
+/// Outside of Linux every file system counts as local.
 #[cfg(not(target_os = "linux"))]
-pub fn ground(_dir: &Path) -> Ground {
-    Ground::Local
+pub(super) fn file_system_kind(_dir: &Path) -> FileSystemKind {
+    FileSystemKind::Local
 }
 
-fn judge(magic: u64, mounted: Option<&str>) -> Ground {
+fn classify(magic: u64, mounted: Option<&str>) -> FileSystemKind {
     let named = |list: &[(u64, &str)]| {
         list.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
     };
     if let Some(kind) = named(&NETWORK) {
-        return Ground::Network { kind };
+        return FileSystemKind::Network { kind };
     }
     if let Some(kind) = named(&SHARED) {
-        return Ground::Shared { kind };
+        return FileSystemKind::Shared { kind };
     }
-    let Some(mounted) = mounted.filter(|_| magic == FUSE) else { return Ground::Local };
+    let Some(mounted) = mounted.filter(|_| magic == FUSE) else { return FileSystemKind::Local };
     let kind = mounted.strip_prefix("fuse.").unwrap_or(mounted);
     if NETWORK_FUSE.iter().any(|known| kind.eq_ignore_ascii_case(known)) {
-        Ground::Network { kind: kind.to_owned() }
+        FileSystemKind::Network { kind: kind.to_owned() }
     } else if kind == "virtiofs" {
-        Ground::Shared { kind: kind.to_owned() }
+        FileSystemKind::Shared { kind: kind.to_owned() }
     } else {
-        Ground::Local
+        FileSystemKind::Local
     }
 }
 
@@ -93,17 +93,23 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_told_from_shared_and_local_ones() {
-        assert_eq!(judge(0x6969, None), Ground::Network { kind: "NFS".into() });
-        assert_eq!(judge(0xFF53_4D42, None), Ground::Network { kind: "CIFS".into() });
-        assert_eq!(judge(FUSE, Some("fuse.sshfs")), Ground::Network { kind: "sshfs".into() });
-        assert_eq!(judge(FUSE, Some("virtiofs")), Ground::Shared { kind: "virtiofs".into() });
-        assert_eq!(judge(0x0102_1997, None), Ground::Shared { kind: "9p".into() });
-        assert_eq!(judge(FUSE, Some("fuseblk")), Ground::Local);
-        assert_eq!(judge(0xEF53, None), Ground::Local);
+        assert_eq!(classify(0x6969, None), FileSystemKind::Network { kind: "NFS".into() });
+        assert_eq!(classify(0xFF53_4D42, None), FileSystemKind::Network { kind: "CIFS".into() });
+        assert_eq!(
+            classify(FUSE, Some("fuse.sshfs")),
+            FileSystemKind::Network { kind: "sshfs".into() }
+        );
+        assert_eq!(
+            classify(FUSE, Some("virtiofs")),
+            FileSystemKind::Shared { kind: "virtiofs".into() }
+        );
+        assert_eq!(classify(0x0102_1997, None), FileSystemKind::Shared { kind: "9p".into() });
+        assert_eq!(classify(FUSE, Some("fuseblk")), FileSystemKind::Local);
+        assert_eq!(classify(0xEF53, None), FileSystemKind::Local);
     }
 
     #[test]
     fn the_temporary_folder_is_no_network() {
-        assert!(!matches!(ground(&std::env::temp_dir()), Ground::Network { .. }));
+        assert!(!matches!(file_system_kind(&std::env::temp_dir()), FileSystemKind::Network { .. }));
     }
 }

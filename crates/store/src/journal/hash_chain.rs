@@ -1,58 +1,63 @@
-//! What a record is, and the chain of sums that ties each record to the one before.
+//! Records, and the chain of sums that ties each record to the one before.
 //!
 //! A sum is the SHA-256, in lower-case hex, over netstrings (`5:hello,`), so that no two different
 //! lists of fields ever give the same bytes, and so that a person can check one with `sha256sum`:
 //! previous sum, run, seq, at, epoch, body. The first record chains from [`GENESIS`].
 //!
-//! Not here: where records are kept. Must stay true: neither framing nor line format ever changes
-//! for version 1, because old journals and old projections are read for ever.
+//! Not here: where records are kept. Invariant: neither framing nor line format ever changes for
+//! version 1, because old journals and old projections stay readable.
 
 use sha2::{Digest as _, Sha256};
 
 use forge_core::hex::hex;
 
-/// What the first record of every run chains from.
+/// The sum that the first record of every run follows.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// One journaled record. The body is one line of JSON that means nothing here.
+/// One journaled record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct JournalRecord {
     /// Counts from 1, without gaps.
     pub seq: u64,
     /// UTC milliseconds, never earlier than the record before.
     pub at: u64,
-    /// Which take-over of the run wrote it.
+    /// Counts the processes that drove the run, from 1.
     pub epoch: u64,
-    /// One line of JSON.
+    /// One line of JSON that the journal does not interpret.
     pub body: String,
     /// Ties this record to all records before it.
     pub sum: String,
 }
 
-impl Record {
-    /// Makes the record that follows `previous`, the sum of the one before.
-    pub(super) fn follow(previous: &str, run: &str, numbers: Numbers, body: &str) -> Record {
-        let Numbers { seq, at, epoch } = numbers;
+impl JournalRecord {
+    /// Makes the record that follows the one with the sum `previous`.
+    pub(super) fn new(
+        previous: &str,
+        run: &str,
+        numbers: RecordNumbers,
+        body: &str,
+    ) -> JournalRecord {
+        let RecordNumbers { seq, at, epoch } = numbers;
         let sum = sum(previous, run, numbers, body);
-        Record { seq, at, epoch, body: body.to_owned(), sum }
+        JournalRecord { seq, at, epoch, body: body.to_owned(), sum }
     }
 
-    /// Says whether this record follows the one that has the sum `previous`.
+    /// Tells whether this record follows the one that has the sum `previous`.
     pub fn follows(&self, previous: &str, run: &str) -> bool {
-        let numbers = Numbers { seq: self.seq, at: self.at, epoch: self.epoch };
+        let numbers = RecordNumbers { seq: self.seq, at: self.at, epoch: self.epoch };
         self.sum == sum(previous, run, numbers, &self.body)
     }
 
-    /// The record as one line of `events.jsonl`, without the line end. The body is in it byte for
-    /// byte, so that the chain can be checked from the lines alone.
+    /// Writes the record as one line of `events.jsonl`, without the line end. The body is in it byte
+    /// for byte, so that the chain can be checked from the lines alone.
     pub fn to_line(&self) -> String {
-        let Record { seq, at, epoch, body, sum } = self;
+        let JournalRecord { seq, at, epoch, body, sum } = self;
         format!(r#"{{"seq":{seq},"at":{at},"epoch":{epoch},"sum":"{sum}","body":{body}}}"#)
     }
 
-    /// Reads what [`Record::to_line`] wrote. `None` for a torn or foreign line; whether it belongs
-    /// into a chain is for [`Record::follows`] to say.
-    pub fn from_line(line: &str) -> Option<Record> {
+    /// Reads what [`JournalRecord::to_line`] wrote. `None` for a torn or foreign line; whether it
+    /// belongs to a chain is for [`JournalRecord::follows`] to tell.
+    pub fn from_line(line: &str) -> Option<JournalRecord> {
         let rest = line.strip_prefix(r#"{"seq":"#)?;
         let (seq, rest) = rest.split_once(r#","at":"#)?;
         let (at, rest) = rest.split_once(r#","epoch":"#)?;
@@ -60,24 +65,24 @@ impl Record {
         let (sum, rest) = rest.split_once(r#"","body":"#)?;
         let body = rest.strip_suffix('}')?;
         let (seq, at, epoch) = (seq.parse().ok()?, at.parse().ok()?, epoch.parse().ok()?);
-        Some(Record { seq, at, epoch, body: body.to_owned(), sum: sum.to_owned() })
+        Some(JournalRecord { seq, at, epoch, body: body.to_owned(), sum: sum.to_owned() })
     }
 }
 
-/// The numbers of a record, named, so that nobody swaps them.
+/// The numbers of a record, named so that they cannot be swapped.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Numbers {
+pub(super) struct RecordNumbers {
     pub(super) seq: u64,
     pub(super) at: u64,
     pub(super) epoch: u64,
 }
 
-fn sum(previous: &str, run: &str, numbers: Numbers, body: &str) -> String {
-    let Numbers { seq, at, epoch } = numbers;
+fn sum(previous: &str, run: &str, numbers: RecordNumbers, body: &str) -> String {
+    let RecordNumbers { seq, at, epoch } = numbers;
     seal(&[previous, run, &seq.to_string(), &at.to_string(), &epoch.to_string(), body])
 }
 
-/// The SHA-256 in hex over the fields as netstrings. Also seals the rows of the other tables.
+/// Sums the fields as netstrings: SHA-256 in hex. Also marks the rows of the other tables.
 pub(super) fn seal(fields: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for field in fields {
@@ -96,7 +101,8 @@ mod tests {
     #[test]
     fn a_sum_can_be_checked_with_sha256sum() {
         // printf '64:000…000,1:r,1:1,1:5,1:1,2:{},' | sha256sum
-        let record = Record::follow(GENESIS, "r", Numbers { seq: 1, at: 5, epoch: 1 }, "{}");
+        let record =
+            JournalRecord::new(GENESIS, "r", RecordNumbers { seq: 1, at: 5, epoch: 1 }, "{}");
         let text = format!("64:{GENESIS},1:r,1:1,1:5,1:1,2:{{}},");
         assert_eq!(record.sum, hex(&Sha256::digest(text)));
     }
@@ -110,11 +116,12 @@ mod tests {
     #[test]
     fn a_line_keeps_the_body_byte_for_byte() {
         let body = r#"{"b": 1.0, "a":"}\" ,\"body\":","x":[]}"#;
-        let record = Record::follow(GENESIS, "r", Numbers { seq: 1, at: 5, epoch: 1 }, body);
+        let record =
+            JournalRecord::new(GENESIS, "r", RecordNumbers { seq: 1, at: 5, epoch: 1 }, body);
         let line = record.to_line();
-        assert_eq!(Record::from_line(&line), Some(record));
+        assert_eq!(JournalRecord::from_line(&line), Some(record));
         for cut in 0..line.len() {
-            let torn = Record::from_line(&line[..cut]);
+            let torn = JournalRecord::from_line(&line[..cut]);
             assert!(torn.is_none_or(|torn| !torn.follows(GENESIS, "r")));
         }
     }

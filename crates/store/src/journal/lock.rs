@@ -1,9 +1,9 @@
-//! One driver per run: a lock of the operating system, held for life.
+//! One driver per run: a lock of the operating system, held while a process drives it.
 //!
-//! The lock dies with its process, however that dies, so there is nothing to clean up and no
-//! heartbeat. A driver leaves its pid in the file, for messages; a door that only looks or journals
-//! leaves none, so that others know to wait for it. The file stays: deleting a lock file lets two
-//! processes lock two files of the same name.
+//! The lock ends with its process, however that ends, so there is nothing to clean up and no
+//! heartbeat. A driver leaves its pid in the file, for messages; a process that holds the lock only
+//! briefly leaves none, so that others know to wait for it. The file stays: deleting a lock file lets
+//! two processes lock two files of the same name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -18,25 +18,27 @@ use super::error::StoreError;
 pub struct RunLock {
     run: String,
     dir: PathBuf,
-    /// Dropping the file lets go of the lock.
+    /// Dropping the file releases the lock.
     file: File,
 }
 
-/// How long somebody who holds a lock briefly may take.
+/// How long a lock that is held briefly may be held.
 const BRIEFLY: Duration = Duration::from_secs(5);
 /// How often it is tried again meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const RETRY_EVERY: Duration = Duration::from_millis(5);
 
 impl RunLock {
-    /// Takes the lock of a run to drive it, or says who does. Waits for doors, which hold it briefly.
+    /// Takes the lock of a run to drive it; an error names the process that drives it already. Waits
+    /// for processes that hold it briefly.
     pub fn take(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         let mut lock = RunLock::wait(dir, run)?;
-        // The pid is a courtesy: a full disk must not keep anybody from the lock.
+        // The pid is a courtesy: a full disk must not prevent the lock.
         let _ = lock.file.rewind().and_then(|()| writeln!(lock.file, "{}", std::process::id()));
         Ok(lock)
     }
 
-    /// Takes the lock of a run for a moment, or says who drives it. Waits for other doors.
+    /// Takes the lock of a run briefly; an error names the process that drives it. Waits for other
+    /// processes that hold it briefly.
     pub fn take_briefly(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         RunLock::wait(dir, run)
     }
@@ -46,15 +48,14 @@ impl RunLock {
         loop {
             match RunLock::attempt(dir, run) {
                 Err(StoreError::Held { pid: None, .. }) if began.elapsed() < BRIEFLY => {
-                    thread::sleep(LOOK_EVERY);
+                    thread::sleep(RETRY_EVERY);
                 }
                 taken => return taken,
             }
         }
     }
 
-    /// Takes the lock for a moment if it is free, or says at once who holds it. For those who only
-    /// look, and wait for nobody.
+    /// Takes the lock of a run briefly if it is free. Never waits.
     pub fn attempt(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         if !is_run_id(run) {
             return Err(StoreError::BadRunId { run: run.to_owned() });
@@ -81,32 +82,32 @@ impl RunLock {
         Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), file })
     }
 
-    /// The run that this lock is for.
     pub fn run(&self) -> &str {
         &self.run
     }
 
-    /// The folder of the journal that this lock is for.
+    /// The folder of the journal.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 }
 
-/// Whoever comes next must not take our pid for theirs.
 impl Drop for RunLock {
+    /// Removes the pid, which would name the wrong process to the next one that fails to lock.
     fn drop(&mut self) {
         let _ = self.file.set_len(0);
     }
 }
 
-/// Who wrote the pid. `None` if it is a door, and in the moment between locking and writing.
+/// The process that drives the run. `None` if the lock is held briefly, and in the moment between
+/// locking and writing the pid.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
 }
 
-/// Whether a text can be the id of a run, and so the name of a folder.
+/// Tells whether a text can be the id of a run, and so the name of a folder.
 pub fn is_run_id(run: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=100).contains(&run.len()) && run.bytes().all(plain) && !run.starts_with('-')

@@ -1,21 +1,20 @@
 //! Opening a journal: to write, which may make one, and to read, which never changes anything.
 //!
-//! Must stay true: nothing is made or changed in a place that is refused; a database under
-//! suspicion is only read, and only as a copy; a reader never shows an older state because the log
-//! could not be opened.
+//! Invariant: nothing is made or changed in a place that is refused; a database that is known to be
+//! damaged is only read, and only as a copy; a database is never taken for a new one because its
+//! file is missing, empty or cut.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::damage::{Scratch, leave_mark, mark_path, refuse_marked};
+use super::connection::Store;
+use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
 use super::error::{Damage, Fault, StoreError};
-use super::filesystem::{Ground, ground};
-use super::precheck::{inspect, lost};
-use super::schema::{self, VERSION, address, connect};
-use super::writer::Store;
-use super::{beside, database};
+use super::filesystem::{FileSystemKind, file_system_kind};
+use super::paths::{beside, database};
+use super::schema::{self, APPLICATION, PAGE_BYTES, VERSION, address, connect};
 
 impl Store {
     /// Opens the journal of a folder to read and write, and makes folder and journal if they are
@@ -23,24 +22,24 @@ impl Store {
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
         let file = database(dir);
         fs::create_dir_all(dir).map_err(|source| StoreError::refused(dir, source))?;
-        let caution = match ground(dir) {
-            Ground::Local => None,
-            Ground::Shared { kind } => {
+        let caution = match file_system_kind(dir) {
+            FileSystemKind::Local => None,
+            FileSystemKind::Shared { kind } => {
                 Some(format!("{} is on {kind}: use it from one machine at a time", dir.display()))
             }
-            Ground::Network { kind } => {
+            FileSystemKind::Network { kind } => {
                 return Err(StoreError::NetworkFileSystem { dir: dir.to_owned(), kind });
             }
         };
         refuse_marked(dir)?;
         let opened = if file.exists() {
             Ok(())
-        } else if let Some(error) = lost(dir) {
+        } else if let Some(error) = lost_database(dir) {
             Err(error)
         } else {
             schema::create(&file)
         };
-        let opened = opened.and_then(|()| inspect(&file)).and_then(|()| {
+        let opened = opened.and_then(|()| refuse_cut(&file)).and_then(|()| {
             let connection = attempt(&file, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE);
             connection.map_err(|fault| {
                 let error = fault.at(&file, None);
@@ -51,8 +50,8 @@ impl Store {
                 error
             })
         });
-        let connection = opened.inspect_err(|error| remember(dir, error))?;
-        Ok(Store::over(connection, dir, caution, None))
+        let connection = opened.inspect_err(|error| mark_if_damaged(dir, error))?;
+        Ok(Store::new(connection, dir, caution, None))
     }
 
     /// Opens the journal of a folder to look at it. Makes and changes nothing; works on a disk that
@@ -60,7 +59,7 @@ impl Store {
     pub fn open_to_read(dir: &Path) -> Result<Store, StoreError> {
         let file = database(dir);
         if !file.exists() {
-            return Err(match lost(dir) {
+            return Err(match lost_database(dir) {
                 Some(error) => error,
                 None => StoreError::Missing { dir: dir.to_owned() },
             });
@@ -68,7 +67,7 @@ impl Store {
         if mark_path(dir).exists() {
             return open_copy(dir, &file);
         }
-        inspect(&file).inspect_err(|error| remember(dir, error))?;
+        refuse_cut(&file).inspect_err(|error| mark_if_damaged(dir, error))?;
         let attempted = attempt(&file, "?mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY);
         let connection = match attempted.map_err(|fault| fault.at(&file, None)) {
             Ok(connection) => connection,
@@ -78,11 +77,11 @@ impl Store {
             // No room for the shared memory. Others may come and write as soon as there is some.
             Err(StoreError::Full { .. }) => return open_copy(dir, &file),
             Err(error) => {
-                remember(dir, &error);
+                mark_if_damaged(dir, &error);
                 return Err(error);
             }
         };
-        Ok(Store::over(connection, dir, None, None))
+        Ok(Store::new(connection, dir, None, None))
     }
 }
 
@@ -95,31 +94,39 @@ fn open_unwritable(dir: &Path, file: &Path) -> Result<Store, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = attempt(file, "?mode=ro&immutable=1", flags)
         .map_err(|fault| fault.at(file, None))
-        .inspect_err(|error| remember(dir, error))?;
-    Ok(Store::over(connection, dir, None, None))
+        .inspect_err(|error| mark_if_damaged(dir, error))?;
+    Ok(Store::new(connection, dir, None, None))
 }
 
 fn open_copy(dir: &Path, file: &Path) -> Result<Store, StoreError> {
-    let scratch = Scratch::inside(&std::env::temp_dir())
+    let scratch = ScratchFolder::new(&std::env::temp_dir())
         .map_err(|source| StoreError::refused(dir, source))?;
-    let copy: PathBuf = scratch.copy(file).map_err(|source| StoreError::refused(file, source))?;
-    inspect(&copy).map_err(|error| named(error, file))?;
+    let copy: PathBuf =
+        scratch.copy_database(file).map_err(|source| StoreError::refused(file, source))?;
+    refuse_cut(&copy).map_err(|error| with_file(error, file))?;
     let connection = attempt(&copy, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE)
         .map_err(|fault| fault.at(file, None))?;
     connection
         .pragma_update(None, "query_only", true)
         .map_err(|error| Fault::Sql(error).at(file, None))?;
-    Ok(Store::over(connection, dir, None, Some(scratch)))
+    Ok(Store::new(connection, dir, None, Some(scratch)))
 }
 
-/// Connects, and looks whether it is a journal that we can read.
+/// Connects, and checks that the file is a journal that this version can read.
 fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = connect(&address(file, options)?, flags)?;
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let found = pragma("user_version")?;
+    for (name, written) in [("application_id", APPLICATION), ("auto_vacuum", 0)] {
+        if pragma(name)? != i64::from(written) {
+            let what = format!("the {name} in its header is not what was written");
+            return Err(Fault::Damage { run: None, seq: None, what });
+        }
+    }
     if found == VERSION {
         return Ok(connection);
     }
-    // The sealed copy says whether a later Forge was here, or only a wrong byte.
+    // The marked copy tells a later Forge from a wrong byte.
     let (version, _) = schema::totals(&connection)?;
     if found != version || version < VERSION {
         let what = format!("its header says version {found}, its tables say {version}");
@@ -128,19 +135,38 @@ fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, F
     Err(StoreError::NewerSchema { file: file.to_owned(), found, known: VERSION }.into())
 }
 
+/// Refuses a file that is shorter than the smallest database. `SQLite` would take an empty one for
+/// new and delete its log.
+fn refuse_cut(file: &Path) -> Result<(), StoreError> {
+    let length = fs::metadata(file).map_err(|source| StoreError::refused(file, source))?.len();
+    if length >= u64::from(PAGE_BYTES) {
+        return Ok(());
+    }
+    let what = format!("it has only {length} bytes");
+    Err(StoreError::Damaged(Damage { file: file.to_owned(), run: None, seq: None, what }))
+}
+
+/// Why a missing database was lost. `None` if there never was one.
+fn lost_database(dir: &Path) -> Option<StoreError> {
+    let file = database(dir);
+    let log = fs::metadata(beside(&file, "-wal")).is_ok_and(|log| log.len() > 0);
+    let what = if log {
+        "it is gone, but its log is here".to_owned()
+    } else {
+        let run = fs::read_dir(dir.join("runs")).ok()?.flatten().find(|run| {
+            fs::metadata(run.path().join("events.jsonl")).is_ok_and(|events| events.len() > 0)
+        })?;
+        format!("it is gone, but the folder of run {} is here", run.file_name().display())
+    };
+    Some(StoreError::Damaged(Damage { file, run: None, seq: None, what }))
+}
+
 fn is_writable(dir: &Path) -> bool {
     rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Leaves the mark if the error is damage.
-pub(super) fn remember(dir: &Path, error: &StoreError) {
-    if let StoreError::Damaged(damage) = error {
-        leave_mark(dir, damage);
-    }
-}
-
-/// Names the original where a copy was looked at.
-fn named(error: StoreError, file: &Path) -> StoreError {
+/// Names the original in an error about its copy.
+fn with_file(error: StoreError, file: &Path) -> StoreError {
     if let StoreError::Damaged(damage) = error {
         StoreError::Damaged(Damage { file: file.to_owned(), ..damage })
     } else {

@@ -1,22 +1,23 @@
-//! Reading: records, rows, and which run somebody means.
+//! Reading: records, rows, and the run that a prefix names.
 //!
-//! Must stay true: every record that leaves here was followed through the chain up to the head that
-//! the run's row names, inside one snapshot; every row fits its mark; and a run is called missing
-//! only after all rows were looked through and counted, because a wrong byte in a key looks just the same.
+//! Invariant: every record that is returned was followed through the chain up to the head that the
+//! run's row names, inside one snapshot; a run that ends before its projection is damaged; every row
+//! fits its mark; and a run is called missing only after all rows were read and counted, because a
+//! wrong byte in a key looks the same.
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::connection::{Store, expect_ok, integer, unsigned};
 use super::error::{Fault, StoreError};
-use super::hash_chain::{GENESIS, Record, seal};
+use super::hash_chain::{GENESIS, JournalRecord, seal};
+use super::projection::all_projected;
 use super::schema::totals;
-use super::writer::{Store, number};
 
-/// Where a run stands, and what `status` shows of it.
+/// A row of `runs`: the last record of a run, and what `status` shows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRow {
-    /// The id of the run.
+pub struct JournalRow {
     pub run: String,
-    /// How often it was taken over, plus one.
+    /// Counts the processes that drove the run, from 1.
     pub epoch: u64,
     /// The number of its last record.
     pub seq: u64,
@@ -24,90 +25,100 @@ pub struct RunRow {
     pub head: String,
     /// The time of its last record.
     pub at: u64,
-    /// JSON that means nothing here.
+    /// JSON that the journal does not interpret.
     pub row: String,
 }
 
-/// What [`Store::check`] looked at.
+/// How much [`Store::check`] has checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
-    /// Runs, each with its row and its chain.
+pub struct CheckReport {
     pub runs: u64,
-    /// Records in all chains together.
+    /// Those of all runs together.
     pub records: u64,
 }
 
-impl RunRow {
-    /// The row after a record.
-    pub(super) fn after(run: &str, record: &Record, row: &str) -> RunRow {
-        let Record { seq, at, epoch, body: _, sum } = record;
+impl JournalRow {
+    /// The row of a run that ends with `record`.
+    pub(super) fn after(run: &str, record: &JournalRecord, row: &str) -> JournalRow {
+        let JournalRecord { seq, at, epoch, body: _, sum } = record;
         let (run, head, row) = (run.to_owned(), sum.clone(), row.to_owned());
-        RunRow { run, epoch: *epoch, seq: *seq, head, at: *at, row }
+        JournalRow { run, epoch: *epoch, seq: *seq, head, at: *at, row }
     }
 
-    /// The seal over all columns, so that a flipped byte is noticed.
+    /// The seal over all columns, which shows a flipped byte.
     pub(super) fn mark(&self) -> String {
-        let RunRow { run, epoch, seq, head, at, row } = self;
+        let JournalRow { run, epoch, seq, head, at, row } = self;
         seal(&[run, &epoch.to_string(), &seq.to_string(), head, &at.to_string(), row])
     }
 }
 
 impl Store {
-    /// The records of a run from `from_seq` on (the first is 1), each followed through the chain.
-    pub fn read(&self, run: &str, from_seq: u64) -> Result<Vec<Record>, StoreError> {
-        self.look(Some(run), |snapshot| {
-            let Some(row) = find_row(snapshot, run)? else { return Err(missing(snapshot, run)) };
+    /// Reads the records of a run from `from_seq` on; the first is 1.
+    pub fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
+        self.snapshot_of_run(run, |snapshot, projected| {
+            let Some(row) = find_row(snapshot, run)? else {
+                return Err(missing_run(snapshot, run));
+            };
+            refuse_shorter(&row, projected)?;
             records(snapshot, &row, from_seq.max(1))
         })
     }
 
-    /// The row of one run, checked.
-    pub fn row(&self, run: &str) -> Result<RunRow, StoreError> {
-        self.look(Some(run), |snapshot| {
-            find_row(snapshot, run)?.ok_or_else(|| missing(snapshot, run))
+    /// Reads the row of one run.
+    pub fn row(&self, run: &str) -> Result<JournalRow, StoreError> {
+        self.snapshot_of_run(run, |snapshot, projected| {
+            let row = find_row(snapshot, run)?.ok_or_else(|| missing_run(snapshot, run))?;
+            refuse_shorter(&row, projected)?;
+            Ok(row)
         })
     }
 
-    /// The rows of all runs, the one with the latest record first, all checked.
-    pub fn rows(&self) -> Result<Vec<RunRow>, StoreError> {
-        let mut rows = self.look(None, all_rows)?;
+    /// Reads the rows of all runs, the one with the latest record first.
+    pub fn rows(&self) -> Result<Vec<JournalRow>, StoreError> {
+        let mut rows = self.snapshot(None, all_rows)?;
         rows.sort_by(|one, other| (other.at, &other.run).cmp(&(one.at, &one.run)));
         Ok(rows)
     }
 
-    /// The rows of the runs with the latest records, at most this many, and how many runs there are.
-    pub fn latest(&self, most: usize) -> Result<(Vec<RunRow>, u64), StoreError> {
-        self.look(None, |snapshot| {
+    /// Reads at most `most` rows, those with the latest records, and counts all runs.
+    pub fn latest(&self, most: usize) -> Result<(Vec<JournalRow>, u64), StoreError> {
+        self.snapshot(None, |snapshot| {
             let mut statement =
                 snapshot.prepare(&format!("{ROW} ORDER BY at DESC, run DESC LIMIT ?1"))?;
-            let found = statement.query_map([number(most as u64)], marked_row)?;
+            let found = statement.query_map([integer(most as u64)], marked_row)?;
             let rows = found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()?;
             let (_, runs) = totals(snapshot)?;
             Ok((rows, runs.unsigned_abs()))
         })
     }
 
-    /// The rows that say this somewhere.
-    pub fn rows_with(&self, text: &str) -> Result<Vec<RunRow>, StoreError> {
-        self.look(None, |snapshot| {
+    /// Reads the rows whose JSON contains `text`.
+    pub fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError> {
+        self.snapshot(None, |snapshot| {
             let mut statement = snapshot.prepare(&format!("{ROW} WHERE instr(row, ?1) > 0"))?;
             let found = statement.query_map([text], marked_row)?;
             found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()
         })
     }
 
-    /// Looks at everything: structure, rows, and every chain. For `doctor`.
-    pub fn check(&self) -> Result<Checked, StoreError> {
-        self.look(None, |snapshot| {
-            integrity(snapshot)?;
-            let mut checked = Checked { runs: 0, records: 0 };
+    /// Checks everything: structure, rows, every chain, and every projection. For `doctor`.
+    pub fn check(&self) -> Result<CheckReport, StoreError> {
+        let mut projected = all_projected(self.dir());
+        self.snapshot(None, |snapshot| {
+            expect_ok(snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?)?;
+            let mut checked = CheckReport { runs: 0, records: 0 };
             for row in all_rows(snapshot)? {
+                refuse_shorter(&row, projected.remove(&row.run).unwrap_or(0))?;
                 checked.runs += 1;
                 checked.records += records(snapshot, &row, 1)?.len() as u64;
             }
+            if let Some((run, seq)) = projected.pop_first() {
+                let what = format!("the run is gone, events.jsonl shows {seq} records");
+                return Err(Fault::damage(&run, Some(1), what));
+            }
             let all: i64 =
                 snapshot.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-            if number(checked.records) == all {
+            if integer(checked.records) == all {
                 return Ok(checked);
             }
             let what = format!("it has {all} records, its runs only {}", checked.records);
@@ -115,11 +126,11 @@ impl Store {
         })
     }
 
-    /// The one run whose id begins with `prefix`.
+    /// Finds the one run whose id begins, or ends, with `prefix`.
     pub fn resolve(&self, prefix: &str) -> Result<String, StoreError> {
         let wanted = prefix.to_lowercase();
         let find = |sql: &str| -> Result<Vec<String>, StoreError> {
-            self.look(None, |snapshot| {
+            self.snapshot(None, |snapshot| {
                 let mut statement = snapshot.prepare(sql)?;
                 let found = statement.query_map([&wanted], |row| row.get(0))?;
                 found.collect::<Result<_, _>>().map_err(Fault::Sql)
@@ -129,7 +140,7 @@ impl Store {
             "SELECT run FROM runs WHERE run >= ?1 AND substr(run, 1, length(?1)) = ?1
              ORDER BY run LIMIT 11",
         )?;
-        // Runs of one day begin alike; their ends, which chance made, do not end alike.
+        // Ids of one day begin with the same date; their random ends differ.
         if runs.is_empty() && wanted.len() >= ENDING_MIN {
             runs = find(
                 "SELECT run FROM runs WHERE substr(run, -length(?1)) = ?1 ORDER BY run LIMIT 11",
@@ -141,36 +152,27 @@ impl Store {
                 Err(StoreError::NoSuchRun { run: prefix.to_owned(), nearest })
             }
             [only] => Ok(only.clone()),
-            // A whole id is meant even if another one goes on from it.
+            // A whole id is meant even if it is the prefix of another.
             [first, ..] if *first == wanted => Ok(first.clone()),
             [..] => Err(StoreError::Ambiguous { prefix: prefix.to_owned(), runs }),
         }
     }
-
-    /// Does all its reading in one snapshot: a writer next door changes nothing under our eyes.
-    pub(super) fn look<T>(
-        &self,
-        run: Option<&str>,
-        work: impl FnOnce(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        let done = (|| {
-            let snapshot = self.connection.unchecked_transaction()?;
-            work(&snapshot)
-        })();
-        self.noted(run, done)
-    }
 }
 
 /// Follows the chain of a run from `from_seq` to the head that its row names.
-fn records(snapshot: &Connection, row: &RunRow, from_seq: u64) -> Result<Vec<Record>, Fault> {
+fn records(
+    snapshot: &Connection,
+    row: &JournalRow,
+    from_seq: u64,
+) -> Result<Vec<JournalRecord>, Fault> {
     let run = row.run.as_str();
     let mut statement = snapshot.prepare(
         "SELECT seq, at, epoch, body, sum FROM records WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
     )?;
     // One record earlier, for the sum that the first one follows.
     let first = from_seq.saturating_sub(1).max(1);
-    let mut found = statement.query((run, number(first)))?;
-    let mut records: Vec<Record> = Vec::new();
+    let mut found = statement.query((run, integer(first)))?;
+    let mut records: Vec<JournalRecord> = Vec::new();
     let (mut seq, mut head) = (first - 1, GENESIS.to_owned());
     loop {
         let next = found.next().and_then(|next| next.map(record).transpose());
@@ -204,19 +206,12 @@ fn records(snapshot: &Connection, row: &RunRow, from_seq: u64) -> Result<Vec<Rec
     Ok(records)
 }
 
-fn record(row: &Row<'_>) -> Result<Record, rusqlite::Error> {
-    let (seq, at, epoch) = (positive(row, 0)?, positive(row, 1)?, positive(row, 2)?);
-    Ok(Record { seq, at, epoch, body: row.get(3)?, sum: row.get(4)? })
+fn record(row: &Row<'_>) -> Result<JournalRecord, rusqlite::Error> {
+    let (seq, at, epoch) = (unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?);
+    Ok(JournalRecord { seq, at, epoch, body: row.get(3)?, sum: row.get(4)? })
 }
 
-/// A number that was never negative when we wrote it.
-pub(super) fn positive(row: &Row<'_>, column: usize) -> Result<u64, rusqlite::Error> {
-    let value: i64 = row.get(column)?;
-    let wrong = |_| rusqlite::Error::IntegralValueOutOfRange(column, value);
-    u64::try_from(value).map_err(wrong)
-}
-
-/// Adds to `SQLite`'s complaint which record could not be read, if it is a complaint about bytes.
+/// Adds the record that could not be read to an error of `SQLite` about wrong bytes.
 fn broken(error: rusqlite::Error, run: &str, seq: u64) -> Fault {
     let what = error.to_string();
     if Fault::is_about_bytes(&error) {
@@ -226,22 +221,22 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> Fault {
     }
 }
 
-/// So much of the end of an id is enough to mean it.
+/// How much of the end of an id is enough to name it.
 const ENDING_MIN: usize = 4;
 
 const ROW: &str = "SELECT run, epoch, seq, head, at, row, mark FROM runs";
 
-/// The row of a run, checked against its mark.
-pub(super) fn find_row(snapshot: &Connection, run: &str) -> Result<Option<RunRow>, Fault> {
+/// Reads the row of a run.
+pub(super) fn find_row(snapshot: &Connection, run: &str) -> Result<Option<JournalRow>, Fault> {
     let mut statement = snapshot.prepare_cached(&format!("{ROW} WHERE run = ?1"))?;
     let found = statement.query_row([run], marked_row).optional()?;
     found.map(checked_row).transpose()
 }
 
-/// All rows in order of their ids, checked, and as many as `totals` says.
-fn all_rows(snapshot: &Connection) -> Result<Vec<RunRow>, Fault> {
+/// Reads all rows in order of their ids, as many as `totals` says.
+fn all_rows(snapshot: &Connection) -> Result<Vec<JournalRow>, Fault> {
     let mut statement = snapshot.prepare(&format!("{ROW} ORDER BY run"))?;
-    let mut rows: Vec<RunRow> = Vec::new();
+    let mut rows: Vec<JournalRow> = Vec::new();
     for found in statement.query_map([], marked_row)? {
         let row = checked_row(found?)?;
         if rows.last().is_some_and(|last| last.run >= row.run) {
@@ -250,28 +245,37 @@ fn all_rows(snapshot: &Connection) -> Result<Vec<RunRow>, Fault> {
         rows.push(row);
     }
     let (_, runs) = totals(snapshot)?;
-    if number(rows.len() as u64) == runs {
+    if integer(rows.len() as u64) == runs {
         return Ok(rows);
     }
     let what = format!("it had {runs} runs, and {} are here", rows.len());
     Err(Fault::Damage { run: None, seq: None, what })
 }
 
-fn marked_row(row: &Row<'_>) -> Result<(RunRow, String), rusqlite::Error> {
-    let (epoch, seq, at) = (positive(row, 1)?, positive(row, 2)?, positive(row, 4)?);
+fn marked_row(row: &Row<'_>) -> Result<(JournalRow, String), rusqlite::Error> {
+    let (epoch, seq, at) = (unsigned(row, 1)?, unsigned(row, 2)?, unsigned(row, 4)?);
     let (run, head, text) = (row.get(0)?, row.get(3)?, row.get(5)?);
-    Ok((RunRow { run, epoch, seq, head, at, row: text }, row.get(6)?))
+    Ok((JournalRow { run, epoch, seq, head, at, row: text }, row.get(6)?))
 }
 
-fn checked_row((row, mark): (RunRow, String)) -> Result<RunRow, Fault> {
+fn checked_row((row, mark): (JournalRow, String)) -> Result<JournalRow, Fault> {
     if row.mark() == mark {
         return Ok(row);
     }
     Err(Fault::damage(&row.run, None, "its row does not fit its mark"))
 }
 
-/// What to say of a run that has no row: that there is none, after making sure.
-fn missing(snapshot: &Connection, run: &str) -> Fault {
+/// Refuses a run that ends before its projection: `SQLite` has dropped the end of its log.
+pub(super) fn refuse_shorter(row: &JournalRow, projected: u64) -> Result<(), Fault> {
+    if projected <= row.seq {
+        return Ok(());
+    }
+    let what = format!("it ends at record {}, events.jsonl shows {projected}", row.seq);
+    Err(Fault::damage(&row.run, Some(row.seq + 1), what))
+}
+
+/// Why a run has no row: that there is no such run, after making sure.
+fn missing_run(snapshot: &Connection, run: &str) -> Fault {
     let orphan = "SELECT 1 FROM records WHERE run = ?1 LIMIT 1";
     let sure = (|| {
         if all_rows(snapshot)?.iter().any(|row| row.run == run) {
@@ -288,27 +292,14 @@ fn missing(snapshot: &Connection, run: &str) -> Fault {
     }
 }
 
-fn integrity(snapshot: &Connection) -> Result<(), Fault> {
-    is_ok(snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?)
-}
-
-/// Looks over the structure of the whole database, but not over each text.
-pub(super) fn soundness(snapshot: &Connection) -> Result<(), Fault> {
-    is_ok(snapshot.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?)
-}
-
-fn is_ok(said: String) -> Result<(), Fault> {
-    if said == "ok" { Ok(()) } else { Err(Fault::Damage { run: None, seq: None, what: said }) }
-}
-
-/// The run that was probably meant: one that contains the words, or begins most alike.
-fn nearest(wanted: &str, rows: &[RunRow]) -> Option<String> {
-    const LOOKED_AT_MAX: usize = 1000;
-    let rows = &rows[..rows.len().min(LOOKED_AT_MAX)];
+/// The run that was probably meant: one that contains `wanted`, or whose beginning differs least.
+fn nearest(wanted: &str, rows: &[JournalRow]) -> Option<String> {
+    const COMPARED_MAX: usize = 1000;
+    let rows = &rows[..rows.len().min(COMPARED_MAX)];
     let containing = rows.iter().find(|row| !wanted.is_empty() && row.run.contains(wanted));
     let close = || {
         let length = wanted.chars().count();
-        let edits = |row: &RunRow| {
+        let edits = |row: &JournalRow| {
             let head: String = row.run.chars().take(length).collect();
             strsim::levenshtein(wanted, &head)
         };

@@ -1,10 +1,10 @@
-//! Brings every record that is still whole out of a damaged journal, and touches nothing of it.
+//! Exports every record of a damaged journal that can still be read, and changes nothing of it.
 //!
-//! Three sources are put together: what `SQLite` can still reach in a copy, what lies in the raw
-//! pages of file and log, and the projections `runs/<run>/events.jsonl`. The chain says which of all
-//! those records are true: beginning at the first, the next is the one that fits. So a record is
-//! lost only if no source has it whole, and nothing wrong is ever brought out. Behind a lost record
-//! a run ends: what followed may well be there, but nobody could say what it means.
+//! Two sources are put together: what `SQLite` reads from a copy, and the projections
+//! `runs/<run>/events.jsonl`. The chain tells which of those records are true: from the first on, the
+//! next is the one that fits. So nothing wrong is ever exported, and a record is lost only if neither
+//! source has it whole. After a lost record a run ends: later ones may be there, but what they mean
+//! depends on the lost one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -13,69 +13,68 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::damage::Scratch;
+use super::connection::unsigned;
+use super::damage::ScratchFolder;
 use super::error::{Fault, StoreError};
-use super::hash_chain::{GENESIS, Record};
+use super::hash_chain::{GENESIS, JournalRecord};
 use super::lock::is_run_id;
-use super::page_scan::{self, Column};
-use super::reader::{RunRow, positive};
+use super::paths::database;
+use super::projection::{projected_records, projected_runs};
+use super::reader::JournalRow;
 use super::schema::{address, connect};
-use super::{beside, database, projection};
 
 /// Where a record was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// `SQLite` could still reach it.
+pub enum SalvageSource {
+    /// Read by `SQLite`.
     Database,
     /// In `events.jsonl`.
     Projection,
-    /// In the raw pages of the database or its log.
-    Pages,
 }
 
-/// Whether a run came out whole.
+/// How much of a run was exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
-    /// Its row confirms that these are all.
+    /// All records, as the run's row confirms.
     Whole,
-    /// There were more.
+    /// Not all: there were more.
     Short,
-    /// These fit together from the first on; whether there were more, nobody can say any more.
+    /// A chain from the first record on, without a row to tell whether there were more.
     Unknown,
 }
 
-/// What became of one run.
+/// The result for one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SalvagedRun {
-    /// The id of the run.
+pub struct RecoveredRun {
     pub run: String,
-    /// Its records, in `<run>.jsonl`.
+    /// The number of records in `<run>.jsonl`.
     pub records: u64,
-    /// Whether they are all.
     pub completeness: Completeness,
-    /// The first record that no source has whole.
+    /// The first record that neither source has whole.
     pub first_damaged: Option<u64>,
-    /// Where the records came from.
-    pub sources: BTreeSet<Source>,
+    pub sources: BTreeSet<SalvageSource>,
 }
 
-/// What [`salvage`] brought out.
+/// What [`salvage`] exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SalvageReport {
     /// The folder with one file of records for each run.
     pub folder: PathBuf,
     /// In order of their ids.
-    pub runs: Vec<SalvagedRun>,
-    /// What could not be read, in words.
+    pub runs: Vec<RecoveredRun>,
+    /// What could not be read, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Everything that was found, to be believed or not.
+/// The records of one run by number, with the source of each.
+type Candidates = BTreeMap<u64, Vec<(SalvageSource, JournalRecord)>>;
+
+/// Everything that was found, true or not.
 #[derive(Default)]
-struct Finds {
-    records: BTreeMap<String, BTreeMap<u64, BTreeMap<Source, Vec<Record>>>>,
-    /// Rows that fit their marks, the latest of each run.
-    rows: BTreeMap<String, RunRow>,
+struct Findings {
+    records: BTreeMap<String, Candidates>,
+    /// Rows that fit their marks.
+    rows: BTreeMap<String, JournalRow>,
     notes: Vec<String>,
 }
 
@@ -83,186 +82,143 @@ struct Finds {
 pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
     let refused = |source| StoreError::refused(to, source);
     fs::create_dir_all(to).map_err(refused)?;
-    let mut finds = Finds::default();
+    let mut findings = Findings::default();
     let original = database(dir);
     if original.exists() {
-        let scratch = Scratch::inside(to).map_err(refused)?;
-        let copy = scratch.copy(&original).map_err(refused)?;
-        finds.scan_pages(&copy).map_err(refused)?;
-        finds.ask_sqlite(&copy);
+        let scratch = ScratchFolder::new(to).map_err(refused)?;
+        let copy = scratch.copy_database(&original).map_err(refused)?;
+        findings.read_database(&copy);
     } else {
-        finds.notes.push(format!("{} is gone", original.display()));
+        findings.notes.push(format!("{} is gone", original.display()));
     }
-    finds.read_projections(dir);
-    let Finds { records, rows, notes } = finds;
+    for run in projected_runs(dir) {
+        for record in projected_records(dir, &run) {
+            findings.add(SalvageSource::Projection, run.clone(), record);
+        }
+    }
+    let Findings { records, rows, notes } = findings;
     let mut runs = Vec::new();
     let ids: BTreeSet<&String> = records.keys().chain(rows.keys()).collect();
     for run in ids.into_iter().filter(|run| is_run_id(run)) {
         let nothing = BTreeMap::new();
         let found = records.get(run).unwrap_or(&nothing);
-        let (chain, sources) = follow(run, found);
-        // A name that nothing true goes by came from a wrong byte.
+        let (chain, sources) = longest_chain(run, found);
+        // A name without a true record or row came from a wrong byte.
         if chain.is_empty() && !rows.contains_key(run) {
             continue;
         }
         write_lines(&to.join(format!("{run}.jsonl")), &chain).map_err(refused)?;
-        runs.push(judge(run, &chain, sources, found, rows.get(run)));
+        runs.push(assess(run, &chain, sources, found, rows.get(run)));
     }
     Ok(SalvageReport { folder: to.to_owned(), runs, notes })
 }
 
-/// Goes along the chain for as long as any source has the next record.
-fn follow(
-    run: &str,
-    found: &BTreeMap<u64, BTreeMap<Source, Vec<Record>>>,
-) -> (Vec<Record>, BTreeSet<Source>) {
-    let mut chain: Vec<Record> = Vec::new();
+/// Follows the chain for as long as either source has the next record.
+fn longest_chain(run: &str, found: &Candidates) -> (Vec<JournalRecord>, BTreeSet<SalvageSource>) {
+    let mut chain: Vec<JournalRecord> = Vec::new();
     let mut sources = BTreeSet::new();
     loop {
         let head = chain.last().map_or(GENESIS, |last| last.sum.as_str());
-        let here = found.get(&(chain.len() as u64 + 1)).into_iter().flatten();
-        let fits = here
-            .flat_map(|(source, records)| records.iter().map(move |record| (*source, record)))
-            .find(|(_, record)| record.follows(head, run));
-        let Some((source, record)) = fits else { return (chain, sources) };
-        sources.insert(source);
+        let candidates = found.get(&(chain.len() as u64 + 1)).into_iter().flatten();
+        let mut fitting = candidates.filter(|(_, record)| record.follows(head, run));
+        let Some((source, record)) = fitting.next() else { return (chain, sources) };
+        sources.insert(*source);
         chain.push(record.clone());
     }
 }
 
-fn judge(
+fn assess(
     run: &str,
-    chain: &[Record],
-    sources: BTreeSet<Source>,
-    found: &BTreeMap<u64, BTreeMap<Source, Vec<Record>>>,
-    row: Option<&RunRow>,
-) -> SalvagedRun {
+    chain: &[JournalRecord],
+    sources: BTreeSet<SalvageSource>,
+    found: &Candidates,
+    row: Option<&JournalRow>,
+) -> RecoveredRun {
     let records = chain.len() as u64;
     let head = chain.last().map_or(GENESIS, |last| last.sum.as_str());
-    let confirmed = row.is_some_and(|row| row.seq == records && row.head == head);
-    // A wrong byte in a number is no sign of a record; one that a neighbour continues is.
+    let is_confirmed = row.is_some_and(|row| row.seq == records && row.head == head);
+    // A number alone may be a wrong byte. A record that follows another one was written.
     let known = row.map_or(0, |row| row.seq).max(last_linked(run, found));
     let completeness = match known {
         known if known > records => Completeness::Short,
-        _ if confirmed => Completeness::Whole,
+        _ if is_confirmed => Completeness::Whole,
         _ => Completeness::Unknown,
     };
     let first_damaged = (completeness == Completeness::Short).then_some(records + 1);
-    SalvagedRun { run: run.to_owned(), records, completeness, first_damaged, sources }
+    RecoveredRun { run: run.to_owned(), records, completeness, first_damaged, sources }
 }
 
-/// The last record that follows some other one that was found, true or not from the beginning.
-fn last_linked(run: &str, found: &BTreeMap<u64, BTreeMap<Source, Vec<Record>>>) -> u64 {
-    let all = |seq: u64| found.get(&seq).into_iter().flat_map(BTreeMap::values).flatten();
-    let linked = |seq: &&u64| {
+/// The last record that follows any other one that was found.
+fn last_linked(run: &str, found: &Candidates) -> u64 {
+    let all = |seq: u64| found.get(&seq).into_iter().flatten().map(|(_, record)| record);
+    let is_linked = |seq: &&u64| {
         let before = seq.saturating_sub(1);
         all(**seq).any(|record| all(before).any(|earlier| record.follows(&earlier.sum, run)))
     };
-    found.keys().rev().find(linked).copied().unwrap_or(0)
+    found.keys().rev().find(is_linked).copied().unwrap_or(0)
 }
 
-impl Finds {
-    fn add(&mut self, source: Source, run: String, record: Record) {
+impl Findings {
+    fn add(&mut self, source: SalvageSource, run: String, record: JournalRecord) {
         let here = self.records.entry(run).or_default().entry(record.seq).or_default();
-        let here = here.entry(source).or_default();
-        if !here.contains(&record) {
-            here.push(record);
+        if here.iter().all(|(_, known)| *known != record) {
+            here.push((source, record));
         }
     }
 
-    fn add_row(&mut self, row: RunRow, mark: &str) {
-        let later = self.rows.get(&row.run).is_none_or(|known| known.seq <= row.seq);
-        if later && row.mark() == mark {
-            self.rows.insert(row.run.clone(), row);
-        }
-    }
-
-    fn add_raw(&mut self, columns: Vec<Column>) {
-        use Column::{Number, Text};
-        let columns = match <[Column; 6]>::try_from(columns) {
-            Ok([Text(run), Number(seq), Number(at), Number(epoch), Text(body), Text(sum)]) => {
-                return self.add(Source::Pages, run, Record { seq, at, epoch, body, sum });
-            }
-            Ok(_) => return,
-            Err(columns) => columns,
-        };
-        let Ok(columns) = <[Column; 7]>::try_from(columns) else { return };
-        let [Text(run), Number(epoch), Number(seq), Text(head), Number(at), Text(row), Text(mark)] =
-            columns
-        else {
-            return;
-        };
-        self.add_row(RunRow { run, epoch, seq, head, at, row }, &mark);
-    }
-
-    fn scan_pages(&mut self, copy: &Path) -> io::Result<()> {
-        let file = fs::read(copy)?;
-        let log = fs::read(beside(copy, "-wal")).unwrap_or_default();
-        page_scan::scan(&file, &log, |columns| self.add_raw(columns));
-        Ok(())
-    }
-
-    /// Reads the tables of the copy from both ends, each as far as it goes.
-    fn ask_sqlite(&mut self, copy: &Path) {
-        let asked = (|| {
+    /// Reads the tables of the copy from both ends, each up to the first page that is damaged.
+    fn read_database(&mut self, copy: &Path) {
+        let result = (|| {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
             let connection = connect(&address(copy, "?mode=rw")?, flags)?;
-            let records = "SELECT run, seq, at, epoch, body, sum FROM records ORDER BY run";
-            let rows = "SELECT run, epoch, seq, head, at, row, mark FROM runs ORDER BY run";
-            let forward = self.ask(&connection, &format!("{records}, seq"), rows);
-            let backward = self.ask(
-                &connection,
-                &format!("{records} DESC, seq DESC"),
-                &format!("{rows} DESC"),
-            );
-            forward.and(backward)
+            let tables = ["", " DESC"].map(|order| {
+                let records = self.read_records(&connection, order);
+                let rows = self.read_rows(&connection, order);
+                records.and(rows)
+            });
+            tables.into_iter().collect::<Result<(), Fault>>()
         })();
-        if let Err(fault) = asked {
+        if let Err(fault) = result {
             self.notes.push(format!("SQLite: {}", fault.at(copy, None)));
         }
     }
 
-    fn ask(&mut self, connection: &Connection, records: &str, rows: &str) -> Result<(), Fault> {
-        let read_records = (|| {
-            let mut statement = connection.prepare(records)?;
-            let mut found = statement.query([])?;
-            while let Some(row) = found.next()? {
-                let (seq, at, epoch) = (positive(row, 1), positive(row, 2), positive(row, 3));
-                let texts = (row.get(0), row.get(4), row.get(5));
-                let (Ok(seq), Ok(at), Ok(epoch)) = (seq, at, epoch) else { continue };
-                let (Ok(run), Ok(body), Ok(sum)) = texts else { continue };
-                self.add(Source::Database, run, Record { seq, at, epoch, body, sum });
-            }
-            Ok(())
-        })();
-        let mut statement = connection.prepare(rows)?;
+    fn read_records(&mut self, connection: &Connection, order: &str) -> Result<(), Fault> {
+        let mut statement = connection.prepare(&format!(
+            "SELECT run, seq, at, epoch, body, sum FROM records ORDER BY run{order}, seq{order}"
+        ))?;
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
-            let (epoch, seq, at) = (positive(row, 1), positive(row, 2), positive(row, 4));
+            let (seq, at, epoch) = (unsigned(row, 1), unsigned(row, 2), unsigned(row, 3));
+            let texts = (row.get(0), row.get(4), row.get(5));
+            let (Ok(seq), Ok(at), Ok(epoch)) = (seq, at, epoch) else { continue };
+            let (Ok(run), Ok(body), Ok(sum)) = texts else { continue };
+            let record = JournalRecord { seq, at, epoch, body, sum };
+            self.add(SalvageSource::Database, run, record);
+        }
+        Ok(())
+    }
+
+    fn read_rows(&mut self, connection: &Connection, order: &str) -> Result<(), Fault> {
+        let mut statement = connection.prepare(&format!(
+            "SELECT run, epoch, seq, head, at, row, mark FROM runs ORDER BY run{order}"
+        ))?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let (epoch, seq, at) = (unsigned(row, 1), unsigned(row, 2), unsigned(row, 4));
             let texts = (row.get(0), row.get(3), row.get(5), row.get::<_, String>(6));
             let (Ok(epoch), Ok(seq), Ok(at)) = (epoch, seq, at) else { continue };
             let (Ok(run), Ok(head), Ok(text), Ok(mark)) = texts else { continue };
-            self.add_row(RunRow { run, epoch, seq, head, at, row: text }, &mark);
-        }
-        read_records
-    }
-
-    fn read_projections(&mut self, dir: &Path) {
-        let Ok(folders) = fs::read_dir(dir.join("runs")) else { return };
-        for folder in folders.flatten() {
-            let Ok(run) = folder.file_name().into_string() else { continue };
-            let Ok(bytes) = fs::read(projection(dir, &run)) else { continue };
-            for line in bytes.split(|byte| *byte == b'\n') {
-                let record = std::str::from_utf8(line).ok().and_then(Record::from_line);
-                if let Some(record) = record {
-                    self.add(Source::Projection, run.clone(), record);
-                }
+            let row = JournalRow { run, epoch, seq, head, at, row: text };
+            if row.mark() == mark {
+                self.rows.insert(row.run.clone(), row);
             }
         }
+        Ok(())
     }
 }
 
-fn write_lines(path: &Path, chain: &[Record]) -> io::Result<()> {
+fn write_lines(path: &Path, chain: &[JournalRecord]) -> io::Result<()> {
     let mut file = io::BufWriter::new(File::create(path)?);
     for record in chain {
         writeln!(file, "{}", record.to_line())?;

@@ -1,8 +1,7 @@
-//! The tables, the settings of a connection, and how a new database comes to be.
+//! The tables, the settings of a connection, and how a new database is made.
 //!
 //! A database is made under another name and linked to its own when it is whole, so that an empty
-//! or half-made `forge.db` can only be a damaged one. The page size is fixed, so that pages can be
-//! found again even when the header is gone. `totals` keeps its form in every later version.
+//! or half-made `forge.db` can only be a damaged one. `totals` keeps its form in every later version.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,15 +10,16 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::beside;
 use super::error::{Fault, StoreError};
 use super::hash_chain::seal;
+use super::paths::{beside, scratch_name};
 
 /// The version of the tables below, in `user_version` and, sealed, in `totals`.
 pub(super) const VERSION: i64 = 1;
 /// `FRGE`, in `application_id`.
 pub(super) const APPLICATION: u32 = 0x4652_4745;
-pub(super) const PAGE_BYTES: usize = 4096;
+/// The size of a page, and so of the smallest database.
+pub(super) const PAGE_BYTES: u32 = 4096;
 
 const TABLES: &str = "
 CREATE TABLE records (
@@ -42,8 +42,8 @@ CREATE INDEX runs_by_time ON runs (at);
 CREATE INDEX open_commands ON commands (run, id) WHERE outcome IS NULL;
 ";
 
-/// Opens a connection with our settings. Whether it leaves the last checkpoint to somebody else
-/// when it closes is decided when it closes: until then it does.
+/// Opens a connection with our settings. It makes no checkpoint when it closes, unless the store
+/// that is dropped decides otherwise.
 pub(super) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
     let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
@@ -56,7 +56,7 @@ pub(super) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlit
     Ok(connection)
 }
 
-/// A path as the `file:` address that `SQLite` reads, with its options.
+/// Writes a path as the `file:` address that `SQLite` reads, with its options.
 pub(super) fn address(path: &Path, options: &str) -> Result<String, StoreError> {
     let text = path.to_str().ok_or_else(|| StoreError::Other {
         file: path.to_owned(),
@@ -74,13 +74,14 @@ pub(super) fn address(path: &Path, options: &str) -> Result<String, StoreError> 
     Ok(uri + options)
 }
 
-/// Makes the database if there is none. Of two that try at once one wins, and both go on with it.
+/// Makes the database if there is none. Of two processes that try at once one wins, and both use
+/// its database.
 pub(super) fn create(file: &Path) -> Result<(), StoreError> {
     let refused = |source| StoreError::refused(file, source);
     let scratch = beside(file, &format!(".new-{}", scratch_name()));
     let made = fill(&scratch)
         .map_err(|fault| fault.at(file, None))
-        .and_then(|()| settle(&scratch, file).map_err(refused));
+        .and_then(|()| publish(&scratch, file).map_err(refused));
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(&scratch, suffix));
     }
@@ -90,11 +91,7 @@ pub(super) fn create(file: &Path) -> Result<(), StoreError> {
 fn fill(scratch: &Path) -> Result<(), Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = connect(&address(scratch, "")?, flags)?;
-    connection.pragma_update(
-        None,
-        "page_size",
-        i64::try_from(PAGE_BYTES).expect("a page is small"),
-    )?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "auto_vacuum", 0)?;
     let _mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
@@ -106,13 +103,14 @@ fn fill(scratch: &Path) -> Result<(), Fault> {
         params![VERSION, totals_mark(VERSION, 0)],
     )?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    // Closing keeps silent about a log that did not fit into the file, as on a full disk.
+    // Closing does not report a log that did not fit into the file, as on a full disk.
     let _busy: i64 =
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     connection.close().map_err(|(_, error)| Fault::Sql(error))
 }
 
-fn settle(scratch: &Path, file: &Path) -> io::Result<()> {
+/// Gives a whole database its name, durably.
+fn publish(scratch: &Path, file: &Path) -> io::Result<()> {
     File::open(scratch)?.sync_all()?;
     match fs::hard_link(scratch, file) {
         Ok(()) => {}
@@ -121,16 +119,16 @@ fn settle(scratch: &Path, file: &Path) -> io::Result<()> {
         Err(_) if !file.exists() => fs::rename(scratch, file)?,
         Err(error) => return Err(error),
     }
-    let folder = file.parent().expect("the database lies in a folder");
+    let folder = file.parent().expect("the database is in a folder");
     File::open(folder)?.sync_all()
 }
 
-/// The seal of the row of `totals`.
+/// The mark of the row of `totals`.
 pub(super) fn totals_mark(version: i64, runs: i64) -> String {
     seal(&["totals", &version.to_string(), &runs.to_string()])
 }
 
-/// Checks the sealed row of `totals` and gives (version, number of runs).
+/// Reads version and number of runs from the marked row of `totals`.
 pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
     let sql = "SELECT version, runs, mark FROM totals WHERE id = 1";
     let (version, runs, mark): (i64, i64, String) =
@@ -141,11 +139,4 @@ pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
         let what = "the row of `totals` does not fit its mark".into();
         Err(Fault::Damage { run: None, seq: None, what })
     }
-}
-
-/// A name that no other process, thread or moment uses.
-pub(super) fn scratch_name() -> String {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use forge_store::journal::{Record, RunLock, Store, database, projection};
+use forge_store::journal::{JournalRecord, RunLock, Store, database, projection};
 
 pub(crate) const RUNS: [&str; 3] =
     ["20260101-add-a-flag-aaaa", "20260102-mend-the-parser-bbbb", "20260103-tidy-up-cccc"];
@@ -15,7 +15,7 @@ pub(crate) const RECORDS: u64 = 60;
 
 /// Fills a folder with three runs, written in turns, some bodies longer than a page. Gives what
 /// was written, run by run.
-pub(crate) fn fill(dir: &Path) -> Vec<Vec<Record>> {
+pub(crate) fn fill(dir: &Path) -> Vec<Vec<JournalRecord>> {
     let mut store = Store::open(dir).unwrap();
     let mut writers: Vec<_> = RUNS
         .iter()
@@ -33,7 +33,7 @@ pub(crate) fn fill(dir: &Path) -> Vec<Vec<Record>> {
 }
 
 /// Writes the projections as their owner does.
-pub(crate) fn project(dir: &Path, records: &[Vec<Record>]) {
+pub(crate) fn project(dir: &Path, records: &[Vec<JournalRecord>]) {
     for (run, records) in RUNS.iter().zip(records) {
         let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
         let path = projection(dir, run);

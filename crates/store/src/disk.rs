@@ -1,0 +1,111 @@
+//! The files that the driver writes itself, behind a trait, so that a simulated run can have a disk
+//! that is full, that fails, or that loses what was not synced.
+//!
+//! Not here: the journal, which `SQLite` writes, locks, and the folders of agents.
+//! Invariant: a crash may undo everything after the last [`Disk::sync`] of the file (its content)
+//! and of its folder (its name).
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Files by path. Errors are those of the operating system: a missing file is `NotFound`.
+pub trait Disk: Debug + Send + Sync {
+    /// Reads a whole file.
+    fn read(&self, file: &Path) -> io::Result<Vec<u8>>;
+
+    /// The length of a file in bytes.
+    fn length(&self, file: &Path) -> io::Result<u64>;
+
+    /// Lists what is directly in a folder, in any order.
+    fn list(&self, folder: &Path) -> io::Result<Vec<DiskEntry>>;
+
+    /// Makes a file with this content, or replaces the content that it has.
+    fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Adds to the end of a file, and makes the file if it is missing.
+    fn append(&self, file: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts a file off after `length` bytes.
+    fn truncate(&self, file: &Path, length: u64) -> io::Result<()>;
+
+    /// Protects a file from being written by accident.
+    fn make_read_only(&self, file: &Path) -> io::Result<()>;
+
+    /// Gives a file another name, replacing a file that has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, file: &Path) -> io::Result<()>;
+
+    /// Makes a folder and all folders above it, where they are missing.
+    fn create_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Waits until the content of a file, or the names in a folder, survive a loss of power.
+    fn sync(&self, path: &Path) -> io::Result<()>;
+}
+
+/// A file or a folder that [`Disk::list`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskEntry {
+    /// The folder's path with the name of the entry.
+    pub path: PathBuf,
+    /// Whether it is a folder itself.
+    pub is_folder: bool,
+}
+
+/// The file system of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
+        fs::read(file)
+    }
+
+    fn length(&self, file: &Path) -> io::Result<u64> {
+        Ok(fs::metadata(file)?.len())
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<DiskEntry>> {
+        let entry = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry?;
+            Ok(DiskEntry { path: entry.path(), is_folder: entry.file_type()?.is_dir() })
+        };
+        fs::read_dir(folder)?.map(entry).collect()
+    }
+
+    fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        fs::write(file, bytes)
+    }
+
+    fn append(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        OpenOptions::new().append(true).create(true).open(file)?.write_all(bytes)
+    }
+
+    fn truncate(&self, file: &Path, length: u64) -> io::Result<()> {
+        OpenOptions::new().write(true).open(file)?.set_len(length)
+    }
+
+    fn make_read_only(&self, file: &Path) -> io::Result<()> {
+        fs::set_permissions(file, Permissions::from_mode(0o444))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, file: &Path) -> io::Result<()> {
+        fs::remove_file(file)
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+}
