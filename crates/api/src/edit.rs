@@ -107,7 +107,7 @@ impl Doors {
         why: &str,
     ) -> Result<Sent, Trouble> {
         refuse_agents()?;
-        let blob = self.blobs()?.put(&redacted(content));
+        let blob = self.blobs()?.add(&redacted(content));
         let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
         let content = Blob(blob.as_str().to_owned());
         let edit = Edit::Artifact { name: name.to_owned(), content };

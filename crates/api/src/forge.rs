@@ -42,7 +42,7 @@ use forge_project::{
 };
 use forge_store::{
     blobs::Blobs,
-    journal::{CommandId, Record, RunLock, Store, StoreError},
+    journal::{CommandId, JournalRecord, RunLock, Store, StoreError},
     records::{facts, fold},
 };
 
@@ -298,7 +298,7 @@ impl Doors {
     }
 
     /// The run and its records.
-    pub fn fold(&self, id: &str) -> Result<(Run, Vec<Record>), Trouble> {
+    pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Trouble> {
         let records = self.read_store()?.read(id, 1)?;
         Ok((fold(&records)?, records))
     }

@@ -257,7 +257,7 @@ impl Doors {
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
-            let blob = blobs.put(bytes);
+            let blob = blobs.add(bytes);
             let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
             Ok(Blob(blob.as_str().to_owned()))
         };

@@ -57,7 +57,7 @@ fn summed_up(plan: &Plan<'_>) -> Result<Report, Halt> {
 
 /// Keeps bytes that a fact or an order is about to name.
 fn put(plan: &Plan<'_>, bytes: &[u8]) -> Result<Blob, Trouble> {
-    let blob = plan.shop.blobs.put(bytes);
+    let blob = plan.shop.blobs.add(bytes);
     let blob = blob.map_err(|error| Trouble::file(&plan.shop.home.dir.join("blobs"), &error))?;
     Ok(Blob(blob.as_str().to_owned()))
 }

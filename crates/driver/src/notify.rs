@@ -30,7 +30,7 @@ use forge_core::{
 };
 use forge_keeper::Redactor;
 use forge_project::settings::{Key, Settings, Switch};
-use forge_store::{atomic_file::replace, journal::Record, records::facts};
+use forge_store::{atomic_file::replace, journal::JournalRecord, records::facts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +150,7 @@ impl Notifier {
     }
 
     /// Tells of all records of a run that begins, and from now on of everything.
-    pub fn begin(&mut self, records: &[Record]) {
+    pub fn begin(&mut self, records: &[JournalRecord]) {
         self.has_looked_at(0);
         self.catch_up(records);
     }
@@ -167,7 +167,7 @@ impl Notifier {
     }
 
     /// Tells what a driver before this one could not.
-    pub fn catch_up(&mut self, records: &[Record]) {
+    pub fn catch_up(&mut self, records: &[JournalRecord]) {
         let last = records.last().map_or(0, |record| record.seq);
         // A run of an older Forge has told nobody, and nobody wants to hear of its past.
         let text = fs::read_to_string(self.file("notified")).ok();

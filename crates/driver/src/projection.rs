@@ -27,7 +27,7 @@ use forge_core::{
 use forge_store::{
     atomic_file::replace,
     blobs::Blobs,
-    journal::{Record, projection},
+    journal::{JournalRecord, projection},
 };
 use serde::Serialize;
 
@@ -96,9 +96,9 @@ impl Projector {
     }
 
     /// Appends the records that are not shown yet.
-    pub fn add(&mut self, records: &[Record]) -> Result<(), Trouble> {
+    pub fn add(&mut self, records: &[JournalRecord]) -> Result<(), Trouble> {
         let shown = self.shown()?;
-        let new: Vec<&Record> = records.iter().filter(|record| record.seq > shown).collect();
+        let new: Vec<&JournalRecord> = records.iter().filter(|record| record.seq > shown).collect();
         let Some(last) = new.last() else { return Ok(()) };
         let mut text = String::new();
         for record in &new {
@@ -222,7 +222,7 @@ fn last_whole_line(path: &Path) -> io::Result<u64> {
         line.clear();
         let read = reader.read_until(b'\n', &mut line)?;
         let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
-        match text.and_then(Record::from_line) {
+        match text.and_then(JournalRecord::from_line) {
             Some(record) if record.seq == last + 1 => {
                 last = record.seq;
                 whole += read as u64;

@@ -25,7 +25,7 @@ use forge_core::{
 use forge_project::settings::Frozen;
 use forge_store::{
     blobs::Blobs,
-    journal::{CommandId, Record, RunLock, Store, Writer},
+    journal::{CommandId, JournalRecord, RunLock, Store, Writer},
     records::{body, facts, fold, row},
 };
 use serde::{Deserialize, Serialize};
@@ -247,7 +247,7 @@ impl Driver {
     /// Tells of a record that is durable. Files that cannot follow stay behind: any door makes them
     /// anew, and nothing that was journaled fails because of them.
     fn publish(&mut self, record: &event::Record, tell: Tell<'_>) {
-        let line = Record {
+        let line = JournalRecord {
             seq: self.writer.seq(),
             at: record.at,
             epoch: self.writer.epoch(),

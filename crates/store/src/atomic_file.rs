@@ -4,12 +4,17 @@
 
 use std::{io, path::Path};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, RealDisk};
+
+/// Replaces a file of this machine, as [`replace_on`] does.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_on(&RealDisk, path, bytes)
+}
 
 /// Writes a file under another name in the same folder and renames it. Makes the folder where it is
 /// missing. Not synced. The other name is always the same, so that the next call overwrites what a
 /// crash has left there.
-pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace_on(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a file is in a folder");
     disk.create_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

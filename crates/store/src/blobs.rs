@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, RealDisk};
 
 /// The name of a blob: 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -66,9 +66,14 @@ impl BlobId {
 }
 
 impl Blobs {
+    /// Opens `<dir>/blobs` on this machine, and makes it if it is missing.
+    pub fn open(dir: &Path) -> io::Result<Blobs> {
+        Blobs::open_on(Arc::new(RealDisk), dir)
+    }
+
     /// Opens `<dir>/blobs`, and makes it if it is missing.
-    pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> io::Result<Blobs> {
-        let blobs = Blobs::open_to_read(disk, dir);
+    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> io::Result<Blobs> {
+        let blobs = Blobs::new(disk, dir);
         if blobs.disk.list(&blobs.dir).is_err() {
             blobs.disk.create_folder(&blobs.dir)?;
             blobs.disk.sync(dir)?;
@@ -76,9 +81,13 @@ impl Blobs {
         Ok(blobs)
     }
 
-    /// Opens `<dir>/blobs` without making anything. In a folder that does not exist every blob is
-    /// missing.
-    pub fn open_to_read(disk: Arc<dyn Disk>, dir: &Path) -> Blobs {
+    /// Opens `<dir>/blobs` on this machine without making anything. In a folder that does not exist
+    /// every blob is missing.
+    pub fn open_to_read(dir: &Path) -> Blobs {
+        Blobs::new(Arc::new(RealDisk), dir)
+    }
+
+    fn new(disk: Arc<dyn Disk>, dir: &Path) -> Blobs {
         Blobs { disk, dir: dir.join("blobs"), synced: Mutex::default() }
     }
 

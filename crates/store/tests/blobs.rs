@@ -12,10 +12,6 @@ use forge_store::blobs::{BlobError, BlobId, Blobs};
 use forge_store::disk::{Disk, DiskEntry, RealDisk};
 use tempfile::tempdir;
 
-fn disk() -> Arc<dyn Disk> {
-    Arc::new(RealDisk)
-}
-
 /// Notes what changes names or waits for the disk, by the last part of each path.
 #[derive(Debug, Default)]
 struct NotingDisk(Mutex<Vec<String>>);
@@ -79,7 +75,7 @@ fn a_blob_and_every_name_that_leads_to_it_are_synced_before_add_returns() {
     let top = dir.path().join("top");
     fs::create_dir(&top).unwrap();
     let disk = Arc::new(NotingDisk::default());
-    let blobs = Blobs::open(disk.clone(), &top).unwrap();
+    let blobs = Blobs::open_on(disk.clone(), &top).unwrap();
     assert_eq!(disk.taken(), ["make blobs", "sync top"]);
     let name = "91b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
     blobs.add(b"hello\n").unwrap();
@@ -89,7 +85,7 @@ fn a_blob_and_every_name_that_leads_to_it_are_synced_before_add_returns() {
     blobs.add(b"hello\n").unwrap();
     assert_eq!(disk.taken(), [] as [String; 0]);
     // Another process does not know whether the one that wrote the blob has synced it.
-    let other = Blobs::open(disk.clone(), &top).unwrap();
+    let other = Blobs::open_on(disk.clone(), &top).unwrap();
     other.add(b"hello\n").unwrap();
     assert_eq!(disk.taken(), ["sync 58", "sync blobs"]);
     fs::remove_file(other.path(&BlobId::from_content(b"hello\n"))).unwrap();
@@ -100,7 +96,7 @@ fn a_blob_and_every_name_that_leads_to_it_are_synced_before_add_returns() {
 #[test]
 fn what_was_put_is_got_under_the_name_that_sha256sum_gives() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open(disk(), dir.path()).unwrap();
+    let blobs = Blobs::open(dir.path()).unwrap();
     let id = blobs.add(b"hello\n").unwrap();
     assert_eq!(id.as_str(), "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
     assert_eq!(blobs.get(&id).unwrap(), b"hello\n");
@@ -113,7 +109,7 @@ fn what_was_put_is_got_under_the_name_that_sha256sum_gives() {
 #[test]
 fn putting_the_same_content_again_writes_nothing() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open(disk(), dir.path()).unwrap();
+    let blobs = Blobs::open(dir.path()).unwrap();
     let id = blobs.add(b"once").unwrap();
     let before = fs::metadata(blobs.path(&id)).unwrap();
     for _ in 0..3 {
@@ -128,7 +124,7 @@ fn putting_the_same_content_again_writes_nothing() {
 #[test]
 fn every_wrong_byte_is_an_error_that_names_the_blob() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open(disk(), dir.path()).unwrap();
+    let blobs = Blobs::open(dir.path()).unwrap();
     let bytes = b"every byte of this matters";
     let id = blobs.add(bytes).unwrap();
     let path = blobs.path(&id);
@@ -150,7 +146,7 @@ fn every_wrong_byte_is_an_error_that_names_the_blob() {
 #[test]
 fn a_missing_blob_is_missing_and_reading_makes_no_folder() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open_to_read(disk(), dir.path());
+    let blobs = Blobs::open_to_read(dir.path());
     let error = blobs.get(&BlobId::from_content(b"never put")).unwrap_err();
     assert!(matches!(error, BlobError::Missing(_)));
     assert!(!dir.path().join("blobs").exists());
@@ -159,7 +155,7 @@ fn a_missing_blob_is_missing_and_reading_makes_no_folder() {
 #[test]
 fn a_file_is_put_up_to_its_limit_and_not_a_byte_more() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open(disk(), dir.path()).unwrap();
+    let blobs = Blobs::open(dir.path()).unwrap();
     let file = dir.path().join("artifact.md");
     fs::write(&file, "12345").unwrap();
     assert_eq!(blobs.add_file(&file, 5).unwrap(), BlobId::from_content(b"12345"));
@@ -184,7 +180,7 @@ fn a_name_is_64_hex_digits_in_lower_case_and_nothing_else() {
 #[test]
 fn many_threads_may_put_the_same_and_different_things_at_once() {
     let dir = tempdir().unwrap();
-    let blobs = Blobs::open(disk(), dir.path()).unwrap();
+    let blobs = Blobs::open(dir.path()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
             let blobs = &blobs;

@@ -18,7 +18,7 @@ use forge_core::{
 };
 use forge_driver::Trouble;
 use forge_store::{
-    journal::{Record as Journaled, Store},
+    journal::{JournalRecord, Store},
     records::facts,
 };
 
@@ -207,7 +207,7 @@ impl Usual {
     /// Finds the runs to learn from.
     pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Trouble> {
         let (rows, _) = store.latest(ROWS_MAX)?;
-        let fits = |row: &forge_store::journal::RunRow| {
+        let fits = |row: &forge_store::journal::JournalRow| {
             let parsed = serde_json::from_str::<RunRow>(&row.row).ok();
             row.run != id && row.seq <= RECORDS_MAX && parsed.is_some_and(|row| row.flow == flow)
         };
@@ -241,7 +241,7 @@ fn median(took: &[u64]) -> u64 {
 }
 
 /// How long the units of a run took that ended well, by their places in the flow.
-fn samples(records: &[Journaled]) -> Result<Vec<(String, u64)>, Trouble> {
+fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Trouble> {
     let mut run = Run::new();
     let mut times = Times::default();
     for record in records {

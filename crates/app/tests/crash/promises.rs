@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_store::journal::{GENESIS, Record};
+use forge_store::journal::{GENESIS, JournalRecord};
 use serde_json::Value;
 
 use crate::{
@@ -236,7 +236,7 @@ fn chain_is_whole(world: &World, run: &str) {
     let text = fs::read_to_string(world.live(run).join("events.jsonl")).unwrap();
     let (mut head, mut facts) = (GENESIS.to_owned(), Vec::new());
     for (n, line) in text.lines().enumerate() {
-        let record = Record::from_line(line).expect("every line is whole");
+        let record = JournalRecord::from_line(line).expect("every line is whole");
         assert_eq!(record.seq, n as u64 + 1);
         assert!(record.follows(&head, run), "record {} is tied to the one before", record.seq);
         head = record.sum;

@@ -444,7 +444,7 @@ fn take_artifacts(
             Err(flaw) => return Ok(Err(flaw.to_string())),
         };
         // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
-        let blob = shop.blobs.put(&shop.redacted(&bytes));
+        let blob = shop.blobs.add(&shop.redacted(&bytes));
         let blob = blob.map_err(|error| Trouble::file(&shop.home.dir.join("blobs"), &error))?;
         artifacts.insert(name, Blob(blob.as_str().to_owned()));
     }
