@@ -1,4 +1,4 @@
-//! The command line: one file for each command.
+//! The command line: parses it and runs one command. Each command has a file of its own.
 
 mod agents;
 mod answer;
@@ -76,7 +76,7 @@ enum CliCommand {
     Man(man::ManArgs),
 }
 
-/// Reads the command line and does what it says.
+/// Parses `args` and runs the command. Returns the exit code of the process.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             match usage_errors::run_usage_error(&error, args, &Cli::command()) {
                 Some(refusal) => terminal_output::print_error(&refusal),
                 None => {
-                    let _nobody_reads = error.print();
+                    let _ignored = error.print();
                 }
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });

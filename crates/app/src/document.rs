@@ -8,7 +8,7 @@ use crate::{
     terminal_output::{self, Colours},
 };
 
-/// What something that is shown is made of.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
     Markdown,
@@ -16,14 +16,14 @@ pub(crate) enum DocumentFormat {
     Text,
 }
 
-/// A piece of what is shown.
+/// A text to show, with the format that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) bytes: Vec<u8>,
     pub(crate) format: DocumentFormat,
 }
 
-/// Shows the content of something: as it is for programs; rendered, harmless and in pages on a terminal.
+/// Writes documents: the bytes for programs; rendered, sanitized and paged on a terminal.
 pub(crate) fn show(documents: &[Document], paging: Paging) {
     if io::stdout().is_terminal() {
         return print_paged(&render(documents), paging);
@@ -33,7 +33,7 @@ pub(crate) fn show(documents: &[Document], paging: Paging) {
     }
 }
 
-/// The content of something as a person reads it on a terminal. It cannot steer it.
+/// Renders documents for a terminal; the result is sanitized.
 pub(crate) fn render(documents: &[Document]) -> String {
     let colours = terminal_output::stdout_colours();
     let readable = |document: &Document| {
@@ -49,7 +49,7 @@ pub(crate) fn render(documents: &[Document]) -> String {
     documents.iter().map(readable).collect::<Vec<String>>().join("\n\n")
 }
 
-/// Writes a text in Markdown that goes by while a run is driven: rendered on a terminal.
+/// Writes Markdown while a run is driven, rendered on a terminal.
 pub(crate) fn print_progress_markdown(text: &str) {
     let out = io::stdout();
     if !out.is_terminal() {
@@ -63,7 +63,7 @@ pub(crate) fn print_progress_markdown(text: &str) {
     ));
 }
 
-/// A change in the colours that everybody knows.
+/// Colours a diff like git does.
 fn coloured_diff(text: &str) -> String {
     let mut is_head = true;
     let lines = text.lines().map(|line| {

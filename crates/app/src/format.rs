@@ -9,8 +9,8 @@ use crate::{
     text_width::{self, LongWords},
 };
 
-/// A bar of at most this width for a part of a whole: blocks in one colour, or plain signs where there
-/// are no colours. Whatever is more than nothing has a bar.
+/// Formats a bar of at most `width` cells: coloured blocks, or `#` without colours. A part above zero has at least
+/// one cell.
 pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     let cells = u128::from(part) * width as u128;
     let cells = usize::try_from(cells.div_ceil(u128::from(whole.max(1)))).unwrap_or(width);
@@ -25,7 +25,7 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     }
 }
 
-/// A large number in a few letters: `950`, `1.2k`, `34M`.
+/// Formats a large number in a few characters: `950`, `1.2k`, `34M`.
 pub(crate) fn short_number(number: u64) -> String {
     let mut unit = 1_000;
     for letter in ["k", "M", "G"] {
@@ -44,20 +44,20 @@ pub(crate) fn short_number(number: u64) -> String {
     number.to_string()
 }
 
-/// A moment, as the clock on the wall shows it.
-pub(crate) fn clock(at: Time) -> String {
+/// Formats the local time of day.
+pub(crate) fn clock_time(at: Time) -> String {
     zoned(at).map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default()
 }
 
-/// A moment with its day.
-pub(crate) fn day_and_clock(at: Time) -> String {
+/// Formats the local date and time.
+pub(crate) fn date_and_time(at: Time) -> String {
     zoned(at).map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
 }
 
-/// A moment that is still to come, with its day if that is another one.
-pub(crate) fn then(at: Time, now: Time) -> String {
+/// Formats a future time, with its date unless that is today.
+pub(crate) fn future_time(at: Time, now: Time) -> String {
     let day = |at| zoned(at).map(|at| at.date());
-    if day(at) == day(now) { clock(at) } else { day_and_clock(at) }
+    if day(at) == day(now) { clock_time(at) } else { date_and_time(at) }
 }
 
 fn zoned(at: Time) -> Option<jiff::Zoned> {
@@ -65,8 +65,8 @@ fn zoned(at: Time) -> Option<jiff::Zoned> {
     Some(at.to_zoned(jiff::tz::TimeZone::system()))
 }
 
-/// How long ago something was, in one unit.
-pub(crate) fn ago(at: Time, now: Time) -> String {
+/// Formats the time since `at` in one unit.
+pub(crate) fn age(at: Time, now: Time) -> String {
     let seconds = now.saturating_sub(at) / 1000;
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -76,45 +76,44 @@ pub(crate) fn ago(at: Time, now: Time) -> String {
     }
 }
 
-/// A text on one line, cut to a width.
-pub(crate) fn cut(text: &str, width: usize) -> String {
+/// Puts a text on one line and cuts it to a width.
+pub(crate) fn one_line(text: &str, width: usize) -> String {
     text_width::cut(&text.split_whitespace().collect::<Vec<&str>>().join(" "), width)
 }
 
-/// A number of things: `1 call`, `2 calls`.
+/// Formats a number of things: `1 call`, `2 calls`.
 pub(crate) fn count(n: u32, what: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };
     format!("{n} {what}{ending}")
 }
 
-/// A text broken at its spaces into lines of a width, each after the first indented. The first begins at the
-/// left; a word that is wider than a line is left whole.
+/// Wraps a text at its spaces, indenting each line after the first. A word wider than a line stays whole.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
-    text_width::broken(text, 0, indent, width, LongWords::Whole)
+    text_width::wrap(text, 0, indent, width, LongWords::Whole)
 }
 
-/// What follows the beginning of a line, broken at spaces; all other lines begin where it began.
-pub(crate) fn block(beginning: &str, text: &str, width: usize) -> String {
-    let column = text_width::width(beginning);
-    format!("{beginning}{}", text_width::broken(text, column, column, width, LongWords::Whole))
+/// Wraps a text after a prefix; all other lines are indented by the width of the prefix.
+pub(crate) fn hanging_indent(prefix: &str, text: &str, width: usize) -> String {
+    let column = text_width::width(prefix);
+    format!("{prefix}{}", text_width::wrap(text, column, column, width, LongWords::Whole))
 }
 
-/// A fact with what stands before it: one line for programs, as many as it takes on a terminal.
-pub(crate) fn fact(beginning: &str, sentence: &str) -> String {
+/// Formats a fact after a prefix: one line for programs, wrapped on a terminal.
+pub(crate) fn fact_line(prefix: &str, sentence: &str) -> String {
     if io::stdout().is_terminal() {
-        block(beginning, sentence, terminal_output::terminal_width())
+        hanging_indent(prefix, sentence, terminal_output::terminal_width())
     } else {
-        format!("{beginning}{sentence}")
+        format!("{prefix}{sentence}")
     }
 }
 
-/// A line that keeps its spaces, cut to a width.
+/// Cuts a line to a width without joining its spaces.
 pub(crate) fn cut_end(line: &str, width: usize) -> String {
     text_width::cut(line.trim_end(), width)
 }
 
-/// How long something took: `42 s`, `12:07`, `1:02:33`.
-pub(crate) fn span(ms: u64) -> String {
+/// Formats a duration: `42 s`, `12:07`, `1:02:33`.
+pub(crate) fn duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
         0..60 => format!("{seconds} s"),

@@ -1,16 +1,18 @@
-//! A run on a terminal, while it goes on: the tree, one agent's stream, and questions in their place.
+//! The live screen of a run: the tree of units, one agent's stream, and questions.
 //!
-//! - `live/frame.rs`, `rows.rs`, `ask.rs`, `words.rs`, `stream.rs`: what is shown. Pure.
-//! - `live/line.rs`, `paint.rs`: lines, and how they get to the terminal.
-//! - `live/terminal.rs`, `keys.rs`, `signals.rs`: what comes from it.
-//! - `live/child.rs`: a pager or an editor, which have the terminal for a while.
+//! - `frame.rs`, `unit_rows.rs`, `question.rs`, `input_box.rs`, `agent_stream.rs`: what is shown. Pure.
+//! - `line.rs`, `painter.rs`: styled lines, and writing them to the terminal.
+//! - `terminal.rs`, `keys.rs`, `signals.rs`: raw mode and input.
+//! - `driver_thread.rs`: a driver in this process.
+//! - `external_program.rs`: the pager and the editor, which get the terminal for a while.
 //!
-//! The screen has the main thread and all signals. Where this process drives the run, the driver has a thread of its
-//! own and is told of Ctrl-C by hand. What a person answers goes through `Doors::send`, as from any other door.
+//! The screen has the main thread and handles all signals. If this process drives the run, the driver has a thread of
+//! its own and gets Ctrl-C through a channel. Answers are sent like those of any other user interface.
 //!
 //! Invariant: the screen decides nothing, and the run does not depend on it.
 
 mod agent_stream;
+mod driver_thread;
 mod external_program;
 mod frame;
 mod input_box;
@@ -33,8 +35,6 @@ use std::{
     os::fd::AsFd as _,
     path::{Path, PathBuf},
     rc::Rc,
-    sync::mpsc::channel,
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -46,7 +46,6 @@ use forge_api::{
     person::person,
     run_loop::LetGo,
     settings::Switch,
-    signals::{Hands, Signals as Told},
 };
 use forge_core::{
     Command,
@@ -58,6 +57,7 @@ use forge_core::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
+    driver_thread::DriverThread,
     frame::{DrivenBy, FrameOptions, KEY_HELP, OnLeave, ScreenFrame, frame, on_leave},
     input_box::{InputResult, UnsentText},
     keys::{KeyPress, KeyReader},
@@ -77,54 +77,53 @@ use crate::{
 
 pub(crate) use terminal::restore;
 
-/// How often the screen looks at the run.
+/// How often the screen reads the run.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long after an escape the rest of a sequence may come.
+/// How long the rest of an escape sequence may take.
 const ESCAPE_WAIT: Duration = Duration::from_millis(40);
-/// How often it is asked whether somebody drives a run that we do not.
+/// How often the driver of a run is checked that this process does not drive.
 const DRIVER_INTERVAL: Duration = Duration::from_secs(1);
-/// After so many looks without a driver it has none: drivers hand over to each other.
+/// After this many checks without a driver a run counts as not driven; drivers may replace each other.
 const ABSENT_LOOKS_MAX: u32 = 3;
-/// The most lines of the tree that stays when the screen is left.
+/// The most lines of the tree that are printed when the screen is closed.
 const LAST_LINES_MAX: usize = 60;
 
-/// What the screen is for.
+/// The purpose of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScreenTask {
-    /// This process drives the run, perhaps with a new cap.
+    /// This process drives the run, perhaps with a new budget.
     Drive { budget: Option<Money> },
-    /// Somebody else does, or nobody.
+    /// Another process drives the run, or none.
     Attach,
 }
 
-/// How a screen was left.
+/// Why a screen was closed.
 #[derive(Debug)]
 pub(crate) enum ScreenExit {
-    /// The run stopped, or waits for answers that the person put off.
+    /// The run stopped, or waits for answers that the person postponed.
     Finished(Box<Left>),
-    /// The person wants the run to go on without this terminal.
+    /// The run is to continue without this terminal.
     Detached,
-    /// The person looks away from a run that others drive, and that stands like this.
+    /// The person closed the screen of a run that another process drives and that has this standing.
     Closed(Standing),
-    /// Nobody drives it.
+    /// No process drives the run.
     NotDriven,
 }
 
-/// Whether there is a terminal on both sides that can show a screen.
+/// Whether stdin and stdout are terminals that can show a screen.
 pub(crate) fn is_supported() -> bool {
     use std::io::IsTerminal as _;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb
 }
 
-/// Shows a run until it stops or the person leaves. The last tree stays in the scrollback.
+/// Shows a run until it stops or the person leaves. The final tree is printed to the scrollback.
 pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenExit, Trouble> {
     let mut screen = LiveScreen::new(forge, id, task)?;
     let exit = screen.run();
     if let Some(driver) = screen.driver.take() {
-        // Something went wrong with the screen, not with the run.
-        driver.hands.hang_up();
-        let _how = driver.thread.join();
+        // The screen failed, not the run.
+        driver.stop();
     }
     screen.terminal = None;
     let colours = terminal_output::stdout_colours();
@@ -152,7 +151,7 @@ pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenEx
     exit
 }
 
-/// What is on the screen.
+/// What the screen shows.
 enum ScreenMode {
     Tree,
     Stream {
@@ -160,14 +159,8 @@ enum ScreenMode {
         back: usize,
     },
     Asking(Box<QuestionDialog>),
-    /// The question is gone, and the person is still typing.
+    /// The question was answered elsewhere while the person was typing.
     Unsent(UnsentText),
-}
-
-/// A driver in this process.
-struct DriverThread {
-    hands: Hands,
-    thread: JoinHandle<Result<Left, Trouble>>,
 }
 
 struct LiveScreen<'a> {
@@ -179,7 +172,7 @@ struct LiveScreen<'a> {
     keys: KeyReader,
     mode: ScreenMode,
     chosen: Option<String>,
-    /// What can be chosen now.
+    /// The units that can be selected, from the top.
     units: Vec<String>,
     message: Option<StatusMessage>,
     /// Questions that the person wants to answer later.
@@ -188,18 +181,18 @@ struct LiveScreen<'a> {
     rung: BTreeSet<String>,
     task: ScreenTask,
     driver: Option<DriverThread>,
-    /// Lets other doors know that the run goes on here once it is answered.
+    /// Tells other processes that the run continues here once it is answered.
     attended: Option<Attended>,
-    /// Whether the driver was told of Ctrl-C.
+    /// Whether Ctrl-C was forwarded to the driver.
     is_interrupted: bool,
     outcome: Option<Left>,
     driven_by: DrivenBy,
     asked_driver: Option<Instant>,
     absent_looks: u32,
     last_snapshot: Option<Rc<Picture>>,
-    /// How the run ended while the person was still typing.
+    /// Why the screen closes once the person has stopped typing.
     exit: Option<ScreenExit>,
-    /// Words that were not sent, for the scrollback.
+    /// Texts that were not sent, for the scrollback.
     unsent: Vec<UnsentText>,
 }
 
@@ -237,22 +230,9 @@ impl<'a> LiveScreen<'a> {
         Ok(screen)
     }
 
-    /// Lets a thread of this process drive the run.
+    /// Starts a driver thread for the run.
     fn drive(&mut self, budget: Option<Money>) -> Result<(), Trouble> {
-        let (mut told, hands) = Told::by_hand()?;
-        let forge = Doors { home: self.forge.home.clone() };
-        let id = self.follower.id().to_owned();
-        let (began, has_begun) = channel();
-        let thread = thread::spawn(move || {
-            let mut begins = |_: &str| {
-                let _nobody_waits = began.send(());
-            };
-            forge.resume_hearing(&id, budget, &mut told, &mut begins, &mut |_| {})
-        });
-        // An answer that came before the driver has the run would be undone by its resuming: whoever gives up
-        // would be asked again. If it cannot have the run, its thread ends.
-        let _begun = has_begun.recv();
-        self.driver = Some(DriverThread { hands, thread });
+        self.driver = Some(DriverThread::start(self.forge, self.follower.id(), budget)?);
         if self.attended.is_none() {
             self.attended = self.forge.attend(self.follower.id());
         }
@@ -274,7 +254,7 @@ impl<'a> LiveScreen<'a> {
             if self.exit.is_none() {
                 self.exit = self.exit_reason(&snapshot)?;
             }
-            // What is typed must not go to the shell.
+            // Keys that are still typed must not reach the shell.
             if !matches!(self.mode, ScreenMode::Unsent(_))
                 && let Some(exit) = self.exit.take()
             {
@@ -294,25 +274,24 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Finds out whether the driver in this process has let go.
+    /// Collects the outcome of the driver thread if it has ended.
     fn collect_driver(&mut self) -> Result<(), Trouble> {
-        let Some(driver) = self.driver.take_if(|driver| driver.thread.is_finished()) else {
+        let Some(driver) = self.driver.take_if(|driver| driver.is_finished()) else {
             return Ok(());
         };
-        match driver.thread.join() {
-            Ok(Ok(left)) => self.outcome = Some(left),
-            // Somebody else took it up while nobody drove it.
-            Ok(Err(_)) if self.follower.is_driven() => {
+        match driver.join() {
+            Ok(left) => self.outcome = Some(left),
+            // Another process took the run while it had no driver.
+            Err(_) if self.follower.is_driven() => {
                 (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::OtherProcess);
                 self.attended = None;
             }
-            Ok(Err(trouble)) => return Err(trouble),
-            Err(bug) => std::panic::resume_unwind(bug),
+            Err(trouble) => return Err(trouble),
         }
         Ok(())
     }
 
-    /// Whether there is nothing more to show.
+    /// Returns why the screen closes, if it does.
     fn exit_reason(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Trouble> {
         match self.task {
             ScreenTask::Drive { .. } => self.exit_when_driving(snapshot),
@@ -328,7 +307,7 @@ impl<'a> LiveScreen<'a> {
                 self.attended = None;
                 return Ok(None);
             }
-            // Where it had let go when it was to hear of Ctrl-C, that is its answer.
+            // After a forwarded Ctrl-C, any stop ends the screen.
             LetGo::Stopped(Standing::Waiting) if !self.is_interrupted => {}
             LetGo::TerminalGone | LetGo::Stopped(_) => {
                 return Ok(Some(ScreenExit::Finished(Box::new(left))));
@@ -336,7 +315,7 @@ impl<'a> LiveScreen<'a> {
         }
         let standing = snapshot.view.row.standing;
         match standing.course() {
-            // Somebody answered, here or elsewhere: it goes on.
+            // A question was answered, here or elsewhere: the run continues.
             Course::Driven => {
                 self.drive(None)?;
                 Ok(None)
@@ -379,7 +358,7 @@ impl<'a> LiveScreen<'a> {
         snapshot.view.asked.iter().all(|asked| self.postponed.contains(&asked.question))
     }
 
-    /// Somebody else has answered while the person was typing: the box stays, and nothing else hears the keys.
+    /// Keeps the input box open if the question was answered elsewhere while the person was typing.
     fn keep_unsent_text(&mut self, snapshot: &Picture) {
         if let ScreenMode::Asking(dialog) = &self.mode
             && find_question(snapshot, &dialog.question).is_none()
@@ -389,7 +368,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Turns to the tree. Words that were not sent are kept.
+    /// Switches to the tree. A text that was not sent is kept.
     fn show_tree(&mut self) {
         match std::mem::replace(&mut self.mode, ScreenMode::Tree) {
             ScreenMode::Unsent(unsent) if !unsent.text.trim().is_empty() => {
@@ -402,7 +381,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Puts the next question before the person, and takes away one that was answered elsewhere.
+    /// Opens the next question, and closes one that was answered elsewhere.
     fn show_next_question(&mut self, snapshot: &Picture) {
         if let ScreenMode::Asking(dialog) = &self.mode
             && find_question(snapshot, &dialog.question).is_none()
@@ -458,7 +437,7 @@ impl<'a> LiveScreen<'a> {
         terminal::write(&self.painter.paint(&lines, cursor, size));
     }
 
-    /// Waits for a key, a signal, or until it is time to look again.
+    /// Waits for a key, a signal, or the next poll.
     fn wait(&mut self) -> Result<(), Trouble> {
         let stdin = io::stdin();
         let is_half = !self.keys.is_empty();
@@ -468,7 +447,7 @@ impl<'a> LiveScreen<'a> {
             .files()
             .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN))
             .collect();
-        // Who reads in the background is stopped by the system.
+        // A background process that reads from the terminal is stopped by the system.
         if self.terminal.is_some() && RawTerminal::is_foreground() {
             files.push(PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN));
         }
@@ -500,7 +479,7 @@ impl<'a> LiveScreen<'a> {
             match signal {
                 ScreenSignal::Interrupt => match (&self.driver, self.task) {
                     (Some(driver), _) => {
-                        driver.hands.interrupt();
+                        driver.interrupt();
                         self.is_interrupted = true;
                         self.show_tree();
                         let text = "agents have 10 s to end; Ctrl-C again kills them";
@@ -514,18 +493,18 @@ impl<'a> LiveScreen<'a> {
                     self.terminal = None;
                     external_program::suspend();
                 }
-                // A shell may have left anything on the screen meanwhile.
+                // A shell may have written to the screen meanwhile.
                 ScreenSignal::Redraw => self.painter.invalidate(),
             }
         }
         None
     }
 
-    /// The terminal is gone: whoever drives lets go, and calls go on.
+    /// Handles the loss of the terminal: the driver exits, and running calls continue.
     fn hang_up(&mut self) {
         self.show_tree();
         match &self.driver {
-            Some(driver) => driver.hands.hang_up(),
+            Some(driver) => driver.hang_up(),
             None => self.postpone_all(),
         }
     }
@@ -610,7 +589,7 @@ impl<'a> LiveScreen<'a> {
         self.chosen = self.units.get(next).cloned();
     }
 
-    /// One key holds a run and lets it go on: whoever paused it finds the way back at the same place.
+    /// Pauses the run, or resumes it if it is paused.
     fn pause_or_resume(&mut self, snapshot: &Picture) {
         let (command, done) = if snapshot.view.row.standing == Standing::Paused {
             (Command::Resume { by: person(), budget: None }, "it goes on")
@@ -629,7 +608,7 @@ impl<'a> LiveScreen<'a> {
         self.forge.send(self.follower.id(), command).map(|_| ())
     }
 
-    /// The person leaves. A run that this process drives is left to another one, unless it is held.
+    /// Closes the screen. A run that this process drives is handed to a detached driver, unless it is held.
     fn leave(&mut self, snapshot: &Picture) -> Option<ScreenExit> {
         if self.driver.is_some() && on_leave(snapshot.view.row.standing) == OnLeave::Stops {
             self.message =
@@ -638,13 +617,13 @@ impl<'a> LiveScreen<'a> {
         }
         match (self.driver.take(), self.task) {
             (Some(driver), _) => {
-                driver.hands.hang_up();
-                match driver.thread.join() {
-                    Ok(Ok(Left { how: LetGo::TerminalGone, view, run, behind })) => {
+                driver.hang_up();
+                match driver.join() {
+                    Ok(Left { how: LetGo::TerminalGone, view, run, behind }) => {
                         let last = view.as_ref().unwrap_or(&snapshot.view).row.standing;
                         match on_leave(last) {
                             OnLeave::Continues => Some(ScreenExit::Detached),
-                            // Who takes it up resumes it: that is for the person to say.
+                            // A new driver would resume the run; that is for the person to decide.
                             OnLeave::StaysHeld | OnLeave::Stops => {
                                 let how = LetGo::Stopped(last);
                                 Some(ScreenExit::Finished(Box::new(Left {
@@ -656,15 +635,14 @@ impl<'a> LiveScreen<'a> {
                             }
                         }
                     }
-                    Ok(Ok(left)) => {
+                    Ok(left) => {
                         self.outcome = Some(left);
                         None
                     }
-                    Ok(Err(trouble)) => {
+                    Err(trouble) => {
                         self.message = Some(StatusMessage::until_key(trouble.what));
                         None
                     }
-                    Err(bug) => std::panic::resume_unwind(bug),
                 }
             }
             (None, ScreenTask::Attach) => Some(self.exit_without_driving()),
@@ -675,7 +653,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// How whoever only looked leaves a run.
+    /// The exit of a screen whose process does not drive the run.
     fn exit_without_driving(&self) -> ScreenExit {
         match &self.last_snapshot {
             Some(snapshot) if frame::lacks_driver(snapshot, self.driven_by) => {
@@ -686,7 +664,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Goes on with a run that nobody drives.
+    /// Drives a run here that has no driver.
     fn take_over(&mut self, snapshot: &Picture) {
         if !frame::lacks_driver(snapshot, self.driven_by) {
             return;
@@ -698,7 +676,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Does what a key at a question asks for.
+    /// Applies what a key at a question resulted in.
     fn apply_dialog_result(
         &mut self,
         result: DialogResult,
@@ -747,7 +725,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Shows a text in the pager. What went wrong is said at the question.
+    /// Shows a text in the pager. Errors are shown at the question.
     fn page(&mut self, text: Result<String, Trouble>) {
         let done = text.and_then(|text| {
             self.with_released_terminal(|signals| external_program::run_pager(text, signals))
@@ -770,7 +748,7 @@ impl<'a> LiveScreen<'a> {
             Ok(()) => {
                 self.message = Some(StatusMessage::briefly(format!("{id} is answered"), snapshot));
                 self.mode = ScreenMode::Tree;
-                // Until the next look shows it, it is not asked again.
+                // Not asked again before the next read shows the answer.
                 self.postponed.insert(question.question.clone());
             }
             Err(trouble) => {
@@ -781,7 +759,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// Gives the terminal to a program for a while. Ctrl-C is for that program then.
+    /// Gives the terminal to another program, which gets Ctrl-C meanwhile.
     fn with_released_terminal<T>(
         &mut self,
         run: impl FnOnce(&mut ScreenSignals) -> Result<T, Trouble>,
@@ -793,14 +771,14 @@ impl<'a> LiveScreen<'a> {
     }
 }
 
-/// Which way a person goes through what can be chosen.
+/// A direction of the selection in the tree.
 #[derive(Clone, Copy)]
 enum Direction {
     Up,
     Down,
 }
 
-/// A path from here, if that is shorter.
+/// Makes a path relative to the current directory, if it is below it.
 fn shortest_path(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     let from_here = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));

@@ -1,10 +1,10 @@
-//! The doors: one program, and the ways into it.
+//! The `forge` program: the command line and the live screen.
 //!
 //! Keepers, launchers and the scripted agent are dispatched before anything else is set up, so
-//! that they stay small. What each command does is in `cli/<command>.rs`; how things look is in
-//! `format.rs`, and what a person sees while a run goes on in `live.rs`.
+//! that they stay small. Commands are in `cli/<command>.rs`, shared texts in `text/`, formatting in
+//! `format.rs`, and the live screen in `live.rs`.
 //!
-//! Invariant: no door holds a run, decides, or opens a journal file.
+//! Invariant: this crate holds no run, decides nothing, and opens no journal file.
 //! Invariant: data goes to stdout, everything else to stderr.
 
 mod cli;
@@ -19,7 +19,7 @@ mod text_width;
 
 use std::{panic, process::ExitCode};
 
-/// The exit code of a bug of ours.
+/// The exit code of a bug in Forge.
 const BUG: u8 = 70;
 
 fn main() -> ExitCode {

@@ -1,24 +1,23 @@
-//! Markdown for people: headings, lists, tables, code, quotes, bold and links, at a width.
+//! Renders Markdown for a terminal: headings, lists, tables, code, quotes, bold and links.
 //!
-//! Not a Markdown processor: what it does not know stays as it was written, and nothing is lost. For programs
-//! the bytes go out as they are; see `screen.rs`.
+//! Not a complete Markdown processor: unknown syntax stays as it was written, and no text is lost. Programs get the
+//! bytes unchanged; see `document.rs`.
 //!
 //! Invariant: no line of prose or list is wider than the width, unless one word is; no line of a table is, unless its
-//! numbers alone are: numbers are never broken, and neither is code. The input is harmless already.
+//! numbers alone are: numbers and code are never broken. The input is sanitized already.
 
 use std::fmt::Write as _;
 
 use crate::{terminal_output::Colours, text_width};
 
-/// The narrowest column of text in a table, while there is any other way, and at all.
+/// The narrowest column of text in a table: preferably, and at all.
 const COLUMN_MIN: usize = 6;
 const COLUMN_FLOOR: usize = 3;
-/// The longest word that is the unit of a number.
+/// The longest unit of a number, in characters.
 const UNIT: usize = 3;
-/// Code is set off by this much.
 const CODE_INDENT: &str = "    ";
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MarkdownStyle {
     Normal,
@@ -40,10 +39,9 @@ impl MarkdownStyle {
     }
 }
 
-/// A word, of pieces that may look different.
+/// A word in pieces of one style each.
 type StyledWord = Vec<(String, MarkdownStyle)>;
 
-/// Renders a text at a width.
 pub(crate) fn render(text: &str, width: usize, colours: Colours) -> String {
     let page = Renderer { width: width.max(20), colours };
     let lines: Vec<&str> = text.lines().collect();
@@ -68,7 +66,7 @@ struct Renderer {
 }
 
 impl Renderer {
-    /// One block that begins at a line, and the line after it.
+    /// Renders the block that begins at line `at`, and returns the line after it.
     fn block(&self, lines: &[&str], at: usize) -> (String, usize) {
         let line = lines[at];
         if let Some(fence) = fence(line) {
@@ -138,7 +136,7 @@ impl Renderer {
         paragraphs.collect::<Vec<_>>().join("\n│\n")
     }
 
-    /// A list with all its items, also those of lists in it.
+    /// Renders a list with all its items, nested ones included.
     fn list(&self, lines: &[&str], from: usize) -> (String, usize) {
         let mut items = Vec::new();
         let mut at = from;
@@ -158,7 +156,7 @@ impl Renderer {
             let first = format!("{}{shown} ", " ".repeat(indent + 2));
             let rest = " ".repeat(text_width::width(&first));
             items.push(self.flow(&text, &first, &rest));
-            // One empty line between two items is nothing.
+            // One empty line between two items is dropped.
             let is_next = |line: &&str| bullet(line).is_some();
             if lines.get(at).is_some_and(|line| line.trim().is_empty())
                 && lines.get(at + 1).is_some_and(is_next)
@@ -206,8 +204,8 @@ impl Renderer {
         text.trim_end().to_owned()
     }
 
-    /// How wide the columns of a table are. Text gives way, until all fit or none can; what holds numbers is as wide
-    /// as the widest of them, though its head may be broken.
+    /// Returns the widths of a table's columns. Text columns shrink until all fit or none can; a column of numbers is as
+    /// wide as the widest of them, though its heading may be broken.
     fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
         let widest = |rows: &[Vec<&str>], column: usize| {
             let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));
@@ -233,7 +231,7 @@ impl Renderer {
         widths
     }
 
-    /// The lines of a cell. The first row is the head.
+    /// Renders the lines of a cell. Row 0 is the heading.
     fn cell(&self, text: &str, width: usize, row: usize) -> Vec<String> {
         let mut words = words(text);
         if row == 0 {
@@ -246,7 +244,7 @@ impl Renderer {
     }
 
     fn flow(&self, text: &str, first: &str, rest: &str) -> String {
-        // Two spaces at the end of a line, or a backslash, keep it apart from the next.
+        // Two spaces or a backslash at the end of a line are a line break.
         let mut parts: Vec<String> = vec![String::new()];
         for line in text.lines() {
             let part = parts.last_mut().expect("there is always one");
@@ -263,7 +261,7 @@ impl Renderer {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Words in lines of the width.
+    /// Wraps words at the width.
     fn lines(&self, words: &[StyledWord], first: &str, rest: &str) -> String {
         let mut text = first.to_owned();
         let (mut column, mut is_first) = (text_width::width(first), true);
@@ -294,7 +292,7 @@ impl Renderer {
     }
 }
 
-/// How many columns a text takes that may have colours.
+/// Returns the width of a text that may have escape sequences for colours.
 fn visible(text: &str) -> usize {
     let mut shown = String::new();
     let mut rest = text.chars();
@@ -316,7 +314,7 @@ fn words_width(words: &[StyledWord]) -> usize {
     words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
 }
 
-/// Whether a cell holds a number, perhaps with its unit (`1 h 12 min`), or nothing.
+/// Whether a cell is empty or holds a number, perhaps with its unit (`1 h 12 min`).
 fn is_number(cell: &str) -> bool {
     let cell = cell.trim_matches(|c| "*_`$~≥<>+-–— ".contains(c));
     let is_part = |word: &str| word.contains(|c: char| c.is_ascii_digit()) || word.len() <= UNIT;
@@ -324,7 +322,7 @@ fn is_number(cell: &str) -> bool {
         && cell.split_whitespace().all(is_part)
 }
 
-/// A word in pieces of at most so many columns. It is broken behind a mark, if there is one.
+/// Breaks a word into pieces of at most `columns`, after a punctuation mark if there is one.
 fn break_word(word: StyledWord, columns: usize) -> Vec<StyledWord> {
     if length(&word) <= columns {
         return vec![word];
@@ -392,7 +390,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.split('|').map(str::trim).collect()
 }
 
-/// The depth, the mark and the text of an item.
+/// Returns the indent, the mark and the text of a list item.
 fn bullet(line: &str) -> Option<(usize, String, &str)> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
@@ -404,7 +402,7 @@ fn bullet(line: &str) -> Option<(usize, String, &str)> {
     (1..=9).contains(&digits).then(|| (indent, format!("{}.", &text[..digits]), rest))
 }
 
-/// Whether a line belongs to the paragraph before it.
+/// Whether a line continues the paragraph before it.
 fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty()
         && fence(line).is_none()
@@ -414,7 +412,7 @@ fn continues_paragraph(line: &str) -> bool {
         && !is_rule(line)
 }
 
-/// The words of a text, with how they look. Marks that mean nothing stay.
+/// Splits a text into styled words. Marks without a meaning stay.
 fn words(text: &str) -> Vec<StyledWord> {
     let mut words: Vec<StyledWord> = vec![Vec::new()];
     let mut style = MarkdownStyle::Normal;
@@ -450,7 +448,7 @@ fn words(text: &str) -> Vec<StyledWord> {
     words
 }
 
-/// What comes next in a text: how many bytes, what is shown of them, and how it goes on if they are a mark.
+/// Parses the next piece: its bytes, the text to show, and the new style if it is a mark.
 fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Option<MarkdownStyle>) {
     let c = rest.chars().next().unwrap_or_default();
     let plain = |n: usize| (n, rest[..n].to_owned(), None);
@@ -498,7 +496,7 @@ fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Opti
     }
 }
 
-/// A link, as its text and where it leads.
+/// Parses a link, shown as its text and target.
 fn link(rest: &str) -> Option<(usize, String)> {
     let end = rest.find("](")?;
     let text = &rest[1..end];

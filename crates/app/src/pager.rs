@@ -1,7 +1,7 @@
-//! Shows what is longer than the screen through a pager, and says everything else as it is.
+//! Pages texts that are longer than the screen; prints all others.
 //!
-//! The pager takes our place (`exec`) and reads from a file without a name. So Ctrl-C is the pager's own, a pager
-//! that is left early breaks no pipe, and its exit code is ours.
+//! The pager replaces this process (`exec`) and reads from an unnamed file. So Ctrl-C goes to the pager, quitting it
+//! early breaks no pipe, and its exit code is Forge's.
 //!
 //! Invariant: nothing is paged unless the output is a terminal.
 
@@ -15,7 +15,7 @@ use std::{
 
 use crate::terminal_output;
 
-/// Whether somebody wants a pager.
+/// Whether a pager may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paging {
     IfLong,
@@ -23,16 +23,16 @@ pub(crate) enum Paging {
 }
 
 impl Paging {
-    /// As `--no-pager` says.
+    /// Converts the flag `--no-pager`.
     pub(crate) fn from_no_pager(no_pager: bool) -> Self {
         if no_pager { Self::Never } else { Self::IfLong }
     }
 }
 
-/// The pager of whoever named none. Without less, everything goes by.
+/// The default pager. Without less, everything is printed.
 const LESS: &str = "if command -v less >/dev/null; then exec less -FRX; else exec cat; fi";
 
-/// Says a text, with our own colours in it and nobody else's.
+/// Prints a sanitized text, which may have Forge's own colours.
 pub(crate) fn print_paged(text: &str, paging: Paging) {
     let pager = match paging {
         Paging::IfLong if is_long(text) => pager_command(|name| env::var(name).ok()),
@@ -43,17 +43,17 @@ pub(crate) fn print_paged(text: &str, paging: Paging) {
     {
         let mut command = Command::new("sh");
         command.arg("-c").arg(pager).stdin(Stdio::from(file));
-        // What a pager called `less` needs to show colours, and to leave what fits on the screen.
+        // `less` needs these options to show colours, and to keep on the screen what fits.
         if env::var_os("LESS").is_none() {
             command.env("LESS", "FRX");
         }
-        // If it comes back, there is no shell.
+        // `exec` returns only if there is no shell.
         let _no_shell = command.exec();
     }
     terminal_output::print_raw(text);
 }
 
-/// Which pager is wanted: `FORGE_PAGER`, then `PAGER`, then less. Nothing if there shall be none.
+/// Returns the pager: `FORGE_PAGER`, then `PAGER`, then less. `None` if it is disabled.
 fn pager_command(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let named = variable("FORGE_PAGER").or_else(|| variable("PAGER"));
     let pager = named.unwrap_or_else(|| LESS.to_owned());
@@ -61,7 +61,7 @@ fn pager_command(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     (!is_none).then_some(pager)
 }
 
-/// Whether a text does not fit on the terminal, with a line left for the prompt.
+/// Whether a text does not fit on the terminal, with one line for the prompt.
 fn is_long(text: &str) -> bool {
     let out = io::stdout();
     if !out.is_terminal() {
@@ -71,7 +71,7 @@ fn is_long(text: &str) -> bool {
     rows > 0 && text.lines().count() >= rows
 }
 
-/// A file that only we have, with this in it, at its beginning.
+/// Creates an unnamed file with this content, positioned at its beginning.
 pub(crate) fn unnamed_file(bytes: &[u8]) -> io::Result<File> {
     let path = env::temp_dir().join(format!("forge-page-{}", std::process::id()));
     let mut options = File::options();

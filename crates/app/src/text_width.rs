@@ -1,29 +1,29 @@
-//! Text in columns: how many it takes on a terminal, and how it is cut, filled up and broken to fit into some. How wide
-//! a character is, is asked here and nowhere else.
+//! The width of text on a terminal: measuring, cutting, padding and wrapping. The only place that asks for the width of
+//! a character.
 //!
-//! Invariant: what was cut, or broken with no word left whole, is never wider than it was to be.
+//! Invariant: text that was cut, or wrapped with `LongWords::Broken`, is never wider than the given width.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// What becomes of a word that is wider than a line.
+/// What happens to a word that is wider than a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LongWords {
-    /// It is left whole, so that a command can be copied.
+    /// It stays whole, so that a command can be copied.
     Whole,
-    /// It goes on in the next line.
+    /// It continues in the next line.
     Broken,
 }
 
-/// How many columns a text takes. What steers a terminal is never shown, but a sign in its place is.
+/// Returns the width of a text. A control character counts as one: a replacement is shown for it.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(wide).sum()
+    text.chars().map(char_width).sum()
 }
 
-fn wide(c: char) -> usize {
+fn char_width(c: char) -> usize {
     c.width().unwrap_or(1)
 }
 
-/// A text in at most this many columns; what was cut off is shown by `…`.
+/// Cuts a text to at most `columns`, with `…` at the cut.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -35,7 +35,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// A text cut in its middle, because its end tells it from others.
+/// Cuts a name in its middle: its end tells it from others.
 pub(crate) fn cut_middle(text: &str, columns: usize) -> String {
     const END: usize = 5;
     if width(text) <= columns || columns <= END + 1 {
@@ -46,8 +46,8 @@ pub(crate) fn cut_middle(text: &str, columns: usize) -> String {
         if width(&text[start..]) > END {
             break;
         }
-        // A sign without a width belongs to the one before it.
-        if wide(c) > 0 {
+        // A character without a width belongs to the one before it.
+        if char_width(c) > 0 {
             at = start;
         }
     }
@@ -55,16 +55,16 @@ pub(crate) fn cut_middle(text: &str, columns: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// A text with spaces behind it, up to this many columns.
-pub(crate) fn fill(text: &str, columns: usize) -> String {
+/// Pads a text with spaces.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// As much of the beginning of a text as these columns take.
+/// Returns as much of the beginning of a text as fits.
 fn beginning(text: &str, columns: usize) -> &str {
     let mut left = columns;
     for (at, c) in text.char_indices() {
-        match left.checked_sub(wide(c)) {
+        match left.checked_sub(char_width(c)) {
             Some(rest) => left = rest,
             None => return &text[..at],
         }
@@ -72,9 +72,9 @@ fn beginning(text: &str, columns: usize) -> &str {
     text
 }
 
-/// A text broken into lines of so many columns, at its spaces and beside wide characters. The first line begins in the
-/// column `from`, where something stands already; all others are indented.
-pub(crate) fn broken(
+/// Wraps a text at its spaces and beside wide characters. The first line starts in the column `from`, after a prefix; all
+/// others are indented.
+pub(crate) fn wrap(
     text: &str,
     from: usize,
     indent: usize,
@@ -93,7 +93,7 @@ pub(crate) fn broken(
         indent
     };
     for (position, word) in text.split_whitespace().enumerate() {
-        for (at, piece) in pieces(word).into_iter().enumerate() {
+        for (at, piece) in breakable_pieces(word).into_iter().enumerate() {
             let gap = usize::from(at == 0 && position > 0);
             if column > indent && column + gap + width(piece) > columns {
                 column = next(&mut lines);
@@ -108,11 +108,11 @@ pub(crate) fn broken(
                 }
                 LongWords::Broken => {
                     for c in piece.chars() {
-                        if column > indent && column + wide(c) > columns {
+                        if column > indent && column + char_width(c) > columns {
                             column = next(&mut lines);
                         }
                         lines.push(c);
-                        column += wide(c);
+                        column += char_width(c);
                     }
                 }
             }
@@ -121,12 +121,12 @@ pub(crate) fn broken(
     lines
 }
 
-/// The pieces of a word between which a line may end: beside every wide character.
-fn pieces(word: &str) -> Vec<&str> {
+/// Splits a word where a line may end: beside every wide character.
+fn breakable_pieces(word: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut last) = (0, 1);
     for (at, c) in word.char_indices() {
-        let now = wide(c);
+        let now = char_width(c);
         if at > start && now > 0 && (now > 1 || last > 1) {
             pieces.push(&word[start..at]);
             start = at;
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(cut("abc", 0), "");
         assert_eq!(cut_middle("20261115-add-rate-limits-k3f9", 16), "20261115-a…-k3f9");
         assert_eq!(cut_middle("工作工作工作工作", 10), "工作…工作");
-        assert_eq!(fill("工作", 6), "工作  ");
+        assert_eq!(pad("工作", 6), "工作  ");
         for columns in 0..20 {
             assert!(width(&cut_middle("工作工作工作工作 ab", columns)) <= columns, "{columns}");
         }
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn text_without_spaces_is_broken_beside_wide_characters_and_commands_stay_whole() {
-        let whole = |text| broken(text, 0, 2, 8, LongWords::Whole);
+        let whole = |text| wrap(text, 0, 2, 8, LongWords::Whole);
         assert_eq!(whole("one two three"), "one two\n  three");
         assert_eq!(whole("工作工作工作"), "工作工作\n  工作");
         assert_eq!(whole("and averylongcommand b"), "and\n  averylongcommand\n  b");
         let text = "工作工作工作 with averylongword 'and/a/path/of/its/own' 工作a工作";
         for columns in 4..40 {
-            let lines = broken(text, 3, 3, columns, LongWords::Broken);
+            let lines = wrap(text, 3, 3, columns, LongWords::Broken);
             for line in lines.lines().skip(1) {
                 assert!(width(line) <= columns, "{columns}: {line:?}");
             }

@@ -1,6 +1,6 @@
-//! `forge agents`: which agents there are, and whether one answers.
+//! `forge agents`: lists the agents, and checks whether one answers.
 
-use std::{env, fmt::Write as _, process::ExitCode};
+use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use forge_api::{
@@ -12,7 +12,10 @@ use forge_api::{
     start::Allowed,
 };
 
-use super::{common::print_json, start_prompts::approve_commands};
+use super::{
+    common::{INTERRUPTED, current_dir, print_json},
+    start_prompts::approve_commands,
+};
 use crate::{format, terminal_output};
 
 /// List the agents that you have here, or see whether one answers
@@ -47,24 +50,18 @@ struct CheckArgs {
     json: bool,
 }
 
-/// So much of a command line is shown before it is run.
+/// The most characters of a command line that are announced before it is run.
 const ANNOUNCED_CHARACTERS: usize = 150;
-/// The width of names.
+/// The width of the column of names.
 const NAME_WIDTH: usize = 10;
-/// The least room between two columns.
+/// The column in which descriptions start.
 const INDENT: usize = NAME_WIDTH + 2;
-/// The exit code of surroundings in which nothing can be done.
+/// The exit code if the agent cannot be used here.
 const UNUSABLE: u8 = 2;
-/// The exit code after Ctrl-C.
-const INTERRUPTED: u8 = 130;
 
 impl AgentsArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
-        let here = env::current_dir().map_err(|error| {
-            let what = format!("the current folder is gone: {error}");
-            Trouble::surroundings(what, "go into your project")
-        })?;
-        let roster = Roster::of(&here)?;
+        let roster = Roster::of(&current_dir()?)?;
         match self.subcommand {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
             None => {
@@ -83,7 +80,7 @@ impl AgentsArgs {
 impl CheckArgs {
     fn run(self, roster: &Roster) -> Result<ExitCode, Trouble> {
         let mut allowed = |commands: &[String]| {
-            // Whoever calls it with this has said it by name.
+            // `--allow` names the agent, so it counts as consent.
             if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }
         };
         let mut announce = |plan: &Plan| {
@@ -116,7 +113,7 @@ impl CheckArgs {
     }
 }
 
-/// What is about to be run, and that it may cost something.
+/// Announces the call that is about to be made and what it may cost.
 fn announcement(plan: &Plan) -> String {
     let cost = match plan.cap {
         Some(cap) => {
@@ -124,8 +121,8 @@ fn announcement(plan: &Plan) -> String {
         }
         None => "which costs nothing".to_owned(),
     };
-    let words = format::cut(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
-    let words = format::block("  ", &words, terminal_output::terminal_width());
+    let words = format::one_line(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
+    let words = format::hanging_indent("  ", &words, terminal_output::terminal_width());
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 
@@ -158,7 +155,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
             push("", &can.join(", "));
         }
         if let Some(wrong) = &row.wrong {
-            // What nobody plays with harms nobody.
+            // A problem of an agent without roles harms no run.
             let mark = if roles_text.is_empty() { "not usable: " } else { "WRONG: " };
             push(mark, wrong);
         }
@@ -169,7 +166,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
     text
 }
 
-/// The program, its version, and where it is.
+/// Describes an agent: program, version and path.
 fn description(row: &AgentRow) -> String {
     let version = row.version.as_deref().unwrap_or("version unknown");
     let path = row.path.as_deref().unwrap_or("not found");
@@ -204,10 +201,10 @@ fn check_text(probed: &Probed, width: usize) -> String {
         return text;
     }
     for line in probed.what.iter().flat_map(|what| what.lines()) {
-        let _ = write!(text, "\n{}", format::block("  ", line, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("  ", line, width));
     }
     if let Some(next) = &probed.next {
-        let _ = write!(text, "\n{}", format::block("  next: ", next, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("  next: ", next, width));
     }
     if let Some(transcript) = &probed.transcript {
         let _ = write!(text, "\n  what it printed: {transcript}");

@@ -1,4 +1,4 @@
-//! `forge answer`: chooses, where a run asks.
+//! `forge answer`: answers a question of a run.
 
 use std::process::ExitCode;
 
@@ -44,7 +44,7 @@ enum AnswerChoice {
     GiveUp,
 }
 
-/// What was said, by its place on the command line.
+/// An answer as parsed from the command line.
 struct ParsedAnswer {
     run: String,
     question: QuestionId,
@@ -53,12 +53,13 @@ struct ParsedAnswer {
 }
 
 impl AnswerArgs {
-    /// Who begins with a question names no run: no run is called like a question.
+    /// Assigns the positional arguments. A first argument that is a question id means that no run is named: no run id
+    /// looks like a question id.
     fn parse(self, forge: &Doors) -> Result<ParsedAnswer, Trouble> {
         let Self { run, question, choice, mut words } = self;
         let Some(run) = run else { return Err(missing_answer(forge, None)?) };
         let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
-            // What stands there is the first of the words.
+            // The third positional argument is then the first of the words.
             words.splice(0..0, choice);
             (choose_run(forge, None, RunAction::Answer { question: asked })?, asked, question)
         } else {
@@ -136,7 +137,7 @@ impl AnswerArgs {
     }
 }
 
-/// That nothing was answered, with what could be: the first open question of the run, or of all.
+/// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.
 fn missing_answer(forge: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
     let what = "QUESTION and CHOICE are missing";
     let runs: Vec<String> = if let Some(run) = run {

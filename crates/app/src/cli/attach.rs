@@ -1,4 +1,4 @@
-//! `forge attach`: the live screen of a run that is driven elsewhere.
+//! `forge attach`: shows a run that another process drives.
 
 use std::{
     process::ExitCode,
@@ -25,12 +25,12 @@ use crate::{
     terminal_output,
 };
 
-/// How long whoever drives a run may take from its last fact until it lets go.
+/// How long a driver may take to exit after the last fact of its run.
 const DRIVER_EXIT_WAIT: Duration = Duration::from_secs(5);
-/// How often it is looked at meanwhile.
+/// How often the driver's lock is checked meanwhile.
 const DRIVER_EXIT_POLL: Duration = Duration::from_millis(20);
 
-/// After so many looks without a driver a run has none: drivers hand over to each other.
+/// After this many checks without a driver a run counts as not driven; drivers may replace each other.
 const ABSENT_LOOKS_MAX: u32 = 10;
 
 /// Look at a run that goes on elsewhere, and answer what it asks
@@ -52,7 +52,7 @@ impl AttachArgs {
         }
         let standing = forge.view(&run)?.row.standing;
         match standing.course() {
-            // It is shown as it is: nothing comes any more.
+            // An ended run is printed as it is; no more facts will follow.
             Course::Failed | Course::Over => {}
             Course::Driven | Course::Asking | Course::Held => {
                 if !has_driver_or_screen(&forge, &run) {
@@ -68,7 +68,7 @@ impl AttachArgs {
     }
 }
 
-/// Shows a run that others drive, or nobody: the screen says so, and can drive it on.
+/// Shows the live screen. A run without a driver is shown, too; the screen offers to drive it.
 fn show_screen(forge: &Doors, run: &str) -> Result<ExitCode, Trouble> {
     let exit = live::show(forge, run, ScreenTask::Attach)?;
     match exit {
@@ -78,7 +78,7 @@ fn show_screen(forge: &Doors, run: &str) -> Result<ExitCode, Trouble> {
     report_screen_exit(forge, run, exit)
 }
 
-/// A run that would go on, and nobody is there who lets it.
+/// Builds the error for a run that could continue but has no driver.
 fn not_driven(run: &str, standing: Standing) -> Trouble {
     let (why, next) = match standing.course() {
         Course::Asking => {
@@ -93,7 +93,7 @@ fn has_driver_or_screen(forge: &Doors, run: &str) -> bool {
     forge.is_driven(run) || forge.is_attended(run)
 }
 
-/// Whether anybody is still there to drive a run that is followed.
+/// Watches whether a followed run still has a driver.
 struct DriverPresence<'a> {
     forge: &'a Doors,
     run: &'a str,
@@ -114,7 +114,7 @@ impl log::FollowUntil for DriverPresence<'_> {
     }
 }
 
-/// Waits until whoever drives a run has written all of it down: its last commit comes after its last fact.
+/// Waits until the driver has exited: it writes the run's last commit after the last fact.
 fn wait_for_driver(forge: &Doors, run: &str) {
     let began = Instant::now();
     while forge.is_driven(run) {

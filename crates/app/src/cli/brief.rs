@@ -1,4 +1,4 @@
-//! `forge brief`: exactly what an agent was told, and what it was given to read.
+//! `forge brief`: prints the brief of an agent and its inbox.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -52,14 +52,14 @@ impl BriefArgs {
         } else if self.json {
             print_json(&briefing);
         } else {
-            // Word for word, also on a terminal: it is what the agent read.
+            // Verbatim, also on a terminal: it is what the agent read.
             print_paged(&terminal_output::sanitize(&brief_text(&briefing)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The words as they were, each turn below a line that says which it is.
+/// Formats the briefs verbatim, each turn below a line that names it.
 fn brief_text(briefing: &Told) -> String {
     let mut text = String::new();
     let who = match (&briefing.role, &briefing.agent) {
@@ -97,7 +97,7 @@ fn brief_text(briefing: &Told) -> String {
     text
 }
 
-/// Bytes in a few letters.
+/// Formats a number of bytes with a unit.
 fn byte_size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     match bytes {

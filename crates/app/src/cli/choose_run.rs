@@ -1,8 +1,8 @@
-//! Which run is meant by a command that names none: the one that can take it.
+//! Chooses the run for a command that names none: the only one that the action applies to.
 //!
-//! Not here: what a name means (`Doors::resolve`), and commands that only look, which take the latest.
+//! Not here: prefixes of run ids (`Doors::resolve`), and read-only commands, which take the latest run.
 //!
-//! Invariant: where several runs could be meant, a person says which.
+//! Invariant: if several runs qualify, the user has to name one.
 
 use forge_api::{
     Trouble,
@@ -13,10 +13,10 @@ use forge_core::view::{Course, RunRow};
 
 use crate::format;
 
-/// Runs that are listed if several could be meant.
+/// The most runs that are listed if several qualify.
 const LISTED_MAX: usize = 10;
 
-/// What a person wants of a run.
+/// An action that needs a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunAction {
     Resume,
@@ -24,10 +24,7 @@ pub(crate) enum RunAction {
     Pause,
     Stop,
     Abandon,
-    /// To answer this question.
-    Answer {
-        question: forge_core::id::QuestionId,
-    },
+    Answer { question: forge_core::id::QuestionId },
 }
 
 impl RunAction {
@@ -42,7 +39,7 @@ impl RunAction {
         }
     }
 
-    /// What could be done with them, in words.
+    /// Names the action as in "3 runs could be …".
     fn past_participle(self) -> String {
         match self {
             Self::Resume => "resumed".to_owned(),
@@ -55,7 +52,7 @@ impl RunAction {
     }
 }
 
-/// The run that a person named, or the only one that can take what they want.
+/// Resolves the named run, or finds the only one that `action` applies to.
 pub(crate) fn choose_run(
     forge: &Doors,
     named: Option<&str>,
@@ -64,10 +61,10 @@ pub(crate) fn choose_run(
     if let Some(named) = named {
         return forge.resolve(named);
     }
-    // Says what to do where there is none at all.
+    // Fails with a hint if there are no runs at all.
     forge.latest()?;
     let (rows, _) = forge.rows(RUNS_MAX)?;
-    // Those that somebody is at, and those that nobody is.
+    // Runs with a driver or an open live screen, and the others.
     let (attended, alone): (Vec<&RunRow>, Vec<&RunRow>) = rows
         .iter()
         .filter(|row| row.standing.course() != Course::Over)
@@ -76,7 +73,7 @@ pub(crate) fn choose_run(
         RunAction::Resume => {
             let (failed, open) =
                 alone.into_iter().partition(|row| row.standing.course() == Course::Failed);
-            // What has failed is meant only if nothing else can be.
+            // A failed run is chosen only if there is no other candidate.
             let open: Vec<&RunRow> = open;
             if open.is_empty() && attended.is_empty() {
                 [failed, Vec::new()]
@@ -95,9 +92,9 @@ pub(crate) fn choose_run(
             });
             [attended, alone.collect()]
         }
-        // Where nobody drives, nothing is to be stopped, unless a person names it.
+        // A run without a driver is stopped only if it is named.
         RunAction::Stop => [attended, Vec::new()],
-        // It is for good: no run is meant rather than another.
+        // Abandoning is final, so all unfinished runs are candidates and none is preferred.
         RunAction::Abandon => {
             [rows.iter().filter(|row| row.standing.course() != Course::Over).collect(), Vec::new()]
         }
@@ -128,7 +125,7 @@ fn several_runs(rows: &[&RunRow], action: RunAction) -> Trouble {
         .iter()
         .take(LISTED_MAX)
         .map(|row| {
-            let ago = format::ago(row.changed_at, now);
+            let ago = format::age(row.changed_at, now);
             format!("  {:<11} {ago:>7} ago  {}", row.standing.word(), row.run)
         })
         .collect();

@@ -1,27 +1,34 @@
-//! What several commands need: the repository, the run that is meant, budgets, JSON.
+//! Helpers that several commands share: opening the repository, resolving a run, parsing a budget, printing JSON.
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use forge_api::{Trouble, forge::Doors, start::examples};
 use forge_core::money::Money;
 
 use crate::terminal_output;
 
-/// What a person might want, in examples.
+/// The exit code after Ctrl-C.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// The request in example commands, quoted for a shell.
 pub(crate) const EXAMPLE_REQUEST: &str = "'show the total at the end of the list'";
 
-/// The doors of the repository that we were called in.
+/// Opens Forge for the repository of the current directory.
 pub(super) fn open_forge() -> Result<Doors, Trouble> {
-    let here = env::current_dir().map_err(|error| {
+    Doors::open(&current_dir()?)
+}
+
+/// Returns the current directory, or says that it was deleted.
+pub(super) fn current_dir() -> Result<PathBuf, Trouble> {
+    env::current_dir().map_err(|error| {
         Trouble::surroundings(
             format!("the current folder is gone: {error}"),
             "go into your project",
         )
-    })?;
-    Doors::open(&here)
+    })
 }
 
-/// The run that a person named, or the one that changed last.
+/// Resolves a prefix of a run id, or takes the run that changed last.
 pub(super) fn named_or_latest(forge: &Doors, named: Option<&str>) -> Result<String, Trouble> {
     match named {
         Some(prefix) => forge.resolve(prefix),
@@ -29,14 +36,13 @@ pub(super) fn named_or_latest(forge: &Doors, named: Option<&str>) -> Result<Stri
     }
 }
 
-/// Prints something as JSON.
 pub(super) fn print_json(value: &impl serde::Serialize) {
     terminal_output::print_raw(
         &serde_json::to_string_pretty(value).expect("a view can be written"),
     );
 }
 
-/// A cap in dollars, or why it is none, with two of this command that are.
+/// Parses a budget in dollars. The error shows `command` with two valid amounts in place of `AMOUNT`.
 pub(crate) fn parse_budget(text: &str, command: &str) -> Result<Money, Trouble> {
     let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
     amount.filter(|amount| amount.0 > 0).ok_or_else(|| {

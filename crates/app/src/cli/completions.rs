@@ -1,6 +1,6 @@
-//! `forge completions`: a script that makes a shell complete Forge's commands and options.
+//! `forge completions`: prints a completion script for a shell.
 //!
-//! It comes from the definitions that the help comes from. Names of runs and flows are not completed.
+//! Generated from the clap definitions. Names of runs and flows are not completed.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,4 @@
-//! `forge config`: what is set, who set it, and what the repository may run here.
-//!
-//! Also here: how a person is asked about the commands of a repository. What is set, and what was
-//! allowed, is known to the runtime.
+//! `forge config`: shows and edits settings with their provenance, and approves the commands of a repository.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -84,10 +81,10 @@ struct TargetFlags {
     user: bool,
 }
 
-/// The width of the longest name of a layer.
+/// The width of the longest layer name.
 const LAYER_WIDTH: usize = "environment".len();
 
-/// Which file is changed.
+/// The settings file that is changed.
 #[derive(Clone, Copy)]
 enum SettingsTarget {
     Repo,
@@ -108,7 +105,7 @@ impl TargetFlags {
 impl SettingsTarget {
     fn file(self) -> Result<EditedFile, Trouble> {
         match self {
-            // It can be changed from everywhere.
+            // The user's file can be changed outside of a repository, too.
             Self::User => {
                 let checkout = open_forge().ok().and_then(|forge| checkout_dir(&forge).ok());
                 Ok(EditedFile::user(checkout.as_deref())?)
@@ -154,7 +151,7 @@ fn list(json: bool) -> Result<(), Trouble> {
     for row in &rows {
         let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::word));
         let room = terminal_output::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
-        let value = text_width::fill(&format::cut(&value, room), room);
+        let value = text_width::pad(&format::one_line(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
         let line = line.trim_end();
         if row.layer.is_none_or(|layer| layer == settings::Layer::Shipped) {
@@ -180,7 +177,7 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
         let word = said.layer.word();
-        let place = text_width::fill(&said.place, widest);
+        let place = text_width::pad(&said.place, widest);
         let line = format!("{mark} {word:<11}  {place}  {}", said.value);
         if position == 0 {
             terminal_output::print(&line);
@@ -232,7 +229,7 @@ fn print_change(target: SettingsTarget, file: &EditedFile, change: &Change) -> R
         (SettingsTarget::Local, FileWas::There)
         | (SettingsTarget::User, FileWas::There | FileWas::Missing) => {}
     }
-    // Who is overruled wants to know it now, and not when nothing has changed.
+    // A value that another layer overrides is reported right away.
     if let Ok(forge) = open_forge()
         && let Ok(settings) = forge.settings()
     {
@@ -259,7 +256,7 @@ fn checkout_dir(forge: &Doors) -> Result<PathBuf, Trouble> {
 }
 
 fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
-    // What is allowed is what a run would use, and that is what is committed.
+    // A run reads its settings and flows from a commit, so the committed ones are approved.
     let forge = open_forge()?;
     let base = forge.home.repository.head();
     let settings = forge.settings_at(base.as_deref())?;
@@ -275,7 +272,7 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
         return Ok(ExitCode::SUCCESS);
     }
     match confirm_commands(&unapproved) {
-        // Whoever calls this without a terminal has said it by name.
+        // Without a terminal, calling `approve` counts as consent.
         Confirmation::Given | Confirmation::NoTerminal => {
             let path = forge.approve(&settings, &unapproved)?;
             terminal_output::print(&format!("allowed; to take it back, remove {}", path.display()));

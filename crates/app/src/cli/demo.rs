@@ -1,6 +1,6 @@
-//! `forge demo`: a small real project, and a run on it with the scripted agent.
+//! `forge demo`: creates a small project and runs the scripted agent on it.
 //!
-//! What it says about the run is read from the journal, as `forge run` and `forge show` do it.
+//! What is printed about the run comes from the journal, as in `forge run` and `forge show`.
 
 use std::{env, fs, path::PathBuf, process::ExitCode};
 
@@ -87,7 +87,7 @@ impl DemoArgs {
     }
 }
 
-/// The commands are those of the project that was made just now.
+/// Answers for the demo: it approves the commands, which come from the project just created.
 struct DemoPrompts;
 
 impl Asks for DemoPrompts {

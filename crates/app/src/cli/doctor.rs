@@ -1,4 +1,4 @@
-//! `forge doctor`: what is wrong with the surroundings and the journal, and what to do about it.
+//! `forge doctor`: reports problems of the environment and the journal, and repairs some.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -92,7 +92,7 @@ impl DoctorArgs {
         Ok(ExitCode::from(if is_bad { 2 } else { code }))
     }
 
-    /// Mends what can be mended, says what was done, and gives the exit code.
+    /// Repairs what can be repaired, reports it on stderr, and returns the exit code.
     fn fix(&self, forge: &Doors) -> u8 {
         let mut code = 0;
         for found in forge.fixable() {
@@ -104,7 +104,7 @@ impl DoctorArgs {
                     confirm(&format!("--fix {}: go on? [y/N]", found.fix))
                 }
             };
-            // What was done is not data: what is found afterwards is.
+            // Repairs go to stderr; the findings that remain are the data.
             match may {
                 Confirmation::Given => match forge.fix(&found) {
                     Ok(done) => terminal_output::print_stderr(&terminal_output::sanitize(

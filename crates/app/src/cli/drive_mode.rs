@@ -1,5 +1,5 @@
-//! Where a run is driven and how it is shown: on a live screen, as one line for each fact, or by a process of its own;
-//! and what is said about it at the end.
+//! Where a run is driven and how it is shown: on the live screen, as one line per fact, or by a detached process; and
+//! the report at the end.
 
 use std::{
     env,
@@ -31,13 +31,13 @@ use crate::{
     text::{result_text, status_text},
 };
 
-/// What a driver without a terminal says goes into this file, in the folder of its run.
+/// The file in the run's directory that takes the output of a detached driver.
 const DRIVER_LOG: &str = "driver.log";
 
-/// How long a driver of its own may take until it has the run.
+/// How long a detached driver may take to lock the run.
 const DRIVER_WAIT: Duration = Duration::from_secs(15);
 
-/// How often it is looked at meanwhile.
+/// How often that lock is checked meanwhile.
 const DRIVER_POLL: Duration = Duration::from_millis(20);
 
 /// Who drives, and how it is shown.
@@ -58,18 +58,18 @@ pub(crate) struct DriveArgs {
     pub(crate) own_session: bool,
 }
 
-/// Where a run is driven.
+/// Where a run is driven and shown.
 #[derive(Clone, Copy)]
 pub(crate) enum DriveMode {
-    /// Here, and a screen shows it.
+    /// In this process, on the live screen.
     Screen,
-    /// Here, and its facts are told.
+    /// In this process, with its facts printed.
     Here(OutputFormat),
-    /// By a process of its own.
+    /// In a detached process.
     Detached,
 }
 
-/// How facts are told.
+/// How facts are printed.
 #[derive(Clone, Copy)]
 pub(crate) enum OutputFormat {
     Sentences,
@@ -92,8 +92,11 @@ impl OutputFormat {
         match self {
             Self::Sentences => {
                 for fact in &record.facts {
-                    let beginning = format!("{}  ", format::clock(record.at));
-                    terminal_output::print_progress(&format::fact(&beginning, &sentence(fact)));
+                    let beginning = format!("{}  ", format::clock_time(record.at));
+                    terminal_output::print_progress(&format::fact_line(
+                        &beginning,
+                        &sentence(fact),
+                    ));
                     if let Some(hint) = hint_for(run, fact) {
                         terminal_output::print_stderr(&hint);
                     }
@@ -108,7 +111,7 @@ impl OutputFormat {
 }
 
 impl DriveArgs {
-    /// How things are told where there is no screen.
+    /// The output format where there is no live screen.
     pub(crate) fn output_format(&self) -> OutputFormat {
         OutputFormat::from_json_flag(self.json)
     }
@@ -123,7 +126,7 @@ impl DriveArgs {
         }
     }
 
-    /// Drives a run that has begun, or lets somebody else do it.
+    /// Drives a run that was just started, or detaches it.
     pub(crate) fn drive(
         &self,
         forge: &Doors,
@@ -148,7 +151,7 @@ impl DriveArgs {
     }
 }
 
-/// Begins a run and drives it until it stops.
+/// Starts a run and drives it until it stops.
 pub(crate) fn start_and_drive(
     forge: &Doors,
     request: &Request,
@@ -168,7 +171,7 @@ pub(crate) fn drive_on_screen(
     report_screen_exit(forge, run, exit)
 }
 
-/// Says how a screen was left, and what to do next.
+/// Reports why the live screen was closed and what to do next.
 pub(crate) fn report_screen_exit(
     forge: &Doors,
     run: &str,
@@ -206,7 +209,7 @@ pub(crate) fn report_screen_exit(
     }
 }
 
-/// Says how the run was left, and what to do next.
+/// Reports how the run ended or stopped and what to do next. Returns the exit code.
 pub(crate) fn report_outcome(
     forge: &Doors,
     left: Left,
@@ -265,7 +268,7 @@ pub(crate) fn report_outcome(
     Ok(ExitCode::from(standing.exit_code()))
 }
 
-/// Lets a process of its own drive a run: with its own session, without a terminal.
+/// Starts a driver process with a session of its own and without a terminal.
 pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
     let folder = forge.home.run(run);
     let log = folder.join(DRIVER_LOG);
@@ -289,7 +292,7 @@ pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<
         if forge.is_driven(run) {
             break;
         }
-        // It may have come to its end already.
+        // It may have finished already.
         if let Some(status) = child.try_wait().map_err(cannot)? {
             if status.code() == Some(2) {
                 let what = format!("the driver could not go on; why: {}", log.display());
@@ -306,7 +309,7 @@ pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a person who was away wants to know first: whether it is proved, and how to get it.
+/// Prints whether the result is verified and how to merge it.
 fn print_result(forge: &Doors, run: &str) -> Result<(), Trouble> {
     let result = forge.result(run)?;
     terminal_output::print_progress(&format!(
@@ -319,7 +322,7 @@ fn print_result(forge: &Doors, run: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What a person at the terminal can do about a fact.
+/// Returns what the user can do about a fact, if anything.
 fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
         return Some(format!("          how to answer: forge status {run}"));

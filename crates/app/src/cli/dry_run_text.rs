@@ -1,18 +1,18 @@
-//! `forge run --dry-run`: what would run, for a person to read.
+//! The text of `forge run --dry-run`.
 
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
 use forge_core::event::Approvals;
 
 use crate::format;
 
-/// What would run, in lines of a width.
+/// Formats the plan of a run, wrapped at `width`.
 pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     let mut lines = Vec::new();
     let mut row = |name: &str, text: &str| {
-        lines.push(format::block(&format!("{name:<9} "), text, width));
+        lines.push(format::hanging_indent(&format!("{name:<9} "), text, width));
     };
     row("would run", &dry.flow);
-    row("request", &format::cut(&dry.request, width.saturating_sub(10)));
+    row("request", &format::one_line(&dry.request, width.saturating_sub(10)));
     if let Some(source) = &dry.source {
         row("source", source);
     }
@@ -43,7 +43,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     }
     lines.push(String::new());
     let mut row = |name: &str, text: &str| {
-        lines.push(format::block(&format!("{name:<9} "), text, width));
+        lines.push(format::hanging_indent(&format!("{name:<9} "), text, width));
     };
     let each = match dry.calls_usual.for_each {
         0 => String::new(),
@@ -111,7 +111,7 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
         stage.does,
         player.unwrap_or_default()
     );
-    let mut lines = vec![format::block(&format!("{indent}{name:<12} "), &what, width)];
+    let mut lines = vec![format::hanging_indent(&format!("{indent}{name:<12} "), &what, width)];
     if stage.runs == Runs::Skipped {
         return lines;
     }
@@ -127,7 +127,7 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
             player.unwrap_or_default(),
             rounds.unwrap_or_default()
         );
-        lines.push(format::block(&format!("{indent}  - {}: ", gate.gate), &what, width));
+        lines.push(format::hanging_indent(&format!("{indent}  - {}: ", gate.gate), &what, width));
     }
     lines
 }

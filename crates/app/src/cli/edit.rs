@@ -1,4 +1,4 @@
-//! `forge edit`: a person mends an artifact or the code of a unit by hand.
+//! `forge edit`: takes a manual change of an artifact or of a unit's code.
 
 use std::{
     env, fs,
@@ -94,7 +94,7 @@ impl EditArgs {
     }
 }
 
-/// What a person makes of a text in their editor.
+/// Opens `content` in the user's editor and returns the edited text.
 fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let editor = editor.filter(|editor| !editor.trim().is_empty());
@@ -112,7 +112,7 @@ fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> 
     let line = format!("{editor} \"$1\"");
     let status = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).status();
     let content = fs::read(&path).map_err(trouble);
-    // It was only for the editor.
+    // The file was only for the editor.
     let _ = fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => content,

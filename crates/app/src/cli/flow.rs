@@ -1,4 +1,4 @@
-//! `forge flow`: which flows there are, what one does, and whether it is right.
+//! `forge flow`: lists, shows and checks flows.
 
 use std::{fmt::Write as _, process::ExitCode};
 

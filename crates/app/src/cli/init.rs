@@ -1,4 +1,4 @@
-//! `forge init`: finds the project's checks, tries them once, and writes `forge.toml`.
+//! `forge init`: detects the project's checks, tries them once, and writes `forge.toml`.
 
 use std::process::ExitCode;
 

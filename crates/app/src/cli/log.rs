@@ -1,4 +1,4 @@
-//! `forge log`: the facts of a run, as sentences or as they are.
+//! `forge log`: prints the facts of a run as sentences or as JSON.
 
 use std::{process::ExitCode, thread, time::Duration};
 
@@ -34,16 +34,16 @@ pub(crate) struct LogArgs {
     json: bool,
 }
 
-/// How often a log that is followed looks for more.
+/// How often a followed journal is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Until when a run is followed that is not over.
+/// Decides how long a run is followed that has not ended.
 pub(crate) trait FollowUntil {
-    /// Whether more may come. Asked before each look.
+    /// Whether more records may follow. Called before each read.
     fn can_continue(&mut self) -> bool;
 }
 
-/// However long it takes.
+/// Follows without a limit.
 struct Forever;
 
 impl FollowUntil for Forever {
@@ -52,7 +52,7 @@ impl FollowUntil for Forever {
     }
 }
 
-/// Tells the facts of a run until it is over or nothing more comes.
+/// Prints the facts of a run until it has ended or `until` stops it.
 pub(crate) fn follow(forge: &Doors, run: &str, until: &mut dyn FollowUntil) -> Result<(), Trouble> {
     LogArgs { run: None, follow: true, no_pager: true, json: false }
         .print_records(forge, run, until)
@@ -87,14 +87,14 @@ impl LogArgs {
         let mut can_continue = true;
         while self.follow && can_continue && !matches!(state.phase(), Phase::Over(_)) {
             thread::sleep(POLL_INTERVAL);
-            // Whoever lets go has written all of it down before.
+            // A driver writes all records before it exits, so one more read gets them all.
             can_continue = until.can_continue();
             seen = self.print_new(forge, run, seen, &mut state)?;
         }
         Ok(())
     }
 
-    /// Shows the records after `seen`, and says which was the last.
+    /// Prints the records after `seen` and returns the number of the last one.
     fn print_new(
         &self,
         forge: &Doors,
@@ -125,9 +125,9 @@ impl LogArgs {
     }
 }
 
-/// The facts of a record, each with its number and its time.
+/// Formats the facts of a record, each with the record's number and time.
 fn fact_lines(seq: u64, record: &Record) -> Vec<String> {
-    let at = format::day_and_clock(record.at);
+    let at = format::date_and_time(record.at);
     let beginning = format!("{seq:>5}  {at}  ");
-    record.facts.iter().map(|fact| format::fact(&beginning, &sentence(fact))).collect()
+    record.facts.iter().map(|fact| format::fact_line(&beginning, &sentence(fact))).collect()
 }

@@ -1,4 +1,4 @@
-//! `forge man`: the manual pages, from the definitions that the help comes from.
+//! `forge man`: shows or writes the manual pages, generated from the clap definitions.
 
 use std::{
     fs,
@@ -54,14 +54,14 @@ impl ManArgs {
     }
 }
 
-/// Lets `man` show a page. Nothing, if there is none that can.
+/// Shows a page with `man`. Returns `None` if that fails.
 fn show_in_man(page: &[u8]) -> Option<()> {
     let file = pager::unnamed_file(page).ok()?;
     let status = Command::new("man").args(["-l", "-"]).stdin(Stdio::from(file)).status().ok()?;
     status.success().then_some(())
 }
 
-/// A page for a command and one for each below it, by name.
+/// Renders the page of a command and of each subcommand, by name.
 fn pages(name: &str, command: &clap::Command) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![(name.to_owned(), render(command, name))];
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {

@@ -8,25 +8,22 @@ use forge_api::start::Reply;
 
 use crate::{format, terminal_output};
 
-/// How often a question is asked again if the answer is none.
+/// How often a question is repeated after an invalid answer.
 const ASKED_MAX: usize = 5;
 
-/// Of an answer that is none, this many characters are shown.
+/// The most columns of an invalid answer that are shown.
 const ANSWER_SHOWN: usize = 40;
 
-/// What a person says about the commands of a repository.
+/// The answer to a question for consent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Confirmation {
-    /// They may be run.
     Given,
-    /// They may not.
     Refused,
     /// There is no terminal to ask at.
     NoTerminal,
 }
 
-/// Shows the commands of a repository and asks about them, if there is somebody to ask. Nothing of
-/// this is data.
+/// Shows the commands of a repository on stderr and asks for consent to run them.
 pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
     terminal_output::print_stderr("this repository makes Forge run, on this machine and as you:");
     for command in commands {
@@ -40,7 +37,7 @@ pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
     confirm("allow these commands? [y/N]")
 }
 
-/// Asks the person at the terminal, if there is one.
+/// Asks a yes-or-no question, if there is a terminal.
 pub(crate) fn confirm(question: &str) -> Confirmation {
     if !can_ask() {
         return Confirmation::NoTerminal;
@@ -48,12 +45,12 @@ pub(crate) fn confirm(question: &str) -> Confirmation {
     read_confirmation(&mut io::stdin().lock(), question)
 }
 
-/// Whether there is somebody who sees a question and can answer it.
+/// Whether stdin and stderr are terminals, so that a person can answer.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks until there is an answer. Who gives none, or says so, stops.
+/// Asks until `read` accepts an answer. The end of the input, `q` and too many invalid answers stop.
 pub(super) fn ask<T>(
     input: &mut impl BufRead,
     question: &str,
@@ -78,7 +75,7 @@ pub(super) fn ask<T>(
     Reply::Stop
 }
 
-/// Lines up to an empty one, as they are. Nothing, if the input ends before anything was said.
+/// Reads lines up to an empty one, verbatim. Returns `None` if the input ends before any text.
 pub(super) fn read_paragraph(input: &mut impl BufRead) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -91,8 +88,7 @@ pub(super) fn read_paragraph(input: &mut impl BufRead) -> Option<String> {
     }
 }
 
-/// Asks until there is a yes or a no. Only a clear yes is one; Enter, the end of the input, and whoever is not
-/// understood again and again say no.
+/// Asks until there is a yes or a no. Enter, the end of the input and too many invalid answers mean no.
 fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
     for _ in 0..ASKED_MAX {
         terminal_output::print_stderr(question);
@@ -110,9 +106,8 @@ fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
     Confirmation::Refused
 }
 
-/// Says that what was typed is no answer.
 fn print_not_an_answer(answer: &str) {
-    let answer = format::cut(answer, ANSWER_SHOWN);
+    let answer = format::one_line(answer, ANSWER_SHOWN);
     terminal_output::print_stderr(&terminal_output::sanitize(&format!(
         "`{answer}` is none of the answers"
     )));

@@ -1,4 +1,4 @@
-//! `forge resume`: drives a run that was stopped, interrupted, answered or has failed.
+//! `forge resume`: drives a run again that was stopped, interrupted, answered or has failed.
 
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ pub(crate) struct ResumeArgs {
 impl ResumeArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         if self.drive_args.own_session {
-            // Who leads a group already has a session of its own as far as we need one.
+            // Fails for a process-group leader, which needs no other session.
             let _leads_already = rustix::process::setsid();
         }
         let forge = open_forge()?;

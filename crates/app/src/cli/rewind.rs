@@ -1,4 +1,4 @@
-//! `forge rewind`: a new run that shares the facts of another one up to a stage.
+//! `forge rewind`: starts a new run that shares the facts of another one up to a stage.
 
 use std::{cell::RefCell, process::ExitCode};
 

@@ -1,4 +1,4 @@
-//! `forge run`: what a person wants, read from the command line, and the start of its run.
+//! `forge run`: builds a request from the command line and starts its run.
 
 use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 

@@ -1,4 +1,4 @@
-//! `forge show`: what a run has come to: what landed, what proves it, what it wrote.
+//! `forge show`: shows the result of a run, an artifact, or a change.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Stands for the run as a whole, which is no unit's name.
+/// The value of `--diff` without a unit; not a valid unit name.
 const WHOLE: &str = "";
 
 /// Show what a run has come to: what landed, its proofs, its files

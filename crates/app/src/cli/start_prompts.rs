@@ -1,6 +1,6 @@
-//! What may be asked before a run exists, asked at the terminal.
+//! Questions before a run exists, asked at the terminal; and the fast-forward offer after one.
 //!
-//! Not here: what follows from an answer. Nothing of this is data, so all of it goes where errors go.
+//! Not here: what follows from an answer, and how a question is read (`prompt.rs`).
 
 use std::io;
 
@@ -14,7 +14,7 @@ use forge_api::{
 use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
 use crate::{format, terminal_output};
 
-/// The person at the terminal, if there is one.
+/// Answers the questions of a start by asking the person at the terminal.
 pub(crate) struct TerminalPrompts;
 
 impl Asks for TerminalPrompts {
@@ -45,12 +45,12 @@ impl Asks for TerminalPrompts {
             let beginning = format!("{mark} {}  runs  ", choice.value);
             let indent = " ".repeat(beginning.chars().count() - "runs  ".len());
             let width = terminal_output::terminal_width();
-            terminal_output::print_stderr(&format::block(
+            terminal_output::print_stderr(&format::hanging_indent(
                 &beginning,
                 &choice.runs.join(", "),
                 width,
             ));
-            terminal_output::print_stderr(&format::block(
+            terminal_output::print_stderr(&format::hanging_indent(
                 &format!("{indent}skips "),
                 &skips,
                 width,
@@ -115,7 +115,7 @@ impl Asks for TerminalPrompts {
     }
 }
 
-/// Whether a repository may run these commands.
+/// Asks for consent to run these commands of a repository.
 pub(crate) fn approve_commands(commands: &[String]) -> Allowed {
     match confirm_commands(commands) {
         Confirmation::Given => Allowed::FromNowOn,
@@ -123,8 +123,8 @@ pub(crate) fn approve_commands(commands: &[String]) -> Allowed {
     }
 }
 
-/// At the end of a run whose result is also for a branch of the user's: asks, and lets it follow; or says
-/// how to do it by hand.
+/// Offers to fast-forward the user's branch to the result of the run, if the run was started for one; or prints the
+/// command for it.
 pub(crate) fn offer_fast_forward(forge: &Doors, run: &str) -> Result<(), Trouble> {
     let Some(offer) = forge.offer_onto(run)? else { return Ok(()) };
     let Offer { branch, onto, cannot, by_hand, .. } = &offer;

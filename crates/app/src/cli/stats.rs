@@ -1,4 +1,4 @@
-//! `forge stats`: what was used up, as tables with small bars.
+//! `forge stats`: shows what was spent, as tables with bars.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -51,17 +51,15 @@ impl GroupBy {
     }
 }
 
-/// Lines of the overview: with the next prompt they fill a screen of 24.
+/// The most lines of the overview: with the next prompt they fill a screen of 24.
 const OVERVIEW_LINES: usize = 23;
-/// Days of the overview.
+/// The most days in the overview.
 const DAYS_MAX: usize = 14;
-/// Lines of the overview that are models.
+/// The most models in the overview.
 const MODELS_MAX: usize = 5;
-/// The width of all columns between the name and the bar, with the spaces before each.
+/// The width of all columns between the name and the bar, with the space before each.
 const COLUMNS: usize = 7 + 8 + 8 + 8 + 11;
-/// The width of the longest bar.
 const BAR_WIDTH: usize = 16;
-/// The least width of a name.
 const KEY_WIDTH_MIN: usize = 10;
 
 impl StatsArgs {
@@ -84,14 +82,14 @@ impl StatsArgs {
                 Some(_) => TableLength::All,
                 None => TableLength::OneScreen,
             };
-            // Names are made harmless where they are shown: bars have colours.
+            // Names are sanitized where they are formatted: the bars have colours.
             terminal_output::print_raw(&overview(&view, length, terminal_output::terminal_width()));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// How much is shown.
+/// How many rows a table shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TableLength {
     OneScreen,
@@ -126,7 +124,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let estimate = estimate.unwrap_or_default();
     let models = view.tables.iter().find(|table| table.by == Axis::Model);
     let models = models.map_or(0, |models| models.rows.len().min(MODELS_MAX + 1));
-    // Two titles, each after an empty line, and a line that says what was left out.
+    // Two titles, each after an empty line, and one line for omitted rows.
     let others = text.lines().count() + estimate.matches('\n').count() + 5 + models;
     let days = OVERVIEW_LINES.saturating_sub(others).clamp(1, DAYS_MAX);
     for table in &view.tables {
@@ -144,14 +142,14 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     text
 }
 
-/// A table with a bar in each line: by money, or by tokens where nobody knows of any money.
+/// Formats a table with a bar per row: by money, or by tokens if no cost is known.
 fn table_text(table: &StatsView, most: usize, width: usize) -> String {
     let money = |row: &StatsRow| row.known.0.saturating_add(row.estimated.0);
     let has_money = table.rows.iter().any(|row| money(row) > 0);
     let weight = |row: &StatsRow| if has_money { money(row) } else { row.tokens.total() };
     let heaviest = table.rows.iter().map(weight).max().unwrap_or(0);
     let left_out = table.rows.len().saturating_sub(most);
-    // Days are in their order, and the last ones are of interest; of all else the first ones.
+    // Days are in order and the last ones are kept; other tables keep their first rows.
     let rows = match table.by {
         Axis::Day => &table.rows[left_out..],
         Axis::Run | Axis::Stage | Axis::Role | Axis::Model | Axis::Agent => {
@@ -172,7 +170,7 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
         let line = format!(
             "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
-            text_width::fill(&text_width::cut_middle(&name, key), key),
+            text_width::pad(&text_width::cut_middle(&name, key), key),
             row.calls,
             short(row.tokens.input),
             short(row.tokens.output),

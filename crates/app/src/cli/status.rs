@@ -1,4 +1,4 @@
-//! `forge status`: all runs as a list, or one run as a tree.
+//! `forge status`: shows all runs as a list, or one run as a tree.
 
 use std::{fmt::Write as _, path::Path, process::ExitCode};
 
@@ -29,7 +29,7 @@ pub(crate) struct StatusArgs {
     json: bool,
 }
 
-/// Lines of `forge status` without `--json`, before it says how many more there are.
+/// The most lines of the list; `--json` shows all runs.
 const LINES_MAX: usize = 50;
 
 impl StatusArgs {
@@ -40,7 +40,7 @@ impl StatusArgs {
                 print_json(&forge.rows(RUNS_MAX)?.0);
             } else {
                 let (mut rows, all) = forge.rows(RUNS_MAX)?;
-                // Who waits for a person comes first.
+                // Runs that wait for a person come first.
                 rows.sort_by_key(|row| (row.standing != Standing::Waiting, row.questions == 0));
                 rows.truncate(LINES_MAX);
                 let lacks_driver =
@@ -73,7 +73,7 @@ impl StatusArgs {
     }
 }
 
-/// Whether a driver holds the run now.
+/// Whether a driver holds the run's lock.
 #[derive(Clone, Copy)]
 enum HasDriver {
     Yes,
@@ -94,9 +94,9 @@ fn list_text(
     for row in rows {
         let line = format!(
             "{:<11} {:>7} {:>9}  {}",
-            // It would go on, and nobody drives it: `forge resume`.
+            // A run that could continue but has no driver.
             if lacks_driver(row) { "no driver" } else { row.standing.word() },
-            format::ago(row.changed_at, now),
+            format::age(row.changed_at, now),
             row.amount().in_short(),
             text_width::cut_middle(&row.run, width.saturating_sub(31))
         );
@@ -122,11 +122,12 @@ fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width:
     };
     let mut text = format!("{}  {stands}", row.run);
     if !row.why.is_empty() {
-        let _ = write!(text, "\n{}", format::block("  ", &row.why, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("  ", &row.why, width));
     }
-    let _ = write!(text, "\n  request  {}", format::cut(&view.request, width.saturating_sub(11)));
     let _ =
-        write!(text, "\n  flow     {}, started {} ago", row.flow, format::ago(row.started_at, now));
+        write!(text, "\n  request  {}", format::one_line(&view.request, width.saturating_sub(11)));
+    let _ =
+        write!(text, "\n  flow     {}, started {} ago", row.flow, format::age(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let _ =
         write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().in_words(), view.tokens);
@@ -149,7 +150,7 @@ fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width:
         }
     };
     text.push('\n');
-    // Where nobody drives, nobody knows of work that goes on, and no time is told of it.
+    // Without a driver no call is known to be running, so no durations are shown.
     let activity = match driver {
         HasDriver::No => Activity::Idle,
         HasDriver::Yes => Activity::Running,

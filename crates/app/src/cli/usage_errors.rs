@@ -1,10 +1,8 @@
-//! What the definitions of `forge run` refuse, told as every other refusal of it: the reason, and two commands
-//! that would be taken.
+//! Turns clap's errors about `forge run` into the form of all its other errors: the reason, and two valid commands.
 //!
-//! Not here: what other commands refuse, which is told as it comes, and what is wrong with a request
-//! that could be read (`start/words.rs` of the runtime).
+//! Not here: errors of other commands, which clap prints itself, and validation of a parsed request.
 //!
-//! Invariant: nothing was looked at but the words of the command line.
+//! Invariant: only the command line is looked at.
 
 use std::ffi::OsString;
 
@@ -19,16 +17,16 @@ use forge_api::{
 
 use super::common::EXAMPLE_REQUEST;
 
-/// The command whose refusals are told here.
+/// The command whose errors are rewritten.
 const RUN: &str = "run";
-/// Takes no flags at all.
+/// An example without flags.
 const PLAIN: &str = "forge run 'show the total at the end of the list'";
-/// Takes some.
+/// An example with flags.
 const WITH_FLAGS: &str = "forge run --effort M --auto 'show the total at the end of the list'";
-/// Takes its request from a file.
+/// An example that takes its request from a file.
 const BY_ISSUE: &str = "forge run --issue issue.json";
 
-/// Why the words are no `forge run`, if that is what they were meant to be.
+/// Rewrites the error if the arguments call `forge run`.
 #[expect(clippy::wildcard_enum_match_arm, reason = "clap may come to know more kinds of errors")]
 pub(super) fn run_usage_error(
     error: &clap::Error,
@@ -92,7 +90,7 @@ pub(super) fn run_usage_error(
     Some(refusal)
 }
 
-/// Two flags, or a flag and the request, that say different things.
+/// Describes two flags, or a flag and the request, that conflict.
 fn contradiction(one: &str, other: &str) -> String {
     let named = |word: &str| {
         if word.contains("REQUEST") { "a request in words".to_owned() } else { format!("`{word}`") }
@@ -100,12 +98,12 @@ fn contradiction(one: &str, other: &str) -> String {
     format!("{} and {} contradict each other", named(one), named(other))
 }
 
-/// Two commands, and where all flags are told.
+/// Joins two examples and the command that lists all flags.
 fn with_help(first: &str, second: &str) -> String {
     format!("{}\n   all flags: forge run --help", examples(&[first, second]))
 }
 
-/// A command with a flag, which is named as in the help: `--budget <AMOUNT>`.
+/// Builds an example with a flag, which is given as in the help: `--budget <AMOUNT>`.
 fn example_with(flag: &str) -> String {
     if flag.contains("REQUEST") {
         return PLAIN.to_owned();
@@ -118,7 +116,7 @@ fn example_with(flag: &str) -> String {
     }
 }
 
-/// Two commands with a value for a flag.
+/// Builds two examples with a value for a flag.
 fn examples_with_value(flag: &str) -> String {
     let name = flag.split([' ', '=']).next().unwrap_or_default();
     match example_values(name) {
@@ -131,7 +129,7 @@ fn examples_with_value(flag: &str) -> String {
     }
 }
 
-/// Two values that a flag takes.
+/// Two valid values of a flag.
 fn example_values(name: &str) -> Option<[&'static str; 2]> {
     match name {
         "--effort" => Some(["S", "M"]),
@@ -145,7 +143,7 @@ fn example_values(name: &str) -> Option<[&'static str; 2]> {
     }
 }
 
-/// A request without quotes: the same command with them.
+/// Suggests the same command with the request in quotes.
 fn unquoted_request(run: &Command, words: &[String]) -> Trouble {
     let takes_value = |word: &str| {
         let name = word.trim_start_matches('-');

@@ -1,4 +1,4 @@
-//! `forge watch`: what an agent says and does, as it comes.
+//! `forge watch`: prints what an agent says and does as it happens.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use forge_api::{
     watch::{Form, Seen, Shown, TurnName, Watched},
 };
 
-use super::common::open_forge;
+use super::common::{INTERRUPTED, open_forge};
 use crate::{
     format, terminal_output,
     text::agent_event::{Emphasis, event_text, indented_paragraph},
@@ -28,9 +28,6 @@ pub(crate) struct WatchArgs {
     #[arg(long, conflicts_with = "raw")]
     json: bool,
 }
-/// The exit code after Ctrl-C.
-const INTERRUPTED: u8 = 130;
-
 impl WatchArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
         let forge = open_forge()?;
@@ -43,7 +40,7 @@ impl WatchArgs {
                     &serde_json::to_string(&seen).expect("it can be written"),
                 );
             }
-            // Every call has one, and people need not be told.
+            // Every call has a first turn, so it is not printed.
             Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
             Shown::Seen(seen) => print_event(&seen, terminal_output::terminal_width()),
         };
@@ -59,7 +56,7 @@ impl WatchArgs {
 
 fn print_event(seen: &Seen, width: usize) {
     let (at, mark, text, emphasis) = event_text(seen);
-    let time = at.map(format::clock).unwrap_or_default();
+    let time = at.map(format::clock_time).unwrap_or_default();
     let text = indented_paragraph(&format!("{time:<8}  {mark} "), &text, width);
     match emphasis {
         Emphasis::Normal => terminal_output::print(&text),

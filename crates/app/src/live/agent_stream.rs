@@ -1,4 +1,4 @@
-//! What one agent says and does, on the screen: the last lines of its stream.
+//! The stream of one agent on the screen: its last events.
 
 use forge_api::{follow::Picture, watch::Seen};
 
@@ -11,7 +11,7 @@ use crate::{
     text::agent_event::{Emphasis, INDENT, event_text},
 };
 
-/// The stream of a unit. `back` lines of its end are scrolled past.
+/// Builds the frame of a unit's stream, scrolled back by `back` lines.
 pub(crate) fn frame<'a>(
     snapshot: &Picture,
     driven_by: DrivenBy,
@@ -52,7 +52,7 @@ fn event_lines(seen: &Seen, width: usize) -> Vec<StyledLine> {
         Emphasis::Normal => LineStyle::Plain,
         Emphasis::Dimmed => LineStyle::Grey,
     };
-    let time = at.map(format::clock).unwrap_or_default();
+    let time = at.map(format::clock_time).unwrap_or_default();
     let head = format!("{time:<8}  {mark} ");
     let lines = wrap(&text, width.saturating_sub(INDENT).max(10));
     let line = |(at, line): (usize, String)| {

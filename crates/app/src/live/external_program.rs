@@ -1,6 +1,6 @@
-//! Programs that have the terminal for a while: a pager, an editor; and the shell, after Ctrl-Z.
+//! Programs that get the terminal for a while: a pager, an editor; and the shell, after Ctrl-Z.
 //!
-//! Invariant: while one has it, Ctrl-C is for that program, and Ctrl-Z stops both.
+//! Invariant: while one has it, Ctrl-C goes to that program, and Ctrl-Z stops both.
 
 use std::{
     env, fs,
@@ -17,17 +17,17 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{ScreenSignal, ScreenSignals};
 
-/// How often it is asked whether a program has ended.
+/// How often a program is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
-/// What shows long texts, if the person has not said what does. It has to wait: the screen comes back after it.
+/// The default pager. It must not exit at once if the text is short: the screen returns after it.
 const PAGER: &str = "if command -v less >/dev/null; then exec less -R; else exec more; fi";
 
-/// Stops this process until the shell lets it go on.
+/// Stops this process until the shell continues it.
 pub(crate) fn suspend() {
-    let _cannot = kill_process(getpid(), Signal::STOP);
+    let _ignored = kill_process(getpid(), Signal::STOP);
 }
 
-/// Shows a text in the pager. It is harmless already, and may have our own colours.
+/// Shows a sanitized text, which may have Forge's own colours, in the pager.
 pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(), Trouble> {
     let named = ["FORGE_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
     let pager = named.filter(|pager| !["", "cat"].contains(&pager.trim()));
@@ -38,10 +38,10 @@ pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(),
         .spawn()
         .map_err(|error| Trouble::file(Path::new("/bin/sh"), &error))?;
     let stdin = child.stdin.take();
-    // A long text is written while the pager shows its beginning.
+    // A long text is written while the pager already shows its beginning.
     let writer = thread::spawn(move || {
-        // Who ends early has seen enough.
-        let _seen_enough = stdin.map(|mut stdin| writeln!(stdin, "{text}"));
+        // Fails if the person quits the pager early.
+        let _ignored = stdin.map(|mut stdin| writeln!(stdin, "{text}"));
     });
     let status = wait(&mut child, signals);
     let _written = writer.join();
@@ -52,7 +52,7 @@ pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(),
     }
 }
 
-/// Lets the person write in their editor.
+/// Opens `so_far` in the person's editor and returns the edited text.
 pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<String, Trouble> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()) else {
@@ -60,8 +60,8 @@ pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<St
     };
     let path = env::temp_dir().join(format!("forge-answer-{}.md", std::process::id()));
     let trouble = |error: io::Error| Trouble::file(&path, &error);
-    // What is left of a process with the same number is nobody's any more.
-    let _was_not_there = fs::remove_file(&path);
+    // A leftover of an earlier process with the same id.
+    let _ignored = fs::remove_file(&path);
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -73,7 +73,7 @@ pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<St
     let child = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).spawn();
     let status = child.and_then(|mut child| wait(&mut child, signals));
     let text = fs::read_to_string(&path).map_err(trouble);
-    // It was only for the editor.
+    // The file was only for the editor.
     let _ = fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => text,
@@ -89,7 +89,7 @@ fn wait(child: &mut Child, signals: &mut ScreenSignals) -> io::Result<ExitStatus
         }
         for signal in signals.received() {
             match signal {
-                // Its shell wants us both to stop; it has stopped already.
+                // The program has stopped already; the shell expects both to stop.
                 ScreenSignal::Suspend => suspend(),
                 ScreenSignal::HangUp => child.kill()?,
                 ScreenSignal::Interrupt | ScreenSignal::Redraw => {}

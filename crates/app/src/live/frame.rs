@@ -1,13 +1,13 @@
-//! A run as lines: Picture and size in, at most so many lines of at most so many columns out.
+//! Lays out a run as lines that fit a screen size.
 //!
-//! Pure: no terminal, no clock, no files. Where there is less room than there are lines, what is closed or has not
-//! begun is told in counts; what works, asks or failed is left as it is, for as long as there is room at all.
+//! Pure: no terminal, no clock, no files. If there are more rows than lines, units that are closed or not started are
+//! shown as counts; those that work, ask or failed are kept as long as there is room at all.
 //!
-//! Not here: the lines of the units (`rows.rs`), questions (`ask.rs`), streams (`stream.rs`), and how lines get to a
-//! terminal (`paint.rs`).
+//! Not here: rows of units (`unit_rows.rs`), questions (`question.rs`), streams (`agent_stream.rs`), and writing to a
+//! terminal (`painter.rs`).
 //!
 //! Invariant: never more lines than the height, and no line wider than the width.
-//! Invariant: the states that are shown are those that `status` shows.
+//! Invariant: the states that are shown are those of `forge status`.
 
 use forge_api::follow::Picture;
 use forge_core::view::{Course, Standing};
@@ -18,54 +18,51 @@ use super::{
 };
 use crate::{format, text_width};
 
-/// Below this height, what is only nice to have is left out.
+/// Below this height, optional lines are left out.
 const LOW_HEIGHT: usize = 14;
 
-/// All keys at the tree. Its last line names those that do something now.
+/// All keys of the tree. The footer names only those that do something now.
 pub(crate) const KEY_HELP: &str = "\
 ↑↓ or j k choose   Esc choose nothing   Enter or w what it says   a answer
 p pause, go on   r drive on what nobody drives   q leave   Ctrl-C stop
 Ctrl-Z to the shell, fg comes back   ? these keys";
 
-/// The key that shows them.
+/// The key that shows all keys.
 const HELP_KEY: (&str, &str) = ("?", "keys");
 
-/// Where somebody sits who looks at a run.
+/// The process that drives a run, as seen from this screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrivenBy {
-    /// The run is driven by this process.
     ThisProcess,
-    /// Somebody else drives it.
     OtherProcess,
-    /// Nobody drives it.
     NoProcess,
 }
 
-/// How a run is looked at.
+/// What a frame depends on besides the run.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameOptions {
     pub(crate) size: ScreenSize,
     pub(crate) driven_by: DrivenBy,
-    /// The unit that the person chose.
+    /// The selected unit.
     pub(crate) chosen: Option<String>,
-    /// What there is to say about the last key.
+    /// A message above the keys.
     pub(crate) message: Option<String>,
 }
 
-/// A screen, and what can be chosen on it.
+/// The lines of a screen, and the units that can be selected on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenFrame {
     pub(crate) lines: Vec<StyledLine>,
-    /// The units that can be chosen, from the top.
+    /// The selectable units, from the top.
     pub(crate) units: Vec<String>,
 }
 
-/// The run as a tree, with a head and the keys.
+/// Builds the tree with its header and footer.
 pub(crate) fn frame(snapshot: &Picture, options: &FrameOptions) -> ScreenFrame {
     let ScreenSize { width, height } = options.size;
     let mut lines = header(snapshot, options.driven_by, width, height);
     let footer = footer(snapshot, options);
-    // The names of the columns, and an empty line above the keys.
+    // The column headings, and an empty line above the keys.
     let gaps = if height < LOW_HEIGHT { 0 } else { 2 };
     let room = height.saturating_sub(lines.len() + footer.len() + gaps);
     let rows = fold_rows(unit_rows(snapshot, width), room);
@@ -83,7 +80,7 @@ pub(crate) fn frame(snapshot: &Picture, options: &FrameOptions) -> ScreenFrame {
     ScreenFrame { lines: lines.into_iter().map(|line| line.cut(width)).collect(), units }
 }
 
-/// The run as it was left, for the scrollback: no keys, and as many lines as it takes, up to a limit.
+/// Builds the final tree for the scrollback: no keys, and at most `most` lines.
 pub(crate) fn final_lines(
     snapshot: &Picture,
     driven_by: DrivenBy,
@@ -97,23 +94,22 @@ pub(crate) fn final_lines(
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
-/// Whether a run would go on if somebody drove it.
+/// Whether a run could continue but has no driver.
 pub(crate) fn lacks_driver(snapshot: &Picture, driven_by: DrivenBy) -> bool {
     snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::NoProcess
 }
 
-/// What happens to a run that this process drives when the person leaves.
+/// What happens to a run that this process drives when the screen is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {
-    /// Another process drives it on.
+    /// A detached process drives it.
     Continues,
     /// It stays as it is: nothing new was to start.
     StaysHeld,
-    /// Its calls are being stopped, and that is waited for.
+    /// Its calls are being stopped, and the screen waits for that.
     Stops,
 }
 
-/// What leaving does to a run that stands like this.
 pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
     match standing {
         Standing::Going | Standing::Limited => OnLeave::Continues,
@@ -129,7 +125,7 @@ pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
     }
 }
 
-/// Which run, where it stands, what it spent.
+/// Builds the header: run, standing, totals and reason.
 pub(crate) fn header(
     snapshot: &Picture,
     driven_by: DrivenBy,
@@ -141,7 +137,7 @@ pub(crate) fn header(
     let standing = match row.until {
         Some(_) | None if is_alone => "no driver".to_owned(),
         Some(until) => {
-            format!("{} until {}", row.standing.word(), format::then(until, snapshot.now))
+            format!("{} until {}", row.standing.word(), format::future_time(until, snapshot.now))
         }
         None => row.standing.word().to_owned(),
     };
@@ -153,7 +149,7 @@ pub(crate) fn header(
     first.push(style, &standing);
     let mut lines = vec![first];
     if height >= LOW_HEIGHT {
-        // A title is short wherever it stands; a wide screen has room for more of the request.
+        // Titles are short; a wide screen has room for more of the request.
         let first = snapshot.view.request.lines().find(|line| !line.trim().is_empty());
         lines.push(StyledLine::new(LineStyle::Plain, &format!(" {}", first.unwrap_or(&row.title))));
     }
@@ -180,11 +176,11 @@ fn totals(snapshot: &Picture, driven_by: DrivenBy, amount: &str) -> Vec<String> 
     let until = if is_active { snapshot.now } else { row.changed_at };
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let mut totals = vec![
-        format::span(until.saturating_sub(row.started_at)),
+        format::duration(until.saturating_sub(row.started_at)),
         format!("{amount}{budget}"),
         format!("{} tokens", format::short_number(view.tokens)),
     ];
-    // What nobody drives may have calls that nobody has begun.
+    // Without a driver, due calls may not have been started.
     if row.working > 0 && !is_alone {
         totals.push(format!("{} under way", format::count(row.working, "call")));
     }
@@ -217,7 +213,7 @@ const fn standing_style(standing: Standing) -> LineStyle {
     }
 }
 
-/// What was said last, and the keys.
+/// Builds the footer: messages and keys.
 fn footer(snapshot: &Picture, options: &FrameOptions) -> Vec<StyledLine> {
     let row = &snapshot.view.row;
     let mut footer = Vec::new();
@@ -228,7 +224,7 @@ fn footer(snapshot: &Picture, options: &FrameOptions) -> Vec<StyledLine> {
     }
     let is_alone = lacks_driver(snapshot, options.driven_by);
     if is_alone {
-        // The end of a run's name is enough, and a command that is cut cannot be copied.
+        // The end of a run id is unique, and a command that is cut cannot be copied.
         let end = row.run.rsplit('-').next().unwrap_or(&row.run);
         let text = format!(" nobody drives this run, so nothing goes on: forge resume {end}");
         footer.push(StyledLine::new(LineStyle::Yellow, &text));
@@ -260,7 +256,7 @@ fn footer(snapshot: &Picture, options: &FrameOptions) -> Vec<StyledLine> {
     if options.driven_by == DrivenBy::ThisProcess {
         key("Ctrl-C", "stop");
     }
-    // Where there is no room for it, the others are known already.
+    // Left out where there is no room for it.
     if keys.width() + HELP_KEY.0.len() + HELP_KEY.1.len() < options.size.width {
         keys.push(LineStyle::Bold, HELP_KEY.0);
         keys.push(LineStyle::Grey, &format!(" {}", HELP_KEY.1));

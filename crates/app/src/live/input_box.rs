@@ -1,8 +1,8 @@
-//! A box for words: how keys go into it, and how it is shown; and words that can no longer be sent.
+//! A text box: editing by keys and its lines; and a text that can no longer be sent.
 //!
-//! Pure: keys in, lines out. What the words are for is not known here.
+//! Pure: keys in, lines out. What the text is for is not known here.
 //!
-//! Invariant: while a box is open, all keys that are text go into it, whatever happens to the question meanwhile.
+//! Invariant: while a box is open, all text keys go into it, whatever happens to the question meanwhile.
 
 use forge_api::follow::Picture;
 
@@ -13,21 +13,19 @@ use super::{
     painter::Cursor,
 };
 
-/// The most lines of one's own words that are seen while one writes.
+/// The most lines of the text that are shown.
 const INPUT_LINES: usize = 8;
 
-/// What a key did to a box.
+/// The effect of a key on a text box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputResult {
-    /// It went into the box, or did nothing.
+    /// The text was edited, or nothing happened.
     Pending,
-    /// The person is at the end.
     Submitted,
-    /// The person wants no more of it.
     Cancelled,
 }
 
-/// Takes a key into a box.
+/// Applies a key to the text.
 pub(crate) fn apply_key(text: &mut String, key: &KeyPress) -> InputResult {
     match key {
         KeyPress::Escape => return InputResult::Cancelled,
@@ -51,7 +49,7 @@ pub(crate) fn apply_key(text: &mut String, key: &KeyPress) -> InputResult {
     InputResult::Pending
 }
 
-/// The last lines of a box, and the column of the cursor in the last of them.
+/// Returns the last lines of the text, and the cursor's column in the last of them.
 pub(crate) fn input_lines(text: &str, columns: usize) -> (Vec<StyledLine>, usize) {
     let mut written = wrap(text, columns.saturating_sub(4));
     if text.is_empty() || text.ends_with('\n') {
@@ -66,7 +64,7 @@ pub(crate) fn input_lines(text: &str, columns: usize) -> (Vec<StyledLine>, usize
     (shown.collect(), 3 + last + trailing)
 }
 
-/// Words for a question that somebody else has answered meanwhile. The person may still be typing them.
+/// A text for a question that was answered elsewhere. The person may still be typing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnsentText {
     pub(crate) question: String,
@@ -74,17 +72,17 @@ pub(crate) struct UnsentText {
 }
 
 impl UnsentText {
-    /// Takes a key.
+    /// Applies a key to the text.
     pub(crate) fn handle_key(&mut self, key: &KeyPress) -> InputResult {
         apply_key(&mut self.text, key)
     }
 
-    /// What happened to the words.
+    /// Explains what happened to the text.
     pub(crate) fn explanation(&self) -> String {
         format!("{} was answered elsewhere; your words were not sent", self.question)
     }
 
-    /// The whole screen, and where the cursor is.
+    /// Builds the whole screen, with the position of the cursor.
     pub(crate) fn frame(
         &self,
         snapshot: &Picture,
@@ -108,7 +106,7 @@ impl UnsentText {
     }
 }
 
-/// Pasted text without what is no text.
+/// Removes control characters from pasted text, except for line breaks and tabs.
 fn without_controls(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

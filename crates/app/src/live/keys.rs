@@ -1,8 +1,8 @@
-//! Bytes from a terminal as keys.
+//! Parses bytes from a terminal into keys.
 //!
 //! Pure. Invariant: pasted text is one key, so that a line of it is never taken for a command.
 
-/// One key, or one piece of pasted text.
+/// One key, or pasted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPress {
     Char(char),
@@ -13,44 +13,44 @@ pub(crate) enum KeyPress {
     PageUp,
     PageDown,
     Backspace,
-    /// Ctrl and this letter.
+    /// Ctrl with this letter.
     Ctrl(char),
     Pasted(String),
 }
 
-/// Where pasted text begins and ends.
+/// The escape sequences around pasted text.
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 /// The most bytes of pasted text.
 const PASTED_BYTES_MAX: usize = 1024 * 1024;
-/// The longest sequence of a key, in bytes.
+/// The longest escape sequence of a key, in bytes.
 const SEQUENCE_BYTES_MAX: usize = 16;
 
-/// Bytes that are not whole keys yet.
+/// Buffers bytes until they are whole keys.
 #[derive(Default)]
 pub(crate) struct KeyReader {
     bytes: Vec<u8>,
-    /// A key that was found out already.
+    /// A key that was parsed already.
     known: Option<KeyPress>,
 }
 
 impl KeyReader {
-    /// A key that is to be read next.
+    /// Returns `key` from the next call of `next`.
     pub(crate) fn unread(&mut self, key: KeyPress) {
         self.known = Some(key);
     }
 
-    /// More bytes have come.
+    /// Appends bytes that were read.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether there is something that may be the beginning of a key.
+    /// Whether no incomplete key is buffered.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The next whole key.
+    /// Takes the next whole key.
     pub(crate) fn next(&mut self) -> Option<KeyPress> {
         if self.known.is_some() {
             return self.known.take();
@@ -64,7 +64,7 @@ impl KeyReader {
         }
     }
 
-    /// Nothing more came for a while: what is there is all there is. A lone escape is the key.
+    /// Gives up waiting for the rest of a key. A lone escape is the Escape key.
     pub(crate) fn flush_incomplete(&mut self) -> Option<KeyPress> {
         if self.bytes.starts_with(PASTE) && self.bytes.len() < PASTED_BYTES_MAX {
             return None;
@@ -74,8 +74,7 @@ impl KeyReader {
         (first == Some(0x1b)).then_some(KeyPress::Escape)
     }
 
-    /// How many bytes the first key has, and which it is, if it is one that we know. Nothing, if it is not
-    /// whole.
+    /// Returns the length of the first key in bytes, and the key if it is a known one. `None` if it is incomplete.
     fn parse(&self) -> Option<(usize, Option<KeyPress>)> {
         let bytes = self.bytes.as_slice();
         match *bytes.first()? {
@@ -92,7 +91,7 @@ impl KeyReader {
         let bytes = self.bytes.as_slice();
         if bytes.starts_with(PASTE) {
             let end = bytes.windows(PASTE_END.len()).position(|window| window == PASTE_END)?;
-            // Terminals paste the end of a line as one return; what was copied from elsewhere may have both.
+            // Terminals paste a line break as `\r`; text that was copied elsewhere may have `\r\n`.
             let text = String::from_utf8_lossy(&bytes[PASTE.len()..end]).replace("\r\n", "\n");
             let text = text.replace('\r', "\n");
             return Some((end + PASTE_END.len(), Some(KeyPress::Pasted(text))));
@@ -113,13 +112,13 @@ impl KeyReader {
                 };
                 Some((end + 1, key))
             }
-            // Escape, and then another key.
+            // Escape, followed by another key.
             _ => Some((1, Some(KeyPress::Escape))),
         }
     }
 }
 
-/// A letter of one to four bytes.
+/// Parses a UTF-8 character.
 fn letter(bytes: &[u8]) -> Option<(usize, Option<KeyPress>)> {
     let n = match bytes[0] {
         0..0x80 => 1,

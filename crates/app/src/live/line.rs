@@ -1,13 +1,13 @@
-//! Lines with colours that know how wide they are.
+//! Styled lines that know their width on a terminal.
 //!
-//! Invariant: nothing in a line steers the terminal: whatever is put in is made harmless first.
-//! Invariant: a line that was cut is never wider than it was cut to.
+//! Invariant: every text in a line is sanitized.
+//! Invariant: a line that was cut is never wider than the given width.
 
 use crate::terminal_output::{self, Colours};
 
 pub(crate) use crate::text_width::{cut, width};
 
-/// How a piece of a line looks.
+/// The style of a piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineStyle {
     Plain,
@@ -19,14 +19,14 @@ pub(crate) enum LineStyle {
     Cyan,
 }
 
-/// How large a screen is.
+/// The size of a screen in character cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenSize {
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
-/// One line of a screen.
+/// A line of a screen, in pieces of one style each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StyledLine {
     pieces: Vec<(LineStyle, String)>,
@@ -47,12 +47,11 @@ impl LineStyle {
 }
 
 impl StyledLine {
-    /// A line of one piece.
     pub(crate) fn new(style: LineStyle, text: &str) -> Self {
         Self::default().with(style, text)
     }
 
-    /// The line with one more piece.
+    /// Appends a piece.
     pub(crate) fn with(mut self, style: LineStyle, text: &str) -> Self {
         self.push(style, text);
         self
@@ -65,27 +64,27 @@ impl StyledLine {
         }
     }
 
-    /// Puts a text into a column: cut to its width, and filled up to it.
+    /// Appends a text as a column: cut and padded to `columns`.
     pub(crate) fn column(&mut self, style: LineStyle, text: &str, columns: usize) {
         let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
         self.pieces.push((style, text + &" ".repeat(rest)));
     }
 
-    /// Puts a text at the right end of a column.
+    /// Appends a right-aligned text as a column.
     pub(crate) fn column_right(&mut self, style: LineStyle, text: &str, columns: usize) {
         let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
         self.pieces.push((style, " ".repeat(rest) + &text));
     }
 
-    /// The line with another one behind it.
+    /// Appends another line.
     pub(crate) fn join(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
         self
     }
 
-    /// The line in exactly this many columns.
+    /// Cuts and pads the line to exactly `columns`.
     pub(crate) fn fill_to(self, columns: usize) -> Self {
         let mut line = self.cut(columns);
         let rest = columns.saturating_sub(line.width());
@@ -93,12 +92,11 @@ impl StyledLine {
         line
     }
 
-    /// How many columns it takes.
     pub(crate) fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| width(text)).sum()
     }
 
-    /// The line in at most this many columns, without the spaces at its end.
+    /// Cuts the line to at most `columns`, and removes spaces at its end.
     pub(crate) fn cut(mut self, columns: usize) -> Self {
         let mut left = columns;
         let too_wide = self.width() > columns;
@@ -118,7 +116,7 @@ impl StyledLine {
         self
     }
 
-    /// As it is written to a terminal.
+    /// Formats the line with its escape sequences.
     pub(crate) fn render(&self, colours: Colours) -> String {
         let mut text = String::new();
         for (style, piece) in &self.pieces {
@@ -135,7 +133,7 @@ impl StyledLine {
     }
 }
 
-/// Keys with what they do.
+/// Builds a line of keys with what they do.
 pub(crate) fn key_hints(keys: &[(&str, &str)]) -> StyledLine {
     let mut line = StyledLine::new(LineStyle::Plain, " ");
     for (key, does) in keys {
@@ -145,8 +143,8 @@ pub(crate) fn key_hints(keys: &[(&str, &str)]) -> StyledLine {
     line
 }
 
-/// A text that cannot steer the terminal, on one line. What has no width of its own and changes how others look
-/// is left out: terminals do not agree about it.
+/// Sanitizes a text and puts it on one line. Zero-width characters that change others are removed: terminals do not
+/// agree about their width.
 fn sanitize_line(text: &str) -> String {
     let joins = |c: &char| {
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{2029}' | '\u{2060}'..='\u{2064}')
@@ -157,7 +155,7 @@ fn sanitize_line(text: &str) -> String {
     text.chars().filter(|c| !joins(c)).collect()
 }
 
-/// A text broken into lines of at most this many columns, at spaces where there are some. Its own lines stay.
+/// Wraps a text at spaces, or inside of words that are too long. Its own line breaks stay.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();

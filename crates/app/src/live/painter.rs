@@ -1,33 +1,32 @@
-//! Puts frames on a terminal: over the last one, only the lines that changed, in one synchronized piece.
+//! Writes frames to a terminal: only the lines that changed, in one synchronized update.
 //!
-//! The alternate screen is used. On the ordinary one, terminals break long lines anew when they get narrower, and nobody can
-//! know where the lines of a tree are then: it would be torn at every resize. What should stay in the scrollback is printed
-//! when the screen is left.
+//! It uses the alternate screen: on the normal one, terminals rewrap long lines when they get narrower, and the position
+//! of the tree would be unknown after every resize. What should stay in the scrollback is printed when the screen is closed.
 //!
-//! Invariant: after `paint`, the terminal shows exactly the frame, whatever size it had before.
+//! Invariant: after `paint`, the terminal shows exactly the frame, whatever its size was before.
 
 use std::fmt::Write as _;
 
 use super::line::{ScreenSize, StyledLine};
 use crate::terminal_output::Colours;
 
-/// The terminal shows all or nothing of what stands between these two.
+/// Begin and end of a synchronized update.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// The other screen, no cursor, no breaking of lines, and pasted text is marked as such.
+/// Enters the alternate screen: no cursor, no line wrapping, bracketed paste.
 pub(crate) const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J";
-/// All of that undone.
+/// Undoes `ENTER`.
 pub(crate) const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
 
-/// What a terminal shows.
+/// Remembers what a terminal shows.
 pub(crate) struct Painter {
     colours: Colours,
     shown: Vec<String>,
     size: Option<ScreenSize>,
 }
 
-/// Where the cursor is to be seen: column and row, from 0.
+/// The position of the visible cursor: column and row, from 0.
 pub(crate) type Cursor = Option<(usize, usize)>;
 
 impl Painter {
@@ -35,12 +34,12 @@ impl Painter {
         Self { colours, shown: Vec::new(), size: None }
     }
 
-    /// Nobody knows what the terminal shows by now.
+    /// Marks the content of the terminal as unknown.
     pub(crate) fn invalidate(&mut self) {
         self.size = None;
     }
 
-    /// What has to be written so that the terminal shows these lines. Nothing, if it does already.
+    /// Returns the bytes that make the terminal show these lines. Empty if it shows them already.
     pub(crate) fn paint(
         &mut self,
         lines: &[StyledLine],
@@ -59,7 +58,7 @@ impl Painter {
             let now = line.map(|line| line.render(self.colours)).unwrap_or_default();
             if is_new || self.shown.get(row) != Some(&now) {
                 let _ = write!(text, "\x1b[{};1H{now}", row + 1);
-                // At the right edge there is nothing left to erase, and some would erase the last letter.
+                // At the right edge there is nothing to erase, and some terminals would erase the last character.
                 if line.map_or(0, StyledLine::width) < size.width {
                     text.push_str("\x1b[K");
                 }

@@ -1,9 +1,9 @@
-//! A question on the screen: it is shown whole, and answered by keys.
+//! A question on the screen: shows it in full, and takes the answer by keys.
 //!
-//! Pure: keys in, an answer out. Sending it is not done here.
+//! Pure: keys in, an answer out. The answer is not sent here.
 //!
-//! Invariant: no single key answers: what was chosen is shown with what it does, and then confirmed.
-//! Invariant: words leave as they were typed or pasted.
+//! Invariant: no single key answers: the chosen answer is shown with its effect, and then confirmed.
+//! Invariant: a text is sent as it was typed or pasted.
 
 use std::path::Path;
 
@@ -25,21 +25,21 @@ use crate::text::question_text::{
     ALL_KEY, AnswerOption, PROOF_LINES, QuestionLayout, answer_options, question_text,
 };
 
-/// The most lines about one way to answer.
+/// The most lines about one possible answer.
 const OPTION_LINES: usize = 2;
 
-/// A question that a person has before them.
+/// The dialog of one open question.
 #[derive(Clone, Debug)]
 pub(crate) struct QuestionDialog {
-    /// Which.
+    /// The id of the question.
     pub(crate) question: String,
-    /// Lines that were scrolled past.
+    /// How many lines are scrolled past.
     scroll: usize,
     step: AnswerStep,
     message: Option<StatusMessage>,
 }
 
-/// How far a person is with the answer.
+/// How far the person is with the answer.
 #[derive(Clone, Debug)]
 enum AnswerStep {
     Choosing,
@@ -48,21 +48,24 @@ enum AnswerStep {
     Writing { option: AnswerOption, text: String },
 }
 
-/// What follows from a key.
+/// The effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DialogResult {
-    /// Nothing yet.
     Pending,
-    /// This is the answer.
-    Answered { answer: Answer, words: String },
-    /// It is left open.
+    Answered {
+        answer: Answer,
+        words: String,
+    },
+    /// The question stays open.
     Postponed,
-    /// The person wants to see what it is about.
+    /// The change is to be shown.
     ShowChange,
-    /// The person wants to read all of the question.
+    /// The full text of the question is to be shown.
     ShowFullText,
-    /// The person wants to write in an editor; this is there so far.
-    Edit { so_far: String },
+    /// An editor is to be opened with this text.
+    Edit {
+        so_far: String,
+    },
 }
 
 impl QuestionDialog {
@@ -71,19 +74,19 @@ impl QuestionDialog {
         Self { question, scroll: 0, step: AnswerStep::Choosing, message: None }
     }
 
-    /// Says something above the keys.
+    /// Shows a message above the keys.
     pub(crate) fn set_message(&mut self, message: StatusMessage) {
         self.message = Some(message);
     }
 
-    /// What was written in an editor.
+    /// Replaces the text by what was written in an editor.
     pub(crate) fn set_text(&mut self, written: &str) {
         if let AnswerStep::Writing { text, .. } = &mut self.step {
             written.trim_end().clone_into(text);
         }
     }
 
-    /// What the person was typing, now that the question is gone. Nothing, if they were not.
+    /// Returns the text that was being typed, if any, once the question is gone.
     pub(crate) fn unsent(&self) -> Option<UnsentText> {
         let text = match &self.step {
             AnswerStep::Choosing | AnswerStep::Confirming { .. } => return None,
@@ -94,7 +97,7 @@ impl QuestionDialog {
         Some(UnsentText { question: self.question.clone(), text })
     }
 
-    /// Takes a key.
+    /// Applies a key.
     pub(crate) fn handle_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         self.message = None;
         match key {
@@ -214,7 +217,7 @@ impl QuestionDialog {
         if is_edit { DialogResult::Edit { so_far: String::new() } } else { DialogResult::Pending }
     }
 
-    /// The whole screen, and where the cursor is.
+    /// Builds the whole screen, with the position of the cursor.
     pub(crate) fn frame(
         &self,
         snapshot: &Picture,
@@ -226,7 +229,7 @@ impl QuestionDialog {
         let ScreenSize { width: columns, height } = size;
         let mut lines = vec![header(snapshot, driven_by, columns, 0).swap_remove(0)];
         let (bottom, cursor) = self.answer_lines(snapshot, question, columns);
-        // One more line is between the text and what is below it.
+        // One empty line separates the question from the answers.
         let room = height.saturating_sub(1 + 1 + bottom.len());
         let text = question_lines(&snapshot.view.row.run, question, folder, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
@@ -250,7 +253,7 @@ impl QuestionDialog {
         (lines.into_iter().map(|line| line.cut(columns)).collect(), cursor)
     }
 
-    /// What can be answered, and what was typed so far.
+    /// Builds the lines for the possible answers and for the input.
     fn answer_lines(
         &self,
         snapshot: &Picture,
@@ -308,7 +311,7 @@ impl QuestionDialog {
     }
 }
 
-/// The lines of a question. Each text in it has as many as there are rows for, and a few in any case.
+/// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.
 fn question_lines(
     run: &str,
     question: &QuestionView,
@@ -332,7 +335,7 @@ fn question_lines(
     with(fits)
 }
 
-/// The keys beside the answers: only those that do something here.
+/// Returns the keys besides those of the answers: only those that have an effect.
 fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
     match question.change {
@@ -349,7 +352,7 @@ fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
     keys
 }
 
-/// A way to answer with what it does.
+/// Builds the lines of a possible answer with its effect.
 fn option_lines(option: &AnswerOption, columns: usize) -> Vec<StyledLine> {
     let texts = wrap(&option.does, columns.saturating_sub(16));
     let more = texts.len() > OPTION_LINES;

@@ -33,7 +33,7 @@ use super::{
     painter::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
-use crate::format::span;
+use crate::format::duration;
 use crate::terminal_output::Colours;
 
 const ITEMS: usize = 300;
@@ -263,7 +263,7 @@ fn the_tree_shows_how_long_each_stage_took_in_past_runs() {
     for (stage, mut took) in samples {
         took.sort_unstable();
         assert!(took[1] >= 1_000 && took[0] < took[1] && took[1] < took[2], "{stage}: {took:?}");
-        assert_eq!(shown[stage], format!("~{}", span(took[1])), "{stage}: {shown:?}");
+        assert_eq!(shown[stage], format!("~{}", duration(took[1])), "{stage}: {shown:?}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! The signals of a screen, in one place: Ctrl-C, the end of the terminal, Ctrl-Z and the way back, another size.
+//! The signals of a screen: Ctrl-C, loss of the terminal, Ctrl-Z and continuing, resizing.
 //!
-//! Not here: what they mean. A driver in the same process is told by hand.
+//! Not here: reactions to them. A driver in the same process gets them through a channel.
 
 use std::{
     io::{self, Read as _},
@@ -17,20 +17,20 @@ use signal_hook::{
     low_level,
 };
 
-/// What a signal means to a screen.
+/// The meaning of a signal for a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScreenSignal {
-    /// Ctrl-C, or somebody wants us to end.
+    /// Ctrl-C or SIGTERM.
     Interrupt,
     /// The terminal is gone.
     HangUp,
     /// Ctrl-Z.
     Suspend,
-    /// The terminal may be ours again, or has another size.
+    /// The process was continued, or the terminal was resized.
     Redraw,
 }
 
-/// All signals that a screen listens to, for as long as this lives.
+/// The signal handlers of a screen; dropping them removes them.
 pub(crate) struct ScreenSignals {
     streams: Vec<(ScreenSignal, UnixStream)>,
     ids: Vec<SigId>,
@@ -62,12 +62,12 @@ impl ScreenSignals {
         Ok(())
     }
 
-    /// Poll these for reading to hear of it.
+    /// The files that become readable when a signal arrives.
     pub(crate) fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.streams.iter().map(|(_, stream)| stream.as_fd())
     }
 
-    /// What was heard since the last time, once for each time that it was.
+    /// Takes the signals that arrived since the last call.
     pub(crate) fn received(&mut self) -> Vec<ScreenSignal> {
         let mut received = Vec::new();
         for (means, stream) in &mut self.streams {

@@ -1,16 +1,16 @@
-//! What a screen says in its last lines, and for how long.
+//! A message in the last lines of a screen that disappears by itself.
 //!
 //! Pure: the clock is that of the frames.
 
 use forge_api::follow::Picture;
 use forge_core::Time;
 
-/// How long something is said at least that nobody has to act on, in milliseconds: facts may follow each other at once.
+/// How long a brief message is shown at least, in milliseconds: facts may follow each other quickly.
 const AT_LEAST_MS: u64 = 1_500;
-/// And at most, if nothing follows.
+/// How long it is shown at most, if no fact follows.
 const AT_MOST_MS: u64 = 5_000;
 
-/// Something that is said.
+/// A message with its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusMessage {
     text: String,
@@ -21,23 +21,23 @@ pub(crate) struct StatusMessage {
 enum MessageLifetime {
     /// Until a key is pressed.
     UntilKey,
-    /// Until there is another fact than this, and for a few seconds at most.
+    /// Until there is a newer record than `seq`, and for a few seconds at most.
     Briefly { seq: u64, since: Time },
 }
 
 impl StatusMessage {
-    /// Said until the next key.
+    /// A message until the next key.
     pub(crate) fn until_key(text: impl Into<String>) -> Self {
         Self { text: text.into(), lasts: MessageLifetime::UntilKey }
     }
 
-    /// Said until the next key or fact, and for a few seconds at most.
+    /// A message until the next key or record, and for a few seconds at most.
     pub(crate) fn briefly(text: impl Into<String>, snapshot: &Picture) -> Self {
         let (seq, since) = (snapshot.seq, snapshot.now);
         Self { text: text.into(), lasts: MessageLifetime::Briefly { seq, since } }
     }
 
-    /// What is still said in this picture.
+    /// Returns the text if it is still shown at the time of the snapshot.
     pub(crate) fn text_at(&self, snapshot: &Picture) -> Option<&str> {
         match self.lasts {
             MessageLifetime::UntilKey => Some(&self.text),

@@ -1,8 +1,8 @@
-//! The terminal in the hands of a screen: keys come one by one, and everything is as before on every way out.
+//! The terminal in raw mode: keys arrive one by one, and every exit restores it.
 //!
-//! Ctrl-C and Ctrl-Z stay signals, so that they mean here what they mean everywhere; they are heard in `signals.rs`.
+//! Ctrl-C and Ctrl-Z stay signals, with their usual meaning; they are handled in `signals.rs`.
 //!
-//! Invariant: whoever leaves, by return, by panic or to be suspended, restores the terminal first.
+//! Invariant: every exit, by return, panic or suspension, restores the terminal first.
 
 use std::{
     io::{self, Write as _},
@@ -17,17 +17,17 @@ use super::{
     painter::{ENTER, LEAVE},
 };
 
-/// How the terminal was before a screen had it. Nothing, while no screen has it.
+/// The terminal's settings before raw mode. `None` outside of it.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// The size of a terminal that does not say how large it is.
+/// The size of a terminal that does not report one.
 const SIZE_DEFAULT: ScreenSize = ScreenSize { width: 80, height: 24 };
 
-/// The terminal, for as long as this lives.
+/// A guard: raw mode lasts as long as this lives.
 pub(crate) struct RawTerminal;
 
 impl RawTerminal {
-    /// Takes the terminal for a screen.
+    /// Enters raw mode and the alternate screen.
     pub(crate) fn enter() -> Result<Self, Trouble> {
         let failed = |error: io::Error| {
             Trouble::surroundings(format!("the terminal cannot be set: {error}"), "add --plain")
@@ -44,7 +44,7 @@ impl RawTerminal {
         Ok(Self)
     }
 
-    /// How large it is now.
+    /// The current size.
     pub(crate) fn size() -> ScreenSize {
         let Ok(size) = termios::tcgetwinsize(io::stdout()) else { return SIZE_DEFAULT };
         match (usize::from(size.ws_col), usize::from(size.ws_row)) {
@@ -53,7 +53,7 @@ impl RawTerminal {
         }
     }
 
-    /// Whether this process may write to it: a shell may have put us into the background.
+    /// Whether this process is in the foreground of the terminal and may write to it.
     pub(crate) fn is_foreground() -> bool {
         termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }
@@ -65,7 +65,7 @@ impl Drop for RawTerminal {
     }
 }
 
-/// Makes the terminal what it was, if a screen has it. Also for a panic.
+/// Restores the terminal, if it is in raw mode. Also called on a panic.
 pub(crate) fn restore() {
     if let Some(before) = lock().take() {
         write(LEAVE);
@@ -73,7 +73,7 @@ pub(crate) fn restore() {
     }
 }
 
-/// Writes to the terminal. If it is gone, a signal says so.
+/// Writes to the terminal. Its loss is reported by a signal.
 pub(crate) fn write(text: &str) {
     let mut out = io::stdout().lock();
     let _gone = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -301,7 +301,7 @@ fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
 }
 
 #[test]
-fn a_run_that_nobody_drives_says_so_and_its_time_stands_still() {
+fn a_run_that_ignored() {
     let mut snapshot = building(12);
     let alone = |snapshot: &Picture| {
         let options = FrameOptions { driven_by: DrivenBy::NoProcess, ..options(SMALL) };

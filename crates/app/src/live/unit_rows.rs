@@ -1,7 +1,7 @@
-//! The lines of a run's units: stages, their items, and what each call under way said last; and which of them are
-//! told in counts where there is less room than lines.
+//! The rows of a run's units: stages, their items, and the latest line of each running call; and which of them become
+//! counts where there are more rows than lines.
 //!
-//! Invariant: what works, asks or failed is folded last, and questions last of all.
+//! Invariant: units that work, ask or failed are folded last, and those that ask last of all.
 
 use std::collections::BTreeMap;
 
@@ -10,65 +10,65 @@ use forge_core::view::{Amount, UnitState, UnitView};
 
 use super::line::{LineStyle, StyledLine};
 use crate::{
-    format::{self, span},
+    format::{self, duration},
     text::status_text::short_unit_name,
 };
 
-/// From this width on, the latest line stands behind its unit and not below it.
+/// From this width on, the latest line is beside its unit and not below it.
 const WIDE: usize = 120;
-/// Columns of the state, the time, the usual time, the tokens and the cost.
+/// The widths of the columns.
 const STATE: usize = 19;
 const TIME: usize = 8;
 const TOKENS: usize = 7;
 const COST: usize = 9;
-/// Columns of a name on a narrow and on a wide screen.
+/// The width of a name on a narrow and on a wide screen.
 const NAME: usize = 25;
 const NAME_WIDE: usize = 44;
 
-/// Fewer quiet items than this do not stay beside the count of the others: lines would come and go.
+/// Fewer quiet items than this are not kept beside the count of the others: rows would appear and disappear.
 const KEPT_MIN: usize = 4;
 
-/// How much a line matters where there is little room.
+/// The priority of a row where there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RowPriority {
-    /// Closed, or not begun.
+    /// The unit is closed or has not started.
     Quiet,
-    /// The latest line of something.
+    /// The latest line of a call.
     LatestLine,
-    /// Works, waits for a limit, or failed.
+    /// The unit works, waits for a limit, or failed.
     Active,
-    /// Asks.
+    /// The unit asks a question.
     Asking,
 }
 
-/// What a line stands for.
+/// The level of a row in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowLevel {
     /// A stage of the flow itself.
     Stage,
-    /// A unit inside the items of a stage, or something folded of them.
+    /// A unit of an item, or a count of such units.
     Item,
 }
 
-/// What stands in a line.
+/// The content of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RowContent {
-    /// A unit, by its number in the view.
+    /// A unit, by its index in the view.
     Unit(usize),
-    /// What stands below a unit: the number of the unit, and which line of several.
+    /// A detail below a unit: the index of the unit, and which detail.
     Below(usize, usize),
-    /// Several units, by their names and states, in counts.
+    /// Counts of several units, from their names and states.
     Counts(Vec<(String, UnitState)>),
-    /// How many there are besides, in words.
+    /// How many other rows were left out.
     More(String),
 }
 
-/// One line about units.
+/// One row of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnitRow {
-    /// The unit. Nothing, if it is about several.
+    /// The unit, unless the row is about several.
     unit: Option<String>,
-    /// How the unit is called below its stage.
+    /// The name of the unit below its stage.
     name: String,
     state: UnitState,
     priority: RowPriority,
@@ -77,7 +77,7 @@ pub(crate) struct UnitRow {
 }
 
 impl UnitRow {
-    /// The unit that is chosen with this line, if one is.
+    /// The unit that this row selects, if any.
     pub(crate) fn selectable_unit(&self) -> Option<&str> {
         match self.priority {
             RowPriority::LatestLine => None,
@@ -85,7 +85,7 @@ impl UnitRow {
         }
     }
 
-    /// The line, with a mark if it is chosen. Only what is shown is made: a run may have many units.
+    /// Builds the line. Called only for rows that are shown: a run may have many units.
     pub(crate) fn line(
         &self,
         snapshot: &Picture,
@@ -113,7 +113,6 @@ impl UnitRow {
     }
 }
 
-/// The names of the columns.
 pub(crate) fn column_headings(columns: usize) -> StyledLine {
     let mut line = StyledLine::default();
     line.column(LineStyle::Grey, "   STAGE", name_width(columns) + 2);
@@ -128,7 +127,7 @@ fn name_width(columns: usize) -> usize {
     if columns < WIDE { NAME } else { NAME_WIDE }
 }
 
-/// All lines about units, nothing folded.
+/// Builds all rows, nothing folded.
 pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
     let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
@@ -138,7 +137,7 @@ pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
     }
     let mut all = Vec::new();
     for (at, unit) in units.iter().enumerate() {
-        // Where an item has one stage, the item says it all.
+        // An item with a single stage needs no stage name.
         let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
         let name = match short_unit_name(&unit.unit).split_once('/') {
             Some((item, _)) if is_alone => item.to_owned(),
@@ -162,7 +161,6 @@ pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
     all
 }
 
-/// How many lines stand behind a unit.
 fn n_details(unit: &UnitView, snapshot: &Picture) -> usize {
     if unit.state == UnitState::Limited {
         return 1;
@@ -170,11 +168,11 @@ fn n_details(unit: &UnitView, snapshot: &Picture) -> usize {
     snapshot.working.get(&unit.unit).map_or(0, Vec::len)
 }
 
-/// What stands behind a unit on a wide screen, and below it on a narrow one.
+/// Returns the details of a unit: beside it on a wide screen, below it on a narrow one.
 fn details(unit: &UnitView, snapshot: &Picture) -> Vec<String> {
     match unit.state {
         UnitState::Limited => {
-            let until = unit.until.map(|until| format::then(until, snapshot.now));
+            let until = unit.until.map(|until| format::future_time(until, snapshot.now));
             let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
             vec![format!("{until}{}", unit.why)]
         }
@@ -225,7 +223,7 @@ fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) ->
     line.column(style, &state_text(unit), STATE);
     line.push(LineStyle::Plain, " ");
     let took = snapshot.took.get(&unit.unit).copied().unwrap_or_default();
-    let took = if took == 0 { String::new() } else { span(took) };
+    let took = if took == 0 { String::new() } else { duration(took) };
     line.column_right(LineStyle::Plain, &took, TIME);
     line.column_right(LineStyle::Grey, &usual_time(unit, snapshot), TIME);
     let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
@@ -248,17 +246,19 @@ fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) ->
     line
 }
 
-/// How long such a stage usually takes, if it is not over yet or if past runs say so.
+/// Formats how long the stage took in past runs.
 fn usual_time(unit: &UnitView, snapshot: &Picture) -> String {
     let place = unit.unit.parse::<forge_core::id::UnitId>().map(|unit| unit.place());
     let usual = place.ok().and_then(|place| snapshot.usual.get(&place).copied());
     match (usual, unit.state) {
-        (Some(ms), state) if ms >= 1_000 && state != UnitState::Skipped => format!("~{}", span(ms)),
+        (Some(ms), state) if ms >= 1_000 && state != UnitState::Skipped => {
+            format!("~{}", duration(ms))
+        }
         (Some(_) | None, _) => String::new(),
     }
 }
 
-/// The latest line of a call, with who says it where it is a reviewer.
+/// Returns the latest line of a call, or what it does.
 fn latest_line(call: &Working) -> String {
     match &call.line {
         Some(line) => line.clone(),
@@ -291,7 +291,7 @@ const fn name_style(state: UnitState) -> LineStyle {
     }
 }
 
-/// Where a unit stands: its items, or its state with its round.
+/// Formats the state of a unit: its items, or its state with its round.
 fn state_text(unit: &UnitView) -> String {
     if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
         && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
@@ -319,7 +319,7 @@ fn state_text(unit: &UnitView) -> String {
     }
 }
 
-/// As many lines as there is room for, and what did not fit in counts.
+/// Folds rows until there are at most `room`.
 pub(crate) fn fold_rows(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     let mut rows = rows;
     let quiet =
@@ -327,7 +327,7 @@ pub(crate) fn fold_rows(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     rows = fold_neighbours(rows, &|row| quiet(row, RowLevel::Item), room);
     rows = gather(rows, room);
     rows = fold_neighbours(rows, &|row| quiet(row, RowLevel::Stage), room);
-    // The latest lines go from the bottom up, as many as have to.
+    // Latest lines are removed from the bottom up, as many as necessary.
     let mut over = rows.len().saturating_sub(room);
     let mut position = rows.len();
     while over > 0 && position > 0 {
@@ -343,7 +343,7 @@ pub(crate) fn fold_rows(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     rows
 }
 
-/// Neighbours that may be folded become one line with counts, until there is room. One alone stays as it is.
+/// Folds neighbours into counts until there is room. A single one stays as it is.
 fn fold_neighbours(
     rows: Vec<UnitRow>,
     may: &dyn Fn(&UnitRow) -> bool,
@@ -369,7 +369,7 @@ fn fold_group(all: &mut Vec<UnitRow>, run: &mut Vec<UnitRow>, over: &mut usize) 
         all.append(run);
         return;
     }
-    // Where there is room for several of them, what was done last stays, or what comes next.
+    // If several can stay, those are the last closed ones, or the next ones to start.
     let kept = run.len().saturating_sub(*over + 1);
     let kept = if run[0].level == RowLevel::Item && kept >= KEPT_MIN { kept } else { 0 };
     *over = over.saturating_sub(run.len() - kept - 1);
@@ -384,8 +384,7 @@ fn fold_group(all: &mut Vec<UnitRow>, run: &mut Vec<UnitRow>, over: &mut usize) 
     }
 }
 
-/// Where quiet items lie between others and there is still no room, all of one stage become one line, where the
-/// first of them was.
+/// Folds all quiet items of a stage into one row, at the position of the first, if there is still no room.
 fn gather(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     if rows.len() <= room {
         return rows;
@@ -422,7 +421,7 @@ fn gather(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     all
 }
 
-/// One line that counts others, of which some may count already. There is at least one.
+/// Builds one row that counts others, some of which may be counts already. `run` is not empty.
 fn count_row(run: Vec<UnitRow>) -> UnitRow {
     let (state, level) = (run[0].state, run[0].level);
     let counted = |row: UnitRow| match row.body {
@@ -435,7 +434,7 @@ fn count_row(run: Vec<UnitRow>) -> UnitRow {
     UnitRow { unit: None, name: String::new(), state, priority: RowPriority::Quiet, level, body }
 }
 
-/// How many are good, skipped and to come; stages also by their names.
+/// Formats how many are good, skipped and to come; stages also by name.
 fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> StyledLine {
     let mut line = match level {
         RowLevel::Stage => StyledLine::new(LineStyle::Plain, " "),
@@ -463,7 +462,7 @@ fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> StyledLine {
     line
 }
 
-/// The lines that matter most, in their order, and how many there are besides.
+/// Keeps the rows with the highest priority, in order, and adds how many were left out.
 fn most_important(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     let Some(room) = room.checked_sub(1) else { return Vec::new() };
     let mut order: Vec<usize> = (0..rows.len()).collect();

@@ -1,4 +1,4 @@
-//! What an agent says and does, in words: one event of its stream as a mark and a text.
+//! Formats one event of an agent's stream as a mark and a text.
 
 use forge_api::watch::{Seen, TurnName};
 use forge_core::{
@@ -12,13 +12,13 @@ use crate::{format, text_width};
 /// The width of a time and a mark.
 pub(crate) const INDENT: usize = 12;
 
-/// Whether a line matters as much as what the agent says.
+/// How prominently an event is shown.
 pub(crate) enum Emphasis {
     Normal,
     Dimmed,
 }
 
-/// When, with which mark, what.
+/// Formats an event: its time, its mark, its text, and how prominent it is.
 pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) {
     match seen {
         Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Emphasis::Normal),
@@ -78,7 +78,7 @@ pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) 
     }
 }
 
-/// Text that keeps its lines, the long ones broken, after a head of the width of the indent.
+/// Wraps the long lines of a text after a head as wide as the indent; its own line breaks stay.
 pub(crate) fn indented_paragraph(head: &str, text: &str, width: usize) -> String {
     let room = width.saturating_sub(INDENT).max(20);
     let mut lines = Vec::new();

@@ -1,7 +1,6 @@
-//! A question of a run, for people: everything that helps to choose, what can be answered, and what each answer does.
+//! Formats a question of a run: everything that helps to choose, the possible answers, and their effects.
 //!
-//! The only place where questions are put into words: `status`, the end of `run` and `resume`, and the live screen
-//! show the same.
+//! The only place that formats questions: `status`, the end of `run` and `resume`, and the live screen show the same.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -16,51 +15,48 @@ use crate::{
     text_width::{self, LongWords},
 };
 
-/// The lines of a command's output that a question shows where rows are few.
+/// The most lines of a command's output where lines are few.
 pub(crate) const PROOF_LINES: usize = 6;
 
-/// One of so many of them is from its beginning: what failed first stands there, what came of it at the end.
+/// One of this many lines is from the beginning of the output, the others from its end.
 const FROM_BEGINNING: usize = 3;
 
-/// The first lines of a quotation that a question shows.
+/// The most lines of a quotation.
 const QUOTE_LINES: usize = 12;
 
-/// The most columns of one text that a question shows. Agents may write more.
+/// The most columns of one text. Agents may write more.
 const TEXT_COLUMNS_MAX: usize = 1_200;
 
-/// The column in which values begin.
+/// The column in which values start.
 const VALUES: usize = 13;
 
-/// The key that shows all of a question.
+/// The key that shows the full text of a question.
 pub(crate) const ALL_KEY: char = 'f';
 
-/// How it can be answered where it is shown.
+/// Where a question is shown, which decides how it is answered.
 #[derive(Clone, Copy)]
 pub(crate) enum QuestionLayout<'a> {
-    /// By the commands that are printed.
+    /// Printed, with the commands that answer it.
     Printed,
-    /// By keys. The folder is that of the run. One text may have so many lines.
+    /// On the live screen, answered by keys. `folder` is that of the run; one text has at most `lines` lines.
     Screen { folder: &'a Path, lines: usize },
-    /// Not there: it is only read, so nothing is left out.
+    /// In a pager: not answered there, so nothing is cut.
     FullText { folder: &'a Path },
 }
 
-/// One way to answer, for a person at a screen.
+/// A possible answer on the live screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerOption {
-    /// The key that chooses it.
     pub(crate) key: char,
-    /// The word.
     pub(crate) label: &'static str,
-    /// What it does.
+    /// Its effect.
     pub(crate) does: String,
-    /// The answer itself.
     pub(crate) answer: Answer,
-    /// Whether words go with it.
+    /// Whether a text goes with it.
     pub(crate) words: Words,
 }
 
-/// The ways in which a question can be answered.
+/// Returns the possible answers to a question.
 pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
     let gate = question.gate.clone().unwrap_or_default();
     let to_option = |option: &OptionView| {
@@ -77,7 +73,7 @@ pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
     question.options.iter().filter_map(to_option).collect()
 }
 
-/// A question with all that helps to choose, and how to.
+/// Formats a question with all that helps to choose, and how to answer it.
 pub(crate) fn question_text(
     run: &str,
     question: &QuestionView,
@@ -86,7 +82,7 @@ pub(crate) fn question_text(
 ) -> String {
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
     let text = format!("{} about {}: {}", question.question, question.unit, question.text);
-    writer.text = text_width::broken(&text, 0, 3, width, writer.long_words());
+    writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
     writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
         writer.push_field("approach", &shown.approach);
@@ -127,7 +123,7 @@ pub(crate) fn question_text(
     writer.push_changes(question);
     match layout {
         QuestionLayout::Printed => writer.push_answers(question),
-        // What each key does stands beside the keys.
+        // The effects are shown beside the keys.
         QuestionLayout::Screen { folder, .. } | QuestionLayout::FullText { folder } => {
             writer.push_field("folder", &folder.display().to_string());
         }
@@ -135,7 +131,7 @@ pub(crate) fn question_text(
     writer.text
 }
 
-/// An artifact of a unit, as `forge show` knows it.
+/// The path of a unit's artifact, as in `forge show`.
 fn artifact_path(unit: &str, name: &str) -> String {
     match unit.rsplit_once('/') {
         Some((scope, _)) => format!("{scope}/{name}"),
@@ -143,7 +139,7 @@ fn artifact_path(unit: &str, name: &str) -> String {
     }
 }
 
-/// A question while it is written.
+/// A question while it is formatted.
 struct QuestionWriter<'a> {
     text: String,
     run: &'a str,
@@ -152,7 +148,7 @@ struct QuestionWriter<'a> {
 }
 
 impl QuestionWriter<'_> {
-    /// On a screen nothing may stick out; what is printed may be copied.
+    /// On a screen long words are broken; in printed text they stay whole, so that commands can be copied.
     const fn long_words(&self) -> LongWords {
         match self.layout {
             QuestionLayout::Printed => LongWords::Whole,
@@ -160,7 +156,7 @@ impl QuestionWriter<'_> {
         }
     }
 
-    /// Where all of what is cut here is found.
+    /// Says how to get the full text of what is cut.
     fn full_text_hint(&self) -> String {
         match self.layout {
             QuestionLayout::Printed => format!("forge status {} --json", self.run),
@@ -175,10 +171,10 @@ impl QuestionWriter<'_> {
             return;
         }
         let text = match self.layout {
-            QuestionLayout::Printed => format::cut(value, TEXT_COLUMNS_MAX),
+            QuestionLayout::Printed => format::one_line(value, TEXT_COLUMNS_MAX),
             QuestionLayout::Screen { lines, .. } => {
                 let columns = self.width.saturating_sub(VALUES) * lines;
-                format::cut(value, columns.max(TEXT_COLUMNS_MAX))
+                format::one_line(value, columns.max(TEXT_COLUMNS_MAX))
             }
             QuestionLayout::FullText { .. } => value.to_owned(),
         };
@@ -188,22 +184,22 @@ impl QuestionWriter<'_> {
         let prefix = format!("   {name:<9} ");
         let from = text_width::width(&prefix);
         let long = self.long_words();
-        let text = text_width::broken(&format!("{text}{more}"), from, VALUES, self.width, long);
+        let text = text_width::wrap(&format!("{text}{more}"), from, VALUES, self.width, long);
         let _ = write!(self.text, "\n{prefix}{text}");
     }
 
-    /// A line for itself, such as a command. Where it has to be broken, it goes on further in.
+    /// Appends a line of its own, such as a command. Where it has to be broken, it is indented further.
     fn push_line(&mut self, line: &str) {
         let line = match self.layout {
             QuestionLayout::Printed => line.to_owned(),
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
-                text_width::broken(line, 3, 6, self.width, LongWords::Broken)
+                text_width::wrap(line, 3, 6, self.width, LongWords::Broken)
             }
         };
         let _ = write!(self.text, "\n   {line}");
     }
 
-    /// Lines that stay as they were printed or written; those that are too long are cut where there is little room.
+    /// Appends lines verbatim; long ones are cut unless the full text is shown.
     fn push_verbatim(&mut self, lines: &[&str]) {
         for line in lines {
             let line = match self.layout {
@@ -216,7 +212,7 @@ impl QuestionWriter<'_> {
         }
     }
 
-    /// What a command printed: its beginning and its end.
+    /// Appends the beginning and the end of a command's output.
     fn push_output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
@@ -224,7 +220,7 @@ impl QuestionWriter<'_> {
             QuestionLayout::Screen { lines, .. } => lines,
             QuestionLayout::FullText { .. } => lines.len(),
         };
-        // To say that one line is left out takes as much room as the line.
+        // A note about one omitted line would take as much room as the line.
         if lines.len() <= most + 1 {
             return self.push_verbatim(&lines);
         }
@@ -266,7 +262,7 @@ impl QuestionWriter<'_> {
         }
     }
 
-    /// What can be looked at, and how.
+    /// Appends what changed, and the commands that show it.
     fn push_changes(&mut self, question: &QuestionView) {
         let (run, unit) = (self.run, &question.unit);
         if !question.changed.is_empty() {
@@ -299,23 +295,23 @@ impl QuestionWriter<'_> {
                 "to mend it by hand: forge edit {run} --code {unit} (says where)"
             ));
         }
-        // Only who worked to no end can be told to try again.
+        // Only an attempt without a result can be retried.
         if question.options.iter().any(|option| option.answer == "retry") {
             self.push_line(&format!("what was done: forge watch {run} {unit}"));
         }
     }
 
-    /// The exact commands, and what each does.
+    /// Appends the exact commands with their effects.
     fn push_answers(&mut self, question: &QuestionView) {
         for option in &question.options {
             let command = answer_command(self.run, &question.question, option);
-            let does = format::block("      ", &option.does, self.width);
+            let does = format::hanging_indent("      ", &option.does, self.width);
             let _ = write!(self.text, "\n   {command}\n{does}");
         }
     }
 }
 
-/// The exact command that answers a question in this way.
+/// Returns the exact command for an answer.
 pub(crate) fn answer_command(run: &str, question: &str, option: &OptionView) -> String {
     let words = match option.words {
         Words::Needed if option.answer.starts_with("waive") => " \"WHY\"",

@@ -1,4 +1,4 @@
-//! What a run has come to, in words: its result with proofs and next steps, and what a unit changed as documents.
+//! Formats the result of a run with its proofs and next steps, and the change of a unit as documents.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -17,14 +17,14 @@ use crate::{
     format,
 };
 
-/// What a run has come to, for people.
+/// Formats the result of a run.
 pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     let row = &view.row;
     let mut text = format!("{}  {}", row.run, row.standing.word());
     let mut push = |name: &str, value: &str| {
-        let _ = write!(text, "\n{}", format::block(&format!("  {name:<9}"), value, width));
+        let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
-    push("request", &format::cut(&view.request, width.saturating_sub(11)));
+    push("request", &format::one_line(&view.request, width.saturating_sub(11)));
     push("spent", &row.amount().in_words());
     if let Some(base) = &view.base {
         let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
@@ -77,7 +77,7 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     text
 }
 
-/// What can be done with it.
+/// Returns the commands that make use of the result.
 pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
     let run = &view.row.run;
     let mut next = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
     next
 }
 
-/// Whether the result is proved, in a few words.
+/// Says whether the result is verified.
 pub(crate) const fn proof_text(proof: ProofState) -> &'static str {
     match proof {
         ProofState::NothingLanded => "nothing landed",
@@ -108,11 +108,11 @@ fn push_section(text: &mut String, title: &str, lines: impl Iterator<Item = Stri
         if position == 0 {
             let _ = write!(text, "\n\n  {title}");
         }
-        let _ = write!(text, "\n{}", format::block("    ", &line, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("    ", &line, width));
     }
 }
 
-/// What a unit changed: code as a diff, texts that replaced others as the lines that differ, and new ones whole.
+/// The change of a unit as documents: code as a diff, replaced texts as the lines that differ, new ones in full.
 pub(crate) fn change_documents(change: Change) -> Vec<Document> {
     match change {
         Change::Code(bytes) => vec![Document { bytes, format: DocumentFormat::Diff }],
@@ -123,7 +123,7 @@ pub(crate) fn change_documents(change: Change) -> Vec<Document> {
     }
 }
 
-/// The same for somebody who has to decide on it: texts are there whole, too.
+/// The change of a unit for a decision: like `change_documents`, but replaced texts are also there in full.
 pub(crate) fn review_documents(change: Change) -> Vec<Document> {
     let Change::Texts { since: Some(since), texts } = change else {
         return change_documents(change);
@@ -146,7 +146,7 @@ fn differing_lines(since: &str, texts: &[Text]) -> Document {
     Document { bytes: since.as_bytes().to_vec(), format: DocumentFormat::Diff }
 }
 
-/// A text that a run wrote.
+/// A text that a run wrote, as a document.
 pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
     let format = match Path::new(name).extension() {
         Some(end) if end.eq_ignore_ascii_case("md") => DocumentFormat::Markdown,
@@ -155,7 +155,7 @@ pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
     Document { bytes, format }
 }
 
-/// The unit that a person named.
+/// Parses the name of a unit.
 pub(crate) fn parse_unit_id(text: &str) -> Result<UnitId, Trouble> {
     text.parse().map_err(|_| {
         let what =

@@ -1,4 +1,4 @@
-//! Where a run and its units stand, in words: for `status`, for the end of `run` and `resume`, and for the live screen.
+//! Formats the standing of a run and its units: for `status`, for the end of `run` and `resume`, and for the live screen.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -10,17 +10,17 @@ use forge_core::{
 use super::question_text::{QuestionLayout, question_text};
 use crate::{format, text_width};
 
-/// Whether anything is worked on.
+/// Whether calls may be running.
 #[derive(Clone, Copy)]
 pub(crate) enum Activity {
     Running,
     Idle,
 }
 
-/// Where a run stands, and until when.
+/// Formats the standing of a run with the time until which it lasts.
 pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
     match row.until {
-        Some(until) => format!("{} until {}", row.standing.word(), format::then(until, now)),
+        Some(until) => format!("{} until {}", row.standing.word(), format::future_time(until, now)),
         None => row.standing.word().to_owned(),
     }
 }
@@ -44,10 +44,12 @@ pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: u
     }
     match (unit.state, activity) {
         (UnitState::Working | UnitState::Judging, Activity::Running) | (UnitState::Asking, _) => {
-            facts.push(format::ago(unit.since, now));
+            facts.push(format::age(unit.since, now));
         }
         (UnitState::Limited, _) => {
-            facts.extend(unit.until.map(|until| format!("until {}", format::then(until, now))));
+            facts.extend(
+                unit.until.map(|until| format!("until {}", format::future_time(until, now))),
+            );
             facts.push(unit.why.clone());
         }
         (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
@@ -62,13 +64,13 @@ pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: u
         ) => {}
     }
     let state = format!("{}{gate}", state_text(unit.state, activity));
-    // However long its name is, the state of a unit is seen.
+    // The state is shown however long the name is.
     let head = format::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
-    let head = text_width::fill(&head, 26);
+    let head = text_width::pad(&head, 26);
     format::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
 }
 
-/// The last item and stage of a unit, which lies below its `each` anyway.
+/// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.
 pub(crate) fn short_unit_name(unit: &str) -> &str {
     match unit.rmatch_indices('.').next() {
         Some((dot, _)) => &unit[dot + 1..],
@@ -96,10 +98,10 @@ const fn state_text(state: UnitState, activity: Activity) -> &'static str {
     }
 }
 
-/// How a run was left, for the end of `run` and `resume`.
+/// Formats how a run ended or stopped, for the end of `run` and `resume`.
 pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> String {
     let row = &view.row;
-    let took = format::ago(row.started_at, row.changed_at);
+    let took = format::age(row.started_at, row.changed_at);
     let mut text = format!(
         "{}  {} after {took}, spent {}",
         row.run,
@@ -129,7 +131,7 @@ pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> Strin
     text
 }
 
-/// The next command for a run that was left like this.
+/// Returns the next command for a run that has stopped.
 pub(crate) fn next_command(view: &RunView) -> Option<String> {
     let run = &view.row.run;
     match view.row.standing {
@@ -148,7 +150,7 @@ pub(crate) fn next_command(view: &RunView) -> Option<String> {
         Standing::Failed | Standing::Blocked => {
             Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
         }
-        // What a run waits for is said by its questions.
+        // A waiting run is continued by answers, which are shown with its questions.
         Standing::Waiting | Standing::Done | Standing::Abandoned => None,
     }
 }
