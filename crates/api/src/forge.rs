@@ -7,8 +7,6 @@
 //! Invariant: a changing command from inside an attempt is refused, so that no agent can answer
 //! its own gate.
 
-use forge_driver::person::person;
-use forge_project::settings::Switch;
 use std::{
     fs,
     path::Path,
@@ -26,6 +24,7 @@ use forge_driver::{
     Trouble,
     clock::now,
     layout::Home,
+    person::person,
     projection::Projector,
     refs,
     refusal::refused,
@@ -38,7 +37,7 @@ use forge_driver::{
 use forge_project::{
     catalog::Catalog,
     refuse_agents,
-    settings::{Frozen, Settings},
+    settings::{Frozen, Settings, Switch},
 };
 use forge_store::{
     blobs::Blobs,

@@ -15,13 +15,11 @@ use std::{
 use forge_core::{event::Colour, view::short_commit};
 use forge_driver::{
     Trouble,
-    agent_call::output::{CommandEnd, command_end},
-    call_plan::short_list,
     clock::now,
+    outcome::{CommandEnd, command_end},
+    path_list::short_list,
     person::person,
-    setup::environment::command_environment,
-    setup::environment::shell,
-    setup::environment::spec,
+    setup::environment::{command_environment, shell, spec},
     signals::Signals,
 };
 use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
@@ -269,8 +267,7 @@ fn try_one(
         CommandEnd::Success => (Colour::Green, String::new()),
         CommandEnd::Interrupted => return Err(interrupted()),
         CommandEnd::Failure { .. } => {
-            let output =
-                forge_driver::agent_call::output::tail(&made, 1024 * 1024).map_err(trouble)?;
+            let output = forge_driver::outcome::tail(&made, 1024 * 1024).map_err(trouble)?;
             (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
         }
         CommandEnd::Fault { what, .. } => (Colour::Red, what),

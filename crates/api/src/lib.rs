@@ -40,8 +40,8 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
         }
         forge_keeper::LAUNCH => Some(forge_keeper::launch(rest())),
         notify::sender::NOTIFY => Some(notify::sender::tell(args.get(2..).unwrap_or_default())),
-        forge_driver::plan::BENCH => {
-            Some(forge_driver::plan::bench(args.get(2..).unwrap_or_default()))
+        forge_driver::plan::workspace_worker::BENCH => {
+            Some(forge_driver::plan::workspace_worker::bench(args.get(2..).unwrap_or_default()))
         }
         forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),
         _ => None,

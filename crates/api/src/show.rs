@@ -11,7 +11,7 @@ use forge_core::{
     id::UnitId,
     view::{self, ResultView, RunView, Version, versions},
 };
-use forge_driver::{Trouble, deliver::offer, gates::span, summary_file::SUMMARY};
+use forge_driver::{Trouble, checkouts::span, deliver::offer, summary_file::SUMMARY};
 use similar::TextDiff;
 
 use crate::{edit::Editable, forge::Doors};

@@ -4,7 +4,6 @@
 //!
 //! Invariant: a run that cannot be read is named, and keeps nobody from reading the others.
 
-use crate::refused_requests::refused_spending;
 use forge_agents::prices::Prices;
 use forge_core::{
     Time,
@@ -19,7 +18,10 @@ use forge_store::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::forge::{Doors, RUNS_MAX};
+use crate::{
+    forge::{Doors, RUNS_MAX},
+    refused_requests::refused_spending,
+};
 
 /// One day, in milliseconds.
 const DAY_MS: u64 = 86_400_000;

@@ -21,7 +21,6 @@ mod request;
 mod triage;
 mod validate_text;
 
-use forge_driver::base_settings::settings_at;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -36,6 +35,7 @@ use forge_core::{
 };
 use forge_driver::{
     Trouble,
+    base_settings::settings_at,
     person::person,
     run_id::new_run_id,
     run_loop::{Driver, Tell},

@@ -6,8 +6,7 @@ use forge_core::{
     flow::{Delivery, Stage, Work},
     run::Phase,
 };
-use forge_driver::Trouble;
-use forge_driver::summary_file::text;
+use forge_driver::{Trouble, summary_file::text};
 
 use crate::forge::Doors;
 

@@ -10,7 +10,7 @@ use forge_api::{
     watch::{Seen, Told},
 };
 use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
-use forge_driver::{deliver::Offer, notify::Notice, projection::StateFile};
+use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};
 use forge_project::{
     catalog::FlowRow,
     settings::{Explained, SettingRow},

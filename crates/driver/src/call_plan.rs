@@ -18,7 +18,7 @@ use forge_core::{
 };
 use forge_keeper::{Ending, How};
 use forge_project::settings::Claims;
-use forge_workspace::{Access, Change, Commit, Files, Made, Order, Restore, Restored};
+use forge_workspace::{Access, Commit, Files, Made, Order, Restore, Restored};
 
 use crate::{
     Trouble,
@@ -29,16 +29,16 @@ use crate::{
     checkouts::{Hand, Place, commit_of, is_shared},
     clock::now,
     deliver, gates,
-    plan::{Duty, Halt, Plan, SetUpBefore},
+    path_list::{paths, short_list},
+    plan::{
+        Halt, Plan,
+        step::{Duty, SetUpBefore},
+    },
+    secrets::NO_SECRET,
 };
 
-/// The most paths of a change that its receipt names.
-const CHANGED_MAX: usize = 200;
 /// How long work waits for other runs before it is looked at again.
 const DEFERRED_MS: u64 = 5_000;
-/// What a person can do about a secret that is none.
-pub const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
-    forge config set --local secrets.allow '[\"PATH\"]'";
 /// The most characters of the first line of a commit message.
 const SUBJECT_CHARS_MAX: usize = 72;
 
@@ -299,20 +299,6 @@ fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
         0 => {}
         1 => receipt.notes.push("one commit of its own was folded in".to_owned()),
         n => receipt.notes.push(format!("{n} commits of its own were folded in")),
-    }
-}
-
-/// The paths of a change, as many as a receipt names.
-pub fn paths(changes: &[Change]) -> Vec<String> {
-    changes.iter().take(CHANGED_MAX).map(|change| change.path.clone()).collect()
-}
-
-/// A few paths, and how many more.
-pub fn short_list(paths: &[String]) -> String {
-    let shown: Vec<&str> = paths.iter().take(5).map(String::as_str).collect();
-    match paths.len().saturating_sub(5) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

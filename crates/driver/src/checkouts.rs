@@ -17,7 +17,7 @@ use forge_core::{
     run::Files as Left,
 };
 use forge_project::{catalog::Code, settings::Frozen};
-use forge_workspace::{Access, Bench, Files, Open};
+use forge_workspace::{Access, Bench, Files, GitError, Open, Repository};
 
 use crate::{Trouble, context::Shop, layout::Home};
 
@@ -199,4 +199,38 @@ fn branch_of(run: &str, scope: &Scope) -> String {
         "" => format!("forge/{run}"),
         scope => format!("forge/{run}/{scope}"),
     }
+}
+
+/// The change that a scope stands for: from where it left the run's result, to where it stands.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// What it is compared with.
+    pub from: String,
+    /// Where it stands.
+    pub to: String,
+}
+
+/// The change that a look at a unit is about: that of the scope whose checkout it works in.
+pub fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, GitError> {
+    let to = judged_commit(run, unit);
+    let head = run.head().expect("a run with checkouts has a base");
+    let scope = scope_of(run, unit);
+    // A look from the flow's own table, at no change of its own, is one at the whole run.
+    let from = if scope.is_root() && own_commit(run, &scope).is_none() {
+        run.law().start.base.clone().expect("a run with checkouts has a base")
+    } else {
+        repository.merge_base(head, &to)?
+    };
+    Ok(Span { from, to })
+}
+
+/// All that the run has changed so far, as the checkout of a unit shows it.
+pub fn so_far(run: &Run, unit: &UnitId) -> Span {
+    let base = run.law().start.base.clone();
+    Span { from: base.expect("a run with checkouts has a base"), to: judged_commit(run, unit) }
+}
+
+/// The commit that a look at a unit is about.
+pub fn judged_commit(run: &Run, unit: &UnitId) -> String {
+    commit_of(run, &scope_of(run, unit))
 }

@@ -15,24 +15,20 @@ mod evidence;
 pub mod offer;
 mod pull_request_text;
 mod record_commit;
+mod reports;
+mod types;
 
 use std::collections::BTreeMap;
 
-use forge_core::{
-    Report,
-    event::{Blob, Outcome, Receipt},
-    flow::Delivery,
-    id::{AttemptId, CallId},
-    money::Spent,
-};
+use forge_core::{Report, event::Receipt, flow::Delivery, money::Spent};
 
 use crate::{
-    Trouble,
+    deliver::reports::{done, put},
     plan::{Halt, Plan},
     summary_file,
 };
 
-pub use offer::Offer;
+pub use types::Offer;
 
 /// Brings a delivery on as far as it goes.
 pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Halt> {
@@ -53,29 +49,4 @@ fn summed_up(plan: &Plan<'_>) -> Result<Report, Halt> {
         artifacts.insert(name.clone(), put(plan, text.as_bytes())?);
     }
     Ok(done(plan, Receipt { artifacts, ..Receipt::of(Spent::NOTHING) }))
-}
-
-/// Keeps bytes that a fact or an order is about to name.
-fn put(plan: &Plan<'_>, bytes: &[u8]) -> Result<Blob, Trouble> {
-    let blob = plan.shop.blobs.add(bytes);
-    let blob = blob.map_err(|error| Trouble::file(&plan.shop.home.dir.join("blobs"), &error))?;
-    Ok(Blob(blob.as_str().to_owned()))
-}
-
-/// It is delivered.
-fn done(plan: &Plan<'_>, receipt: Receipt) -> Report {
-    let (attempt, lists) = (attempt(plan).clone(), Vec::new());
-    Report::Worked { attempt, outcome: Outcome::Done, lists, receipt }
-}
-
-/// There is nothing to deliver, and this is why.
-fn nothing(plan: &Plan<'_>, why: &str) -> Report {
-    done(plan, Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) })
-}
-
-fn attempt<'a>(plan: &Plan<'a>) -> &'a AttemptId {
-    match plan.call {
-        CallId::Attempt(attempt) => attempt,
-        CallId::Judgement(_) => unreachable!("gates deliver nothing"),
-    }
 }

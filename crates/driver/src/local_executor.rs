@@ -31,12 +31,16 @@ use rustix::{
 use crate::{
     Trouble,
     agent_call::{
-        output::{Without, look_for_artifact, report, report_without, without_result},
+        output::{look_for_artifact, report},
         turns::heard_so_far,
     },
     call_plan,
     context::Shop,
-    plan::{Duty, Halt, Plan, Step},
+    outcome::{Without, report_without, without_result},
+    plan::{
+        Halt, Plan,
+        step::{Duty, Step},
+    },
 };
 
 /// Keepers that end before they claim their folder: more than this is no accident.

@@ -13,6 +13,7 @@
 //! Invariant: nothing of a run waits for a notifier, and nothing fails because of one.
 //! Invariant: the address of a webhook is never written to the disk and never shown.
 
+pub mod notice;
 pub mod sender;
 
 use std::{
@@ -31,10 +32,13 @@ use forge_core::{
 use forge_keeper::Redactor;
 use forge_project::settings::{Key, Settings, Switch};
 use forge_store::{atomic_file::replace, journal::JournalRecord, records::facts};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::{Trouble, base_settings::settings_at, layout::Home};
+use crate::{
+    Trouble,
+    base_settings::settings_at,
+    layout::Home,
+    notify::notice::{Desktop, Kind, Notice, Told},
+};
 
 pub(crate) use self::sender::NOTIFY;
 
@@ -46,77 +50,6 @@ const MESSAGE_CHARS_MAX: usize = 2_000;
 const FAILURES_MAX: usize = 3;
 /// The most bytes of the log that are read at once.
 const LOG_BYTES_MAX: u64 = 4 * 1024;
-
-/// What is told: to a command on its standard input, to a webhook as the body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Notice {
-    /// The run.
-    pub run: String,
-    /// What kind of thing happened.
-    pub kind: Kind,
-    /// What happened, in a sentence.
-    pub message: String,
-    /// The next command.
-    pub next: String,
-    /// The repository.
-    pub repo: String,
-    /// When, in milliseconds since 1970.
-    pub at: Time,
-}
-
-/// What kind of thing happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The run waits for an answer.
-    Question,
-    /// The run cannot go on by itself, and a person has to look.
-    HandOff,
-    /// The run has stopped.
-    Stop,
-    /// A provider serves nobody for a long time.
-    Limit,
-    /// The run is over.
-    End,
-}
-
-impl Kind {
-    /// Its name.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Question => "question",
-            Self::HandOff => "hand-off",
-            Self::Stop => "stop",
-            Self::Limit => "limit",
-            Self::End => "end",
-        }
-    }
-}
-
-/// Who is told. Handed to the teller through a pipe.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    command: Option<Vec<String>>,
-    webhook: Option<String>,
-    desktop: Desktop,
-    /// Where commands run.
-    dir: PathBuf,
-}
-
-/// Whether the desktop shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Desktop {
-    Shows,
-    #[default]
-    ShowsNothing,
-}
-
-impl Told {
-    fn nobody(&self) -> bool {
-        self.command.is_none() && self.webhook.is_none() && self.desktop == Desktop::ShowsNothing
-    }
-}
 
 /// What the driver of one run tells others.
 pub struct Notifier {

@@ -7,9 +7,12 @@
 //!
 //! Invariant: a plan depends on nothing but the facts of the run and on what its steps left.
 
+pub mod step;
+pub mod workspace_worker;
+
 use std::{
     cell::RefCell,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -22,31 +25,25 @@ use forge_core::{
     money::Spent,
 };
 use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
-use forge_project::{bounded_read::read_text, settings::SecretsTable};
+use forge_project::bounded_read::read_text;
 use forge_store::atomic_file::replace;
-use forge_workspace::{Failure, Made, Opened, Order};
+use forge_workspace::{Made, Opened, Order};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Trouble,
-    agent_call::{
-        output::{CommandEnd, command_end, without_result},
-        turns::Turn,
-    },
     context::Shop,
-    secrets::guard,
+    outcome::{CommandEnd, command_end, without_result},
+    plan::{
+        step::{Duty, SetUpBefore, Step, What, steps_of},
+        workspace_worker::{made, order_file, unreadable},
+    },
     trusted_folders::planted,
 };
-
-/// Argument 1 of the program that works on checkouts.
-pub const BENCH: &str = "__bench";
 
 /// How often work on a checkout is done again that was killed, alone or with its keeper. It can be
 /// repeated, and what an agent finished before it must not be lost with it.
 const AGAIN_MAX: u32 = 5;
-
-/// The most bytes of what the bench made.
-const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Why a plan stops before its end.
 pub enum Halt {
@@ -78,54 +75,6 @@ impl From<Trouble> for Halt {
     }
 }
 
-/// One thing to do under a keeper.
-pub struct Step {
-    /// Its folder.
-    pub folder: PathBuf,
-    /// What is done.
-    pub what: What,
-    /// Whether it is done even in a run that was stopped meanwhile.
-    pub duty: Duty,
-}
-
-/// What a step does.
-pub enum What {
-    /// A turn of the agent.
-    Turn {
-        /// Which.
-        turn: Turn,
-        /// The working directory.
-        dir: PathBuf,
-        /// Files in it that have conflict markers.
-        conflicts: Vec<String>,
-    },
-    /// The command of the stage or of the gate.
-    Command {
-        /// The working directory.
-        dir: PathBuf,
-    },
-    /// A line for the shell.
-    Shell {
-        /// The line.
-        line: String,
-        /// The working directory.
-        dir: PathBuf,
-        /// How much it may take.
-        limits: forge_keeper::Limits,
-    },
-    /// Work on a checkout.
-    Bench(Box<Order>),
-}
-
-/// Whether a step is done even in a run that was stopped meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duty {
-    /// Only while the call is wanted.
-    WhileWanted,
-    /// Also afterwards: the work has ended, and this takes it in.
-    ToTheEnd,
-}
-
 /// A call, and all that its plan may look at.
 pub struct Plan<'a> {
     /// What all calls of the run have in common.
@@ -138,15 +87,6 @@ pub struct Plan<'a> {
     pub ordinal: u32,
     /// What a person should know, and what stops nothing.
     pub notices: RefCell<Vec<String>>,
-}
-
-/// Whether a set-up that was made in a checkout before is still there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetUpBefore {
-    /// If its inputs are the same.
-    Kept,
-    /// The files that it made are gone.
-    Gone,
 }
 
 impl Plan<'_> {
@@ -374,83 +314,5 @@ impl Plan<'_> {
     pub fn ends(&self, outcome: Outcome) -> Halt {
         let receipt = Receipt::of(Spent::NOTHING);
         Halt::Report(Box::new(without_result(self.call, outcome, receipt)))
-    }
-}
-
-/// Where the steps of a call lie.
-pub fn steps_of(folder: &Path) -> PathBuf {
-    folder.join("steps")
-}
-
-fn order_file(folder: &AttemptFolder) -> PathBuf {
-    folder.inbox().join("order.json")
-}
-
-/// Not in the outbox, which the keeper may change.
-fn made_file(folder: &AttemptFolder) -> PathBuf {
-    folder.path.join("made.json")
-}
-
-fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
-    Trouble::surroundings(format!("{}: {error}", path.display()), "forge doctor")
-}
-
-/// Writes down what the bench is to do.
-pub fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
-    let bytes = serde_json::to_vec(order).expect("an order can be written");
-    replace(&order_file(folder), &bytes)
-}
-
-/// The command line of the program that does it.
-pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable) -> Vec<String> {
-    let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let secrets = serde_json::to_string(secrets).expect("settings can be written");
-    let files = [text(order_file(folder)), text(made_file(folder))];
-    [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
-}
-
-/// What the bench made, or why not: nothing, if it was interrupted.
-fn made(folder: &AttemptFolder, ending: &Ending) -> Result<Result<Made, Option<String>>, Trouble> {
-    if ending.how == How::Interrupted {
-        return Ok(Err(None));
-    }
-    // An older Forge left it in the outbox.
-    let path = [made_file(folder), folder.outbox().join("made.json")];
-    let path = path.iter().find(|path| path.exists()).unwrap_or(&path[0]).clone();
-    let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
-        return Ok(Err(Some(match command_end(folder, ending) {
-            CommandEnd::Success | CommandEnd::Interrupted => {
-                "the work on the checkout left nothing".to_owned()
-            }
-            CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
-        })));
-    };
-    let made: Result<Made, Failure> =
-        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
-    Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
-}
-
-/// The program that works on checkouts: reads an order, does it, and writes what came of it.
-pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
-    let perform = || -> io::Result<()> {
-        let (order, answer, secrets) = match args {
-            [order, answer] => (order, answer, SecretsTable::default()),
-            [order, answer, secrets] => {
-                (order, answer, serde_json::from_slice(secrets.as_encoded_bytes())?)
-            }
-            _ => return Err(io::Error::other("it wants an order and a place for the answer")),
-        };
-        let order: Order = serde_json::from_slice(&fs::read(order)?)?;
-        let made = forge_workspace::perform_guarded(&order, &mut guard(&secrets));
-        replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
-        fs::File::open(answer)?.sync_all()
-    };
-    match perform() {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            use io::Write as _;
-            let _nobody_listens = writeln!(io::stderr(), "the bench: {error}");
-            std::process::ExitCode::from(70)
-        }
     }
 }

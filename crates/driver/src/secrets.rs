@@ -21,6 +21,10 @@ use forge_keeper::{
 use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
 use forge_workspace::{Added, Part, shown};
 
+/// What a person can do about a secret that is none.
+pub const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
+    forge config set --local secrets.allow '[\"PATH\"]'";
+
 /// More of a file of secrets is not read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 

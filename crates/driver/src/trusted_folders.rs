@@ -34,7 +34,7 @@ use forge_workspace::{Made, Order};
 use crate::{
     Trouble,
     layout::Home,
-    plan::{Step, What, steps_of},
+    plan::step::{Step, What, steps_of},
 };
 
 /// What is put aside of a run lies here, beside the folders of its calls.
@@ -216,7 +216,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Duty;
+    use crate::plan::step::Duty;
 
     fn ours() -> (tempfile::TempDir, Ours) {
         let home = tempfile::tempdir().unwrap();

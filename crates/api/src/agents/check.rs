@@ -28,15 +28,14 @@ use forge_core::{
 };
 use forge_driver::{
     Trouble,
-    agent_call::{
-        output::last_words,
-        turns::{errors, spent},
-    },
+    agent_call::usage::{errors, spent},
     local_executor::{wait_for, watch},
+    outcome::last_words,
     person::person,
-    setup::environment::passed_on,
-    setup::environment::spec,
-    setup::turn::BRIEF,
+    setup::{
+        environment::{passed_on, spec},
+        turn::BRIEF,
+    },
     signals::Signals,
 };
 use forge_keeper::{

@@ -14,7 +14,7 @@ use std::{
 };
 
 use forge_core::{Run, Time, id::CallId, money::Spent};
-use forge_driver::{context::boxes, layout::Home, plan::steps_of};
+use forge_driver::{context::boxes, layout::Home, plan::step::steps_of};
 use forge_keeper::{AttemptFolder, Standing};
 use forge_project::settings::Frozen;
 use rustix::fs::OFlags;

@@ -10,7 +10,6 @@
 //! Invariant: what it cost is paid by the run that begins, or told and kept (`refused.rs`) where none begins.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
-use crate::refused_requests::keep_refused;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -30,11 +29,12 @@ use forge_core::{
 };
 use forge_driver::{
     Trouble,
-    agent_call::turns::{errors, model_use, spent},
+    agent_call::usage::{errors, model_use, spent},
     secrets::redacted_text,
-    setup::environment::passed_on,
-    setup::environment::spec,
-    setup::turn::BRIEF,
+    setup::{
+        environment::{passed_on, spec},
+        turn::BRIEF,
+    },
     signals::Signals,
 };
 use forge_keeper::{AttemptFolder, Limits, Spec, open_regular};
@@ -50,6 +50,7 @@ use crate::{
         list::command,
     },
     forge::Doors,
+    refused_requests::keep_refused,
     start::{Ready, validate_text::refused},
 };
 

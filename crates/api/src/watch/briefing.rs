@@ -19,7 +19,7 @@ use forge_core::{
 use forge_driver::{
     Trouble,
     agent_call::turns::{ANEW, REPAIR},
-    plan::steps_of,
+    plan::step::steps_of,
     setup::turn::BRIEF,
 };
 use forge_keeper::{AttemptFolder, open_regular};

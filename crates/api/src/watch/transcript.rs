@@ -19,9 +19,12 @@ use forge_agents::{
 };
 use forge_core::{Time, money::Spent};
 use forge_driver::{
-    agent_call::turns::{ANEW, REPAIR, errors, spent},
+    agent_call::{
+        turns::{ANEW, REPAIR},
+        usage::{errors, spent},
+    },
     clock::now,
-    plan::steps_of,
+    plan::step::steps_of,
 };
 use forge_keeper::{AttemptFolder, How, Standing, look};
 use rustix::fs::OFlags;

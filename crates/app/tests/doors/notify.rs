@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use forge_api::notify::Notice;
+use forge_api::notify::notice::Notice;
 use serde_json::Value;
 
 use crate::{

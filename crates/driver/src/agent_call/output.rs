@@ -2,11 +2,7 @@
 //!
 //! Everything here is data from outside. What cannot be read is a fault, never a pass.
 
-use std::{
-    collections::BTreeMap,
-    io::{Read as _, Seek as _, SeekFrom},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use forge_agents::{AgentResult, Key, ResultFlaw, read_result, result as contract};
 use forge_core::{
@@ -20,32 +16,25 @@ use forge_core::{
     run::CallKind,
     verdict::{self, Finding, Proof, Severity, Verdict},
 };
-use forge_keeper::{AttemptFolder, Ending, How, collect, open_regular};
+use forge_keeper::{AttemptFolder, Ending, collect};
 use serde_json::Value;
 
-use crate::{Trouble, agent_call::turns::Left, context::Shop, plan::Plan};
+use crate::{
+    Trouble,
+    context::Shop,
+    outcome::{CommandEnd, command_end, without_result},
+    plan::Plan,
+};
 
 /// The most findings of a worker that are kept, beside all critical ones.
 const FOUND_MAX: usize = 50;
 /// The most bytes of one artifact.
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// The last bytes of a transcript that a failure shows.
-const LAST_WORDS_BYTES: u64 = 4 * 1024;
-/// The last lines of a transcript that a failure shows.
-const LAST_WORDS_LINES: usize = 20;
 
-/// How a call ended without an ending of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Without {
-    /// Its keeper died.
-    Lost,
-    /// It never began, and we no longer want it.
-    NeverBegan,
-    /// Its keeper could not be started.
-    NotStarted {
-        /// Why.
-        why: String,
-    },
+/// What an agent left that can be used.
+pub struct Left {
+    pub result: AgentResult,
+    pub artifacts: BTreeMap<String, Blob>,
 }
 
 /// What a call that has an ending comes to.
@@ -178,51 +167,6 @@ pub fn left(
     })
 }
 
-/// What a call without an ending comes to.
-pub fn report_without(run: &Run, call: &CallId, without: Without) -> Report {
-    let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
-    let spent = match without {
-        Without::Lost if is_agent => Spent::UNKNOWN,
-        Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
-    };
-    without_result(call, without.outcome(), Receipt::of(spent))
-}
-
-impl Without {
-    /// What it means for the run.
-    pub fn outcome(self) -> Outcome {
-        match self {
-            Self::Lost => Outcome::Lost,
-            Self::NeverBegan => Outcome::Interrupted,
-            Self::NotStarted { why } => Outcome::Fault { class: FaultClass::NotStarted, what: why },
-        }
-    }
-}
-
-/// A call that left no result ended like this: an attempt at the work, or a gate's look at it.
-pub fn without_result(call: &CallId, outcome: Outcome, receipt: Receipt) -> Report {
-    match call {
-        CallId::Attempt(attempt) => {
-            Report::Worked { attempt: attempt.clone(), outcome, lists: Vec::new(), receipt }
-        }
-        CallId::Judgement(judgement) => {
-            let ruling = match outcome {
-                Outcome::Fault { class, what } => Ruling::Fault { class, what },
-                Outcome::Limited { until, what } | Outcome::Deferred { until, what } => {
-                    Ruling::Limited { until, what }
-                }
-                Outcome::Blocked { class, what } => Ruling::Blocked { class, what },
-                Outcome::Interrupted => Ruling::Interrupted,
-                Outcome::Lost => Ruling::Lost,
-                Outcome::Done | Outcome::Partial { .. } => {
-                    unreachable!("only failed endings come without a result")
-                }
-            };
-            Report::Judged { judgement: judgement.clone(), ruling, receipt }
-        }
-    }
-}
-
 /// The gate for an artifact: it is there, has something in it, and can be read as what it is.
 pub fn look_for_artifact(
     shop: &Shop<'_>,
@@ -269,68 +213,6 @@ fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
             .err()
             .map(|error| format!("it is not TOML: {}", error.message())),
         Some(_) | None => None,
-    }
-}
-
-/// Keys that the result of a call must have: what its role says, and what its row needs.
-pub fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
-    let mut must = shop.role(run, role)?.must;
-    match call {
-        CallId::Attempt(attempt) => {
-            if run.stage(&attempt.unit).list.is_some() {
-                must.push(Key::Lists);
-            }
-        }
-        CallId::Judgement(_) => must.push(Key::Verdict),
-    }
-    Ok(must)
-}
-
-/// How a command ended.
-pub enum CommandEnd {
-    Success,
-    /// It says no.
-    Failure {
-        code: i32,
-        what: String,
-    },
-    /// It says nothing that could be used.
-    Fault {
-        class: FaultClass,
-        what: String,
-    },
-    Interrupted,
-}
-
-pub fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
-    match &ending.how {
-        How::Exited { code: 0 } => CommandEnd::Success,
-        How::Exited { code } => {
-            let what = ended(&last_words(folder), &format!("exit code {code}"));
-            CommandEnd::Failure { code: *code, what }
-        }
-        // Whoever killed it, the work that it looks at is not to blame.
-        How::Signalled { signal } => CommandEnd::Fault {
-            class: FaultClass::Crashed,
-            what: ended(&last_words(folder), &format!("killed by signal {signal}")),
-        },
-        How::TimedOut => CommandEnd::Fault {
-            class: FaultClass::TimedOut,
-            what: format!("{}\nit took longer than it may", last_words(folder)),
-        },
-        How::Silent => CommandEnd::Fault {
-            class: FaultClass::TimedOut,
-            what: format!("{}\nit said nothing for too long", last_words(folder)),
-        },
-        How::TooMuchOutput => CommandEnd::Fault {
-            class: FaultClass::TooMuchOutput,
-            what: "it printed more than it may".to_owned(),
-        },
-        // Commands cost nothing, so nobody stops them for it.
-        How::OverBudget | How::Interrupted => CommandEnd::Interrupted,
-        How::NotStarted { why } => {
-            CommandEnd::Fault { class: FaultClass::NotStarted, what: why.clone() }
-        }
     }
 }
 
@@ -463,38 +345,6 @@ fn clean_result(
     let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
         .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
     AgentResult::parse(&shop.redacted_json(&bytes), call, must)
-}
-
-/// The last words of a program, and how it ended. A last line for people is told together with the
-/// ending, because it mostly says why; a line for programs says nothing to them.
-pub fn ended(words: &str, how: &str) -> String {
-    let words = words.trim_end();
-    match words.lines().last().map(str::trim) {
-        Some(line) if !line.is_empty() && !line.starts_with('{') => format!("{words} ({how})"),
-        Some(_) | None => format!("{words}\n{how}"),
-    }
-}
-
-/// The last bytes of a transcript.
-pub fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String> {
-    tail_of(&folder.transcript(), most)
-}
-
-/// The last bytes of a file.
-pub fn tail_of(path: &Path, most: u64) -> std::io::Result<String> {
-    let mut file = open_regular(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The last lines of a transcript.
-pub fn last_words(folder: &AttemptFolder) -> String {
-    let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
 }
 
 /// The lists with the paths that their items write as they really lead, through the symbolic links

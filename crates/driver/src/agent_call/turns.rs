@@ -13,33 +13,40 @@
 //! Invariant: what a turn used is counted once, however the call ends.
 //! Invariant: without a valid result there is no outcome but a fault, a limit, a block or an interruption.
 
-use std::{collections::BTreeMap, io::BufReader, path::Path};
+use std::path::Path;
 
-use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Heard, Kind, Price, Use, Watchdog, hear,
-};
+use forge_agents::{Earlier, End, ErrorClass, Heard, Use, Watchdog};
 use forge_core::{
-    event::{Blob, Outcome, Receipt},
+    event::{Outcome, Receipt},
     failure::FaultClass,
-    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    money::{Cost, ModelUse, Money, Spent, Used},
     run::CallKind,
     verdict::BlockerClass,
 };
-use forge_keeper::{AttemptFolder, Ending, How, Standing, look, open_regular};
+use forge_keeper::{AttemptFolder, Ending, How, Standing, look};
 use forge_project::settings::FrozenAgent;
 
 use crate::{
-    agent_call::output::{self, last_words},
+    agent_call::{
+        output,
+        output::Left,
+        usage::{errors, listen, model_use, spent},
+    },
     clock::now,
     context::Shop,
-    plan::{Halt, Plan, What},
+    outcome,
+    outcome::last_words,
+    plan::{
+        Halt, Plan,
+        step::{Turn, What},
+    },
+    result_keys::must,
 };
 
 /// The step in which a session begins anew.
 pub const ANEW: &str = "anew";
 /// The step in which a result is mended.
 pub const REPAIR: &str = "repair";
-
 /// How long a call waits whose provider did not say how long: this much, doubled each time.
 const BACK_OFF_MS: u64 = 30_000;
 /// It never waits longer than this by itself.
@@ -48,28 +55,6 @@ const BACK_OFF_MS_MAX: u64 = 30 * 60_000;
 const WAIT_MS_MIN: u64 = 1_000;
 /// No provider has a longer window: a month. Then it is tried again, whatever was said.
 const WAIT_MS_MAX: u64 = 31 * 24 * 3_600_000;
-/// The most of what a program wrote to its standard error that is looked at.
-const ERRORS_BYTES: u64 = 16 * 1024;
-
-/// Which turn of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// The first: in a new session, or in the one that was interrupted.
-    First,
-    /// The session was gone.
-    Anew,
-    /// The result could not be used.
-    Repair {
-        /// Why.
-        flaw: String,
-        /// Where it goes on.
-        session: String,
-        /// What was spent of its cap.
-        spent_micros: u64,
-        /// What its session has reported, for programs that report totals.
-        earlier: Earlier,
-    },
-}
 
 /// What all turns of a call came to.
 pub struct Turned {
@@ -79,12 +64,6 @@ pub struct Turned {
     pub left: Result<Left, Outcome>,
     /// What was used, by whom, and how long it took.
     pub receipt: Receipt,
-}
-
-/// What an agent left that can be used.
-pub struct Left {
-    pub result: AgentResult,
-    pub artifacts: BTreeMap<String, Blob>,
 }
 
 /// What was heard of the turns so far.
@@ -114,7 +93,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         heard = tally.take(plan, &folder, &ending, &Earlier::default());
         end = heard.end(Some(&ending.how), &errors(&folder));
     }
-    let must = output::must(shop, run, call, &role)?;
+    let must = must(shop, run, call, &role)?;
     let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
         Ok(()) => output::left(plan, [heard.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
@@ -292,42 +271,6 @@ impl Tally {
     }
 }
 
-fn listen(kind: Kind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
-    match open_regular(&folder.transcript()) {
-        Ok(file) => hear(kind, BufReader::new(file), earlier),
-        Err(_) => hear(kind, &b""[..], earlier),
-    }
-}
-
-/// What was used of all models together.
-pub fn spent(uses: &[Use]) -> Spent {
-    let price = uses.iter().map(|one| one.cost).reduce(Price::plus);
-    let mut tokens = Tokens::default();
-    for one in uses {
-        tokens += model_use(one).tokens;
-    }
-    // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
-    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens, at_least: Money(0) }
-}
-
-pub fn model_use(one: &Use) -> ModelUse {
-    let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
-    ModelUse {
-        provider: one.provider.clone(),
-        model: one.model.clone(),
-        tokens: Tokens { input, output, cache_read, cache_write },
-        cost: cost(one.cost),
-    }
-}
-
-const fn cost(price: Price) -> Cost {
-    match price {
-        Price::Reported(micros) => Cost::Known(Money(micros)),
-        Price::Estimated(micros) => Cost::Estimated(Money(micros)),
-        Price::Missing => Cost::Unknown,
-    }
-}
-
 /// Whether a turn ended in a way that lets its result count.
 fn ended(
     plan: &Plan<'_>,
@@ -364,7 +307,7 @@ fn ended(
             | ErrorClass::Stopped
             | ErrorClass::Unknown => {
                 let words = format!("{}\n{}", last_words(folder), errors(folder));
-                fault(FaultClass::Crashed, &output::ended(&words, what))
+                fault(FaultClass::Crashed, &outcome::ended(&words, what))
             }
         },
         End::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
@@ -393,11 +336,6 @@ fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Opti
     let told = until_ms.filter(|until| *until > ending.started_at_ms);
     let reset = told.unwrap_or(now.saturating_add(delay));
     reset.clamp(now + WAIT_MS_MIN, now + WAIT_MS_MAX)
-}
-
-/// The tail of what a program wrote to its standard error.
-pub fn errors(folder: &AttemptFolder) -> String {
-    output::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
 }
 
 /// The folder of the last turn that was begun.

@@ -12,24 +12,25 @@ use std::{
 };
 
 use forge_core::{
-    Report, Time,
-    event::{Event, Evidence, Outcome, Receipt},
+    Report,
+    event::{Event, Outcome, Receipt},
     flow::Check,
     id::UnitId,
     money::Spent,
     run::Mark,
     verdict::BlockerClass,
-    view::WaivedView,
 };
 use forge_project::bounded_read::read_text;
 use forge_store::{atomic_file::replace, records::facts};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     Trouble,
     checks::checks_at,
-    deliver::{attempt, done, evidence, nothing, pull_request_text},
+    deliver::{
+        evidence, pull_request_text,
+        reports::{attempt, done, nothing},
+        types::Offer,
+    },
     layout::Home,
     plan::{Halt, Plan},
 };
@@ -40,39 +41,6 @@ const OFFER_BYTES_MAX: u64 = 1024 * 1024;
 pub const TEXT: &str = "pull-request.md";
 /// What a program reads.
 const FILE: &str = "delivery.json";
-
-/// What was offered: `delivery.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Offer {
-    /// The version of this format.
-    pub version: u32,
-    /// The run.
-    pub run: String,
-    /// What makes it one offer, however often it is made: the unit and the commit.
-    pub mark: String,
-    /// One line.
-    pub title: String,
-    /// The branch that the commit is on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The commit that the run started from.
-    pub base: String,
-    /// The branch of the user's that this was the tip of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_branch: Option<String>,
-    /// The commit that is offered.
-    pub commit: String,
-    /// Its code tree.
-    pub tree: String,
-    /// What Forge ran on exactly this tree, and what came of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Evidence>,
-    /// The proofs that a person let it go without. With none, all of them are green.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waived: Vec<WaivedView>,
-    /// When, in milliseconds since 1970.
-    pub at: Time,
-}
 
 /// The plan of the delivery `pull-request`.
 pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {

@@ -17,7 +17,7 @@ use forge_core::{
 };
 use forge_project::bounded_text::start_of;
 
-use crate::{Trouble, deliver::offer::Offer, plan::Plan};
+use crate::{Trouble, deliver::types::Offer, plan::Plan};
 
 /// The most characters of a title.
 const TITLE_CHARS_MAX: usize = 72;

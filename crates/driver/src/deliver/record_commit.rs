@@ -21,10 +21,10 @@ use forge_workspace::{Attach, Attached, Attachment, Made, Order};
 
 use crate::{
     Trouble,
-    call_plan::NO_SECRET,
-    deliver::{done, nothing, put},
-    plan::{Duty, Halt, Plan},
+    deliver::reports::{done, nothing, put},
+    plan::{Halt, Plan, step::Duty},
     projection::state_text,
+    secrets::NO_SECRET,
     summary_file::{self, SUMMARY},
 };
 

@@ -17,14 +17,16 @@ use forge_workspace::{Change, Hooked, Hooks, Made, Order};
 
 use crate::{
     Trouble,
-    call_plan::paths,
-    checkouts::{Hand, own_commit, scope_of},
+    checkouts::{Hand, Span, own_commit, scope_of, span},
     gates::{
-        Span, finding, judged,
         protected_files::{guard_of, names},
-        receipt_at, ruling, span,
+        ruling::{finding, judged, receipt_at, ruling},
     },
-    plan::{Duty, Halt, Plan, SetUpBefore},
+    path_list::paths,
+    plan::{
+        Halt, Plan,
+        step::{Duty, SetUpBefore},
+    },
 };
 
 /// The most findings of one kind; others are counted.
@@ -55,7 +57,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
             receipt.commit = Some(hooked.commit);
             receipt.tree = Some(hooked.tree);
             if !hooked.changed.is_empty() {
-                let files = crate::call_plan::short_list(&hooked.changed);
+                let files = crate::path_list::short_list(&hooked.changed);
                 receipt.notes.push(format!("the commit hooks changed {files}"));
             }
         }
@@ -107,7 +109,7 @@ fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
                 .map(|guard| format!("{} ({})", change.path, guard.word()))
         })
         .collect();
-    let listed = crate::call_plan::short_list(&found);
+    let listed = crate::path_list::short_list(&found);
     (!found.is_empty()).then(|| format!("it changes files that guard the project: {listed}"))
 }
 

@@ -15,10 +15,13 @@ use forge_workspace::{Conflict, Made, Merge, Merged, Order};
 
 use crate::{
     Trouble,
-    checkouts::Caches,
+    checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
-    gates::{judged, judged_commit, receipt_at, ruling, verify},
-    plan::{Duty, Halt, Plan},
+    gates::{
+        ruling::{judged, receipt_at, ruling},
+        verify,
+    },
+    plan::{Halt, Plan, step::Duty},
 };
 
 /// The gate `land`.
@@ -94,7 +97,7 @@ fn conflict(conflict: &Conflict) -> Finding {
     Finding {
         why: "Both changed the same place. The result so far is merged into your checkout."
             .to_owned(),
-        ..super::finding(
+        ..crate::gates::ruling::finding(
             Severity::Major,
             Some(path),
             format!("it does not fit to what landed meanwhile: {what}"),
@@ -116,7 +119,7 @@ fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> 
         } else {
             format!(
                 "`{branch}` has moved on by {commits} since the run started, and both change {}",
-                crate::call_plan::short_list(&moved.conflicts)
+                crate::path_list::short_list(&moved.conflicts)
             )
         }
     }))

@@ -19,9 +19,12 @@ use forge_workspace::ChangeKind;
 
 use crate::{
     Trouble,
-    agent_call::output::{CommandEnd, command_end},
-    checkouts::Caches,
-    gates::{finding, judged, receipt_at, ruling, span, verify},
+    checkouts::{Caches, span},
+    gates::{
+        ruling::{finding, judged, receipt_at, ruling},
+        verify,
+    },
+    outcome::{CommandEnd, command_end},
     plan::{Halt, Plan},
 };
 

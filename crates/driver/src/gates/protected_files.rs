@@ -23,7 +23,8 @@ use forge_workspace::{Change, ChangeKind, GitError, Repository};
 
 use crate::{
     Trouble,
-    gates::{Span, finding, judged, receipt_at, ruling, span},
+    checkouts::{Span, span},
+    gates::ruling::{finding, judged, receipt_at, ruling},
     plan::{Halt, Plan},
 };
 

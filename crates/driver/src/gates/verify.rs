@@ -20,12 +20,15 @@ use forge_workspace::{Access, Made, Order, Restore};
 
 use crate::{
     Trouble,
-    agent_call::output::{CommandEnd, command_end},
-    call_plan::short_list,
-    checkouts::Caches,
+    checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
-    gates::{finding, judged, judged_commit, receipt_at, ruling},
-    plan::{Duty, Halt, Plan, SetUpBefore},
+    gates::ruling::{finding, judged, receipt_at, ruling},
+    outcome::{CommandEnd, command_end},
+    path_list::short_list,
+    plan::{
+        Halt, Plan,
+        step::{Duty, SetUpBefore},
+    },
 };
 
 /// The most lines of red output that a brief repeats.
@@ -151,7 +154,7 @@ fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Trou
 
 /// The end of what a step printed.
 pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Trouble> {
-    crate::agent_call::output::tail(folder, TRANSCRIPT_BYTES_MAX)
+    crate::outcome::tail(folder, TRANSCRIPT_BYTES_MAX)
         .map_err(|error| Trouble::file(&folder.transcript(), &error))
 }
 

@@ -23,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use crate::{
     clock::now,
-    notify::{Desktop, Kind, Notice, Told},
+    notify::notice::{Desktop, Kind, Notice, Told},
 };
 
 /// Argument 1 of this program.

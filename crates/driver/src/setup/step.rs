@@ -8,7 +8,10 @@ use forge_keeper::{AttemptFolder, Limits};
 use crate::{
     Trouble,
     context::Shop,
-    plan::{Step, What, bench_argv, write_order},
+    plan::{
+        step::{Step, What},
+        workspace_worker::{bench_argv, write_order},
+    },
     setup::environment::{command_environment, shell, spec},
 };
 

@@ -18,11 +18,11 @@ use forge_store::{atomic_file::replace, blobs::BlobId};
 
 use crate::{
     Trouble,
-    agent_call::{output::must, turns::Turn},
-    checkouts::Hand,
+    checkouts::{Hand, so_far, span},
     checks::checks_at,
     context::{Shop, damaged, read_file_text},
-    gates::{so_far, span},
+    plan::step::Turn,
+    result_keys::must,
     setup::{
         brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
         environment::{agent_git_config, passed_on, spec},

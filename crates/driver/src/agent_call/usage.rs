@@ -1,0 +1,53 @@
+//! What the turns of a call used up, from what their programs printed.
+
+use std::io::BufReader;
+
+use forge_agents::{Earlier, Heard, Kind, Price, Use, hear};
+use forge_core::money::{Cost, ModelUse, Money, Spent, Tokens};
+use forge_keeper::{AttemptFolder, open_regular};
+
+use crate::outcome;
+
+pub fn listen(kind: Kind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
+    match open_regular(&folder.transcript()) {
+        Ok(file) => hear(kind, BufReader::new(file), earlier),
+        Err(_) => hear(kind, &b""[..], earlier),
+    }
+}
+
+/// What was used of all models together.
+pub fn spent(uses: &[Use]) -> Spent {
+    let price = uses.iter().map(|one| one.cost).reduce(Price::plus);
+    let mut tokens = Tokens::default();
+    for one in uses {
+        tokens += model_use(one).tokens;
+    }
+    // Who was heard of and said nothing of money is of unknown cost; who never began cost nothing.
+    Spent { cost: price.map_or(Cost::Known(Money(0)), cost), tokens, at_least: Money(0) }
+}
+
+pub fn model_use(one: &Use) -> ModelUse {
+    let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
+    ModelUse {
+        provider: one.provider.clone(),
+        model: one.model.clone(),
+        tokens: Tokens { input, output, cache_read, cache_write },
+        cost: cost(one.cost),
+    }
+}
+
+pub const fn cost(price: Price) -> Cost {
+    match price {
+        Price::Reported(micros) => Cost::Known(Money(micros)),
+        Price::Estimated(micros) => Cost::Estimated(Money(micros)),
+        Price::Missing => Cost::Unknown,
+    }
+}
+
+/// The tail of what a program wrote to its standard error.
+pub fn errors(folder: &AttemptFolder) -> String {
+    outcome::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
+}
+
+/// The most of what a program wrote to its standard error that is looked at.
+pub const ERRORS_BYTES: u64 = 16 * 1024;

@@ -1,0 +1,38 @@
+//! An offer: what a run hands over, as it is kept and published.
+
+use forge_core::{Time, event::Evidence, view::WaivedView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was offered: `delivery.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offer {
+    /// The version of this format.
+    pub version: u32,
+    /// The run.
+    pub run: String,
+    /// What makes it one offer, however often it is made: the unit and the commit.
+    pub mark: String,
+    /// One line.
+    pub title: String,
+    /// The branch that the commit is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that the run started from.
+    pub base: String,
+    /// The branch of the user's that this was the tip of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
+    /// The commit that is offered.
+    pub commit: String,
+    /// Its code tree.
+    pub tree: String,
+    /// What Forge ran on exactly this tree, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// The proofs that a person let it go without. With none, all of them are green.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<WaivedView>,
+    /// When, in milliseconds since 1970.
+    pub at: Time,
+}

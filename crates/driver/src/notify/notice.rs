@@ -1,0 +1,78 @@
+//! One notice, and who receives it.
+
+use std::path::PathBuf;
+
+use forge_core::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is told: to a command on its standard input, to a webhook as the body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// The run.
+    pub run: String,
+    /// What kind of thing happened.
+    pub kind: Kind,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// The next command.
+    pub next: String,
+    /// The repository.
+    pub repo: String,
+    /// When, in milliseconds since 1970.
+    pub at: Time,
+}
+
+/// What kind of thing happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The run waits for an answer.
+    Question,
+    /// The run cannot go on by itself, and a person has to look.
+    HandOff,
+    /// The run has stopped.
+    Stop,
+    /// A provider serves nobody for a long time.
+    Limit,
+    /// The run is over.
+    End,
+}
+
+impl Kind {
+    /// Its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::HandOff => "hand-off",
+            Self::Stop => "stop",
+            Self::Limit => "limit",
+            Self::End => "end",
+        }
+    }
+}
+
+/// Who is told. Handed to the teller through a pipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    pub command: Option<Vec<String>>,
+    pub webhook: Option<String>,
+    pub desktop: Desktop,
+    /// Where commands run.
+    pub dir: PathBuf,
+}
+
+/// Whether the desktop shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Desktop {
+    Shows,
+    #[default]
+    ShowsNothing,
+}
+
+impl Told {
+    pub fn nobody(&self) -> bool {
+        self.command.is_none() && self.webhook.is_none() && self.desktop == Desktop::ShowsNothing
+    }
+}

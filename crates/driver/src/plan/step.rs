@@ -1,0 +1,88 @@
+//! One step of a call: its folder, and what is done in it under a keeper.
+
+use std::path::{Path, PathBuf};
+
+use forge_agents::Earlier;
+use forge_workspace::Order;
+
+/// One thing to do under a keeper.
+pub struct Step {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What is done.
+    pub what: What,
+    /// Whether it is done even in a run that was stopped meanwhile.
+    pub duty: Duty,
+}
+
+/// What a step does.
+pub enum What {
+    /// A turn of the agent.
+    Turn {
+        /// Which.
+        turn: Turn,
+        /// The working directory.
+        dir: PathBuf,
+        /// Files in it that have conflict markers.
+        conflicts: Vec<String>,
+    },
+    /// The command of the stage or of the gate.
+    Command {
+        /// The working directory.
+        dir: PathBuf,
+    },
+    /// A line for the shell.
+    Shell {
+        /// The line.
+        line: String,
+        /// The working directory.
+        dir: PathBuf,
+        /// How much it may take.
+        limits: forge_keeper::Limits,
+    },
+    /// Work on a checkout.
+    Bench(Box<Order>),
+}
+
+/// Whether a step is done even in a run that was stopped meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// Only while the call is wanted.
+    WhileWanted,
+    /// Also afterwards: the work has ended, and this takes it in.
+    ToTheEnd,
+}
+
+/// Whether a set-up that was made in a checkout before is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUpBefore {
+    /// If its inputs are the same.
+    Kept,
+    /// The files that it made are gone.
+    Gone,
+}
+
+/// Where the steps of a call lie.
+pub fn steps_of(folder: &Path) -> PathBuf {
+    folder.join("steps")
+}
+
+/// Which turn of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The first: in a new session, or in the one that was interrupted.
+    First,
+    /// The session was gone.
+    Anew,
+    /// The result could not be used.
+    Repair {
+        /// Why.
+        flaw: String,
+        /// Where it goes on.
+        session: String,
+        /// What was spent of its cap.
+        spent_micros: u64,
+        /// What its session has reported, for programs that report totals.
+        earlier: Earlier,
+    },
+}

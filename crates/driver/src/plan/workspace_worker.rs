@@ -1,0 +1,99 @@
+//! The program that works on checkouts, `forge __bench`: what it is asked, and what it leaves.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use forge_keeper::{AttemptFolder, Ending, How};
+use forge_project::{bounded_read::read_text, settings::SecretsTable};
+use forge_store::atomic_file::replace;
+use forge_workspace::{Failure, Made, Order};
+
+use crate::{
+    Trouble,
+    outcome::{CommandEnd, command_end},
+    secrets::guard,
+};
+
+/// Argument 1 of the program that works on checkouts.
+pub const BENCH: &str = "__bench";
+
+/// The most bytes of what the bench made.
+pub const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+pub fn order_file(folder: &AttemptFolder) -> PathBuf {
+    folder.inbox().join("order.json")
+}
+
+/// Not in the outbox, which the keeper may change.
+pub fn made_file(folder: &AttemptFolder) -> PathBuf {
+    folder.path.join("made.json")
+}
+
+pub fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
+    Trouble::surroundings(format!("{}: {error}", path.display()), "forge doctor")
+}
+
+/// Writes down what the bench is to do.
+pub fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
+    let bytes = serde_json::to_vec(order).expect("an order can be written");
+    replace(&order_file(folder), &bytes)
+}
+
+/// The command line of the program that does it.
+pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable) -> Vec<String> {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let secrets = serde_json::to_string(secrets).expect("settings can be written");
+    let files = [text(order_file(folder)), text(made_file(folder))];
+    [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
+}
+
+/// What the bench made, or why not: nothing, if it was interrupted.
+pub fn made(
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<Result<Made, Option<String>>, Trouble> {
+    if ending.how == How::Interrupted {
+        return Ok(Err(None));
+    }
+    // An older Forge left it in the outbox.
+    let path = [made_file(folder), folder.outbox().join("made.json")];
+    let path = path.iter().find(|path| path.exists()).unwrap_or(&path[0]).clone();
+    let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
+        return Ok(Err(Some(match command_end(folder, ending) {
+            CommandEnd::Success | CommandEnd::Interrupted => {
+                "the work on the checkout left nothing".to_owned()
+            }
+            CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
+        })));
+    };
+    let made: Result<Made, Failure> =
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+    Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
+}
+
+/// The program that works on checkouts: reads an order, does it, and writes what came of it.
+pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
+    let perform = || -> io::Result<()> {
+        let (order, answer, secrets) = match args {
+            [order, answer] => (order, answer, SecretsTable::default()),
+            [order, answer, secrets] => {
+                (order, answer, serde_json::from_slice(secrets.as_encoded_bytes())?)
+            }
+            _ => return Err(io::Error::other("it wants an order and a place for the answer")),
+        };
+        let order: Order = serde_json::from_slice(&fs::read(order)?)?;
+        let made = forge_workspace::perform_guarded(&order, &mut guard(&secrets));
+        replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
+        fs::File::open(answer)?.sync_all()
+    };
+    match perform() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            use io::Write as _;
+            let _nobody_listens = writeln!(io::stderr(), "the bench: {error}");
+            std::process::ExitCode::from(70)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Which keys a role must leave in its result.
+
+use forge_agents::Key;
+use forge_core::{Run, id::CallId};
+
+use crate::{Trouble, context::Shop};
+
+/// Keys that the result of a call must have: what its role says, and what its row needs.
+pub fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
+    let mut must = shop.role(run, role)?.must;
+    match call {
+        CallId::Attempt(attempt) => {
+            if run.stage(&attempt.unit).list.is_some() {
+                must.push(Key::Lists);
+            }
+        }
+        CallId::Judgement(_) => must.push(Key::Verdict),
+    }
+    Ok(must)
+}
