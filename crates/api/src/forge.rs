@@ -28,7 +28,7 @@ use forge_driver::{
     projection::Projector,
     refs,
     refusal::refused,
-    run_loop::{CommandOutcome, Driver, LetGo, Tell},
+    run_loop::{CommandOutcome, DriveEnd, Driver, Tell},
     secrets::without_secrets,
     signals::Signals,
     snapshot::frozen,
@@ -85,7 +85,7 @@ pub struct Left {
     /// The run.
     pub run: String,
     /// How it was left.
-    pub how: LetGo,
+    pub how: DriveEnd,
     /// Where it stood then, unless somebody else drives it.
     pub view: Option<RunView>,
     /// Why the files that show it are behind, if they are.
@@ -93,13 +93,13 @@ pub struct Left {
 }
 
 impl Left {
-    pub(crate) fn by(driver: &Driver, run: String, how: LetGo) -> Self {
+    pub(crate) fn by(driver: &Driver, run: String, how: DriveEnd) -> Self {
         let view = Some(RunView::of(&run, driver.run()));
         Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
     }
 
     fn elsewhere(run: String) -> Self {
-        Self { run, how: LetGo::DrivenElsewhere, view: None, behind: None }
+        Self { run, how: DriveEnd::DrivenElsewhere, view: None, behind: None }
     }
 }
 

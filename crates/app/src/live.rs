@@ -44,7 +44,7 @@ use forge_api::{
     follow::{Follower, Picture},
     forge::{Doors, Left},
     person::person,
-    run_loop::LetGo,
+    run_loop::DriveEnd,
     settings::Switch,
 };
 use forge_core::{
@@ -302,14 +302,14 @@ impl<'a> LiveScreen<'a> {
     fn exit_when_driving(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Trouble> {
         let Some(left) = self.outcome.take() else { return Ok(None) };
         match left.how {
-            LetGo::DrivenElsewhere => {
+            DriveEnd::DrivenElsewhere => {
                 (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::OtherProcess);
                 self.attended = None;
                 return Ok(None);
             }
             // After a forwarded Ctrl-C, any stop ends the screen.
-            LetGo::Stopped(Standing::Waiting) if !self.is_interrupted => {}
-            LetGo::TerminalGone | LetGo::Stopped(_) => {
+            DriveEnd::Stopped(Standing::Waiting) if !self.is_interrupted => {}
+            DriveEnd::TerminalGone | DriveEnd::Stopped(_) => {
                 return Ok(Some(ScreenExit::Finished(Box::new(left))));
             }
         }
@@ -325,7 +325,7 @@ impl<'a> LiveScreen<'a> {
                 Ok(None)
             }
             Course::Asking | Course::Held | Course::Failed | Course::Over => {
-                let how = LetGo::Stopped(standing);
+                let how = DriveEnd::Stopped(standing);
                 Ok(Some(ScreenExit::Finished(Box::new(Left { how, view: None, ..left }))))
             }
         }
@@ -350,7 +350,7 @@ impl<'a> LiveScreen<'a> {
 
     fn finished(&self, snapshot: &Picture) -> ScreenExit {
         let (run, how) =
-            (self.follower.id().to_owned(), LetGo::Stopped(snapshot.view.row.standing));
+            (self.follower.id().to_owned(), DriveEnd::Stopped(snapshot.view.row.standing));
         ScreenExit::Finished(Box::new(Left { run, how, view: None, behind: None }))
     }
 
@@ -619,13 +619,13 @@ impl<'a> LiveScreen<'a> {
             (Some(driver), _) => {
                 driver.hang_up();
                 match driver.join() {
-                    Ok(Left { how: LetGo::TerminalGone, view, run, behind }) => {
+                    Ok(Left { how: DriveEnd::TerminalGone, view, run, behind }) => {
                         let last = view.as_ref().unwrap_or(&snapshot.view).row.standing;
                         match on_leave(last) {
                             OnLeave::Continues => Some(ScreenExit::Detached),
                             // A new driver would resume the run; that is for the person to decide.
                             OnLeave::StaysHeld | OnLeave::Stops => {
-                                let how = LetGo::Stopped(last);
+                                let how = DriveEnd::Stopped(last);
                                 Some(ScreenExit::Finished(Box::new(Left {
                                     run,
                                     how,

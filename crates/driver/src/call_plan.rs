@@ -26,13 +26,13 @@ use crate::{
         output,
         turns::{Turned, turns},
     },
-    checkouts::{Hand, Place, commit_of, is_shared},
+    checkouts::{CodeAccess, Place, commit_of, is_shared},
     clock::now,
     deliver, gates,
     path_list::{paths, short_list},
     plan::{
-        Halt, Plan,
-        step::{Duty, SetUpBefore},
+        Pending, Plan,
+        step::{OnStop, SetUpBefore},
     },
     secrets::NO_SECRET,
 };
@@ -43,7 +43,7 @@ const DEFERRED_MS: u64 = 5_000;
 const SUBJECT_CHARS_MAX: usize = 72;
 
 /// Brings a call on as far as it goes: its report, or why not yet.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     match plan.run.call_kind(plan.call) {
         CallKind::Agent { .. } | CallKind::Command { .. } => called(plan),
         CallKind::Verify => gates::verify::plan(plan),
@@ -54,28 +54,28 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
 }
 
-fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
+fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, .. } = *plan;
     if run.law().start.base.is_none() {
-        let dir = shop.home.work(shop.id);
+        let dir = context.home.work(context.id);
         std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
         let worked = Worked::by(plan, &dir, &[])?;
         return worked.report(plan);
     }
-    let place = shop.place(run, call.unit());
-    let hand = shop.hand(run, call)?;
+    let place = context.place(run, call.unit());
+    let access = context.code_access(run, call)?;
     // Who has begun goes on: whoever came later was told, or waits.
     let is_first = run.code(&call.unit().scope).is_none();
-    if hand == Hand::Writes && is_first && !plan.has_begun() {
-        mind_the_others(plan)?;
+    if access == CodeAccess::Writes && is_first && !plan.has_begun() {
+        check_path_conflicts(plan)?;
     }
-    keep_what_was_left(plan, &place, hand)?;
-    let open = || Ok(Order::Open(shop.open(run, call, &place, hand)));
+    preserve_uncommitted_changes(plan, &place, access)?;
+    let open = || Ok(Order::Open(context.open(run, call, &place, access)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
     let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
-    match (hand, run.call_kind(call)) {
-        (Hand::Writes, _) => {
+    match (access, run.call_kind(call)) {
+        (CodeAccess::Writes, _) => {
             let made = match worked.ending().how {
                 How::NotStarted { .. } => None,
                 How::Exited { .. }
@@ -86,7 +86,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
                 | How::OverBudget
                 | How::Interrupted => match committed(plan, &opened.head, &worked) {
                     Ok(made) => Some(made),
-                    Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
+                    Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                     Err(halt) => return Err(halt),
                 },
             };
@@ -97,19 +97,19 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             Ok(report)
         }
         // What is there may be somebody else's; whoever opens the checkout alone puts it right.
-        (Hand::Reads, CallKind::Agent { .. })
-            if is_shared(run, call, &place.scope) && !plan.has_step("restore") =>
+        (CodeAccess::Reads, CallKind::Agent { .. })
+            if is_shared(run, call, &place.scope) && !plan.step_was_prepared("restore") =>
         {
             worked.report(plan)
         }
-        (Hand::Reads, CallKind::Agent { .. }) => {
+        (CodeAccess::Reads, CallKind::Agent { .. }) => {
             let bench = place.bench;
             let restore = || {
                 Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
             };
-            let made = match plan.bench("restore", Duty::ToTheEnd, restore) {
+            let made = match plan.bench("restore", OnStop::Finish, restore) {
                 Ok(made) => made,
-                Err(Halt::Report(fault)) => return taken_back(plan, worked, *fault),
+                Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                 Err(halt) => return Err(halt),
             };
             let Made::Restored(Restored { discarded }) = made else {
@@ -126,7 +126,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Halt> {
             Ok(report)
         }
         // The next call that opens the checkout finds it as it should be.
-        (Hand::Reads, _) => worked.report(plan),
+        (CodeAccess::Reads, _) => worked.report(plan),
     }
 }
 
@@ -137,7 +137,7 @@ enum Worked {
 }
 
 impl Worked {
-    fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Halt> {
+    fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Pending> {
         match plan.run.call_kind(plan.call) {
             CallKind::Agent { .. } => {
                 turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
@@ -169,11 +169,13 @@ impl Worked {
         }
     }
 
-    fn report(self, plan: &Plan<'_>) -> Result<Report, Halt> {
+    fn report(self, plan: &Plan<'_>) -> Result<Report, Pending> {
         match self {
-            Self::Agent(turned) => Ok(output::turned(plan.call, turned.left, turned.receipt)),
+            Self::Agent(turned) => {
+                Ok(output::report_agent_call(plan.call, turned.left, turned.receipt))
+            }
             Self::Command(ending) => {
-                Ok(output::report(plan.shop, plan.run, plan.call, &plan.folder(), &ending)?)
+                Ok(output::report(plan.context, plan.run, plan.call, &plan.folder(), &ending)?)
             }
         }
     }
@@ -181,29 +183,36 @@ impl Worked {
 
 /// A person may have been in the checkout since it was last used. What they left there is put into a
 /// commit before the files are brought to where the work stands, and they are told.
-fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), Halt> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
-    let is_again = hand == Hand::Writes && run.unit(call.unit()).attempt > 1;
+fn preserve_uncommitted_changes(
+    plan: &Plan<'_>,
+    place: &Place,
+    access: CodeAccess,
+) -> Result<(), Pending> {
+    let Plan { context, run, call, ordinal, .. } = *plan;
+    let is_again = access == CodeAccess::Writes && run.unit(call.unit()).attempt > 1;
     let somebody_came = is_again || run.n_questions() > 0;
-    let is_exact = shop.open(run, call, place, hand).files == Files::Exactly;
+    let is_exact = context.open(run, call, place, access).files == Files::Exactly;
     let is_due = somebody_came && is_exact && place.bench.dir.join("tree").is_dir();
-    let begins = !plan.has_step("open");
-    if !(plan.has_step("left") || begins && is_due) {
+    let begins = !plan.step_was_prepared("open");
+    if !(plan.step_was_prepared("left") || begins && is_due) {
         return Ok(());
     }
     let from = commit_of(run, &place.scope);
-    let pin = format!("refs/forge/{}/left/{ordinal:04}", shop.id);
+    let pin = format!("refs/forge/{}/left/{ordinal:04}", context.id);
     let order = || {
         Ok(Order::Commit(Commit {
             bench: place.bench.clone(),
             onto: vec![from.clone()],
-            message: format!("Files as they were left before {call}\n\nForge-Run: {}\n", shop.id),
+            message: format!(
+                "Files as they were left before {call}\n\nForge-Run: {}\n",
+                context.id
+            ),
             when_ms: now(),
             pin: pin.clone(),
         }))
     };
     // A checkout that is not whole has nothing in it that a person could have worked on.
-    let Ok(made) = plan.try_bench("left", Duty::WhileWanted, order)? else { return Ok(()) };
+    let Ok(made) = plan.try_bench("left", OnStop::Cancel, order)? else { return Ok(()) };
     if let Made::Refused(refused) = made {
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
@@ -214,7 +223,7 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
         return Ok(());
     }
     // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
-    let repository = &shop.home.repository;
+    let repository = &context.home.repository;
     let code = run.code(&place.scope).map(|code| code.commit.clone());
     let known = [Some(from.clone()), place.bench.began_with(), code];
     let is_known =
@@ -232,7 +241,7 @@ fn keep_what_was_left(plan: &Plan<'_>, place: &Place, hand: Hand) -> Result<(), 
 }
 
 /// What it did could not be taken in. It has its price all the same.
-fn taken_back(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Report, Halt> {
+fn fault_with_usage(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Report, Pending> {
     let mut report = worked.report(plan)?;
     let mut fault = fault;
     std::mem::swap(receipt(&mut fault), receipt(&mut report));
@@ -240,10 +249,10 @@ fn taken_back(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Report, 
 }
 
 /// What is worked on at the same time is told, waited for, or asked about.
-fn mind_the_others(plan: &Plan<'_>) -> Result<(), Halt> {
+fn check_path_conflicts(plan: &Plan<'_>) -> Result<(), Pending> {
     let CallId::Attempt(attempt) = plan.call else { return Ok(()) };
-    let Some(what) = plan.shop.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
-    let outcome = match plan.shop.frozen.claims {
+    let Some(what) = plan.context.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
+    let outcome = match plan.context.frozen.claims {
         Claims::Warn => {
             plan.notice(what);
             return Ok(());
@@ -258,9 +267,9 @@ fn committed(
     plan: &Plan<'_>,
     from: &str,
     worked: &Worked,
-) -> Result<forge_workspace::Committed, Halt> {
-    let Plan { shop, .. } = *plan;
-    let repository = &shop.home.repository;
+) -> Result<forge_workspace::Committed, Pending> {
+    let Plan { context, .. } = *plan;
+    let repository = &context.home.repository;
     let order = || {
         let Order::Open(open) = plan.ordered("open")? else {
             unreachable!("the step `open` opens a checkout")
@@ -276,10 +285,10 @@ fn committed(
             onto,
             message: message(plan, worked.result()),
             when_ms: worked.ending().ended_at_ms,
-            pin: shop.pin(plan.ordinal),
+            pin: context.pin(plan.ordinal),
         }))
     };
-    let made = plan.bench("commit", Duty::ToTheEnd, order)?;
+    let made = plan.bench("commit", OnStop::Finish, order)?;
     if let Made::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
@@ -304,7 +313,7 @@ fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
 
 /// The message of the commit: what the agent proposed, or what it says it did.
 fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
-    let Plan { shop, run, call, .. } = *plan;
+    let Plan { context, run, call, .. } = *plan;
     let said = result.map(|result| {
         let proposed = result.commit.as_ref().filter(|message| !message.trim().is_empty());
         proposed.unwrap_or(&result.summary).clone()
@@ -324,7 +333,7 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
     if !rest.trim().is_empty() {
         message = format!("{message}\n\n{}", rest.trim());
     }
-    format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", shop.id)
+    format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id)
 }
 
 /// The receipt of a report about a call.

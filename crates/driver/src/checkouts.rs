@@ -14,12 +14,12 @@ use forge_core::{
     Run,
     flow::{Check, Stage, Work, lands},
     id::{CallId, Scope, UnitId},
-    run::Files as Left,
+    run::Files as UnitFiles,
 };
 use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{Access, Bench, Files, GitError, Open, Repository};
 
-use crate::{Trouble, context::Shop, layout::Home};
+use crate::{Trouble, context::RunContext, layout::Home};
 
 /// A checkout that calls work in.
 #[derive(Clone, Debug)]
@@ -32,14 +32,14 @@ pub struct Place {
 
 /// Whether a call may change the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hand {
+pub enum CodeAccess {
     /// What it changes becomes a commit.
     Writes,
     /// What it changes is discarded.
     Reads,
 }
 
-impl Shop<'_> {
+impl RunContext<'_> {
     /// The checkout that a unit works in.
     pub fn place(&self, run: &Run, unit: &UnitId) -> Place {
         let scope = scope_of(run, unit);
@@ -52,38 +52,40 @@ impl Shop<'_> {
     }
 
     /// Whether a call may change the code.
-    pub fn hand(&self, run: &Run, call: &CallId) -> Result<Hand, Trouble> {
-        let CallId::Attempt(attempt) = call else { return Ok(Hand::Reads) };
+    pub fn code_access(&self, run: &Run, call: &CallId) -> Result<CodeAccess, Trouble> {
+        let CallId::Attempt(attempt) = call else { return Ok(CodeAccess::Reads) };
         let stages = run.law().flow.table(&attempt.unit.scope);
         let row = stages.iter().position(|stage| stage.name == attempt.unit.stage);
         let row = row.expect("a unit names a stage of its flow");
         Ok(match &stages[row].work {
             Work::Agent { role } => match self.role(run, role)?.code {
-                Code::Writes => Hand::Writes,
-                Code::Reads => Hand::Reads,
+                Code::Writes => CodeAccess::Writes,
+                Code::Reads => CodeAccess::Reads,
             },
-            Work::Command { .. } if lands(stages, row) => Hand::Writes,
+            Work::Command { .. } if lands(stages, row) => CodeAccess::Writes,
             Work::Command { .. }
             | Work::Each { .. }
             | Work::Flow { .. }
             | Work::Deliver { .. }
-            | Work::Nothing => Hand::Reads,
+            | Work::Nothing => CodeAccess::Reads,
         })
     }
 
     /// How the checkout of a call is opened.
-    pub fn open(&self, run: &Run, call: &CallId, place: &Place, hand: Hand) -> Open {
+    pub fn open(&self, run: &Run, call: &CallId, place: &Place, access: CodeAccess) -> Open {
         let unit = run.unit(call.unit());
         let is_shared = is_shared(run, call, &place.scope);
-        let files = match (hand, unit.files) {
-            (Hand::Writes, Left::Left) if unit.attempt > 1 => Files::AsLeft,
-            (Hand::Reads | Hand::Writes, _) if is_shared => Files::AsLeft,
-            (Hand::Reads | Hand::Writes, Left::Left | Left::Committed) => Files::Exactly,
+        let files = match (access, unit.files) {
+            (CodeAccess::Writes, UnitFiles::Left) if unit.attempt > 1 => Files::AsLeft,
+            (CodeAccess::Reads | CodeAccess::Writes, _) if is_shared => Files::AsLeft,
+            (CodeAccess::Reads | CodeAccess::Writes, UnitFiles::Left | UnitFiles::Committed) => {
+                Files::Exactly
+            }
         };
         let at = commit_of(run, &place.scope);
         // Only who can resolve conflicts gets them.
         let does_not_land =
-            matches!(call, CallId::Attempt(_)) && hand == Hand::Writes && unit.landings > 0;
+            matches!(call, CallId::Attempt(_)) && access == CodeAccess::Writes && unit.landings > 0;
         let start = &run.law().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
         Open {
@@ -91,13 +93,13 @@ impl Shop<'_> {
             merge: run.head().filter(|head| does_not_land && *head != at).map(str::to_owned),
             at,
             files,
-            worker: match hand {
-                Hand::Writes => Some(call.unit().to_string()),
-                Hand::Reads => None,
+            worker: match access {
+                CodeAccess::Writes => Some(call.unit().to_string()),
+                CodeAccess::Reads => None,
             },
-            access: match hand {
-                Hand::Writes => Access::Write,
-                Hand::Reads => Access::Read,
+            access: match access {
+                CodeAccess::Writes => Access::Write,
+                CodeAccess::Reads => Access::Read,
             },
             branch: branch_of(self.id, &place.scope),
             base: start.base_branch.clone().map(|branch| (branch, base)),

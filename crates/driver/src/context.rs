@@ -13,10 +13,10 @@ use forge_store::{
     journal::Store,
 };
 
-use crate::{Trouble, layout::Home, secrets, trusted_folders::Ours};
+use crate::{Trouble, layout::Home, secrets, trusted_folders::TrustedFolders};
 
 /// Everything that calls of one run have in common.
-pub struct Shop<'a> {
+pub struct RunContext<'a> {
     /// The places.
     pub home: &'a Home,
     /// The run.
@@ -31,13 +31,13 @@ pub struct Shop<'a> {
     pub checkouts: PathBuf,
     /// The journal, for what other runs say.
     pub store: &'a Store,
-    /// Which folders of calls and steps are ours.
-    pub ours: &'a Ours,
+    /// Which folders of calls and steps are trusted.
+    pub trusted: &'a TrustedFolders,
     /// Values that are known to be secret.
     pub secrets: &'a [Vec<u8>],
 }
 
-impl Shop<'_> {
+impl RunContext<'_> {
     /// Who plays a role.
     pub fn player(&self, role: &str) -> FrozenAgent {
         self.frozen.who_plays(role).expect("a flow with roles is let in only with agents")

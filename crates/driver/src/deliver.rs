@@ -24,14 +24,14 @@ use forge_core::{Report, event::Receipt, flow::Delivery, money::Spent};
 
 use crate::{
     deliver::reports::{done, put},
-    plan::{Halt, Plan},
+    plan::{Pending, Plan},
     summary_file,
 };
 
 pub use types::Offer;
 
 /// Brings a delivery on as far as it goes.
-pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Halt> {
+pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Pending> {
     match what {
         Delivery::PullRequest => offer::plan(plan),
         Delivery::Summary => summed_up(plan),
@@ -41,9 +41,9 @@ pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Halt> {
 }
 
 /// What the run has come to, as the artifacts of the unit.
-fn summed_up(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
-    let text = summary_file::text(shop.id, run, run.now());
+fn summed_up(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, .. } = *plan;
+    let text = summary_file::text(context.id, run, run.now());
     let mut artifacts = BTreeMap::new();
     for name in &run.stage(call.unit()).writes {
         artifacts.insert(name.clone(), put(plan, text.as_bytes())?);

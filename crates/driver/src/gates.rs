@@ -20,10 +20,10 @@ pub mod verify;
 
 use forge_core::{Report, flow::BuiltIn};
 
-use crate::plan::{Halt, Plan};
+use crate::plan::{Pending, Plan};
 
 /// Brings a built-in check on as far as it goes.
-pub fn built_in(plan: &Plan<'_>, check: BuiltIn) -> Result<Report, Halt> {
+pub fn built_in(plan: &Plan<'_>, check: BuiltIn) -> Result<Report, Pending> {
     match check {
         BuiltIn::Changes => declared_changes::plan(plan),
         BuiltIn::Guarded => protected_files::plan(plan),

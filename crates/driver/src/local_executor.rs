@@ -32,14 +32,14 @@ use crate::{
     Trouble,
     agent_call::{
         output::{look_for_artifact, report},
-        turns::heard_so_far,
+        turns::usage_of_lost_call,
     },
     call_plan,
-    context::Shop,
-    outcome::{Without, report_without, without_result},
+    context::RunContext,
+    outcome::{EndedWithoutResult, report_without, without_result},
     plan::{
-        Halt, Plan,
-        step::{Duty, Step},
+        Pending, Plan,
+        step::{OnStop, Step},
     },
 };
 
@@ -57,8 +57,8 @@ pub struct Calls {
 /// One call that is followed.
 struct Followed {
     folder: AttemptFolder,
-    duty: Duty,
-    hand: Hand,
+    on_stop: OnStop,
+    process: ProcessHandle,
     /// Keepers started by us for this step.
     starts: u32,
     /// How it was told to stop.
@@ -66,7 +66,7 @@ struct Followed {
 }
 
 /// Whom we watch.
-enum Hand {
+enum ProcessHandle {
     /// A keeper that we started. Readable when it has ended.
     Child(Child, OwnedFd),
     /// A keeper that somebody else started.
@@ -80,19 +80,23 @@ impl Calls {
     }
 
     /// Starts, finds or stops calls as the run wants it, and tells what has ended meanwhile.
-    pub fn reconcile(&mut self, shop: &Shop<'_>, run: &Run) -> Result<Vec<Report>, Trouble> {
+    pub fn reconcile(
+        &mut self,
+        context: &RunContext<'_>,
+        run: &Run,
+    ) -> Result<Vec<Report>, Trouble> {
         let wanted: BTreeSet<CallId> = wanted(run).into_iter().filter_map(call_of).collect();
         let mut reports = Vec::new();
-        let folder_of = |call: &Call| shop.home.attempt(shop.id, call.ordinal);
-        shop.ours.forget_all_but(&run.calls().values().map(folder_of).collect());
+        let folder_of = |call: &Call| context.home.attempt(context.id, call.ordinal);
+        context.trusted.forget_all_but(&run.calls().values().map(folder_of).collect());
         for (call, Call { ordinal, .. }) in run.calls() {
             let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
             match (run.call_kind(call), call, want) {
                 (CallKind::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
-                    reports.push(look_for_artifact(shop, run, judgement, &name)?);
+                    reports.push(look_for_artifact(context, run, judgement, &name)?);
                 }
                 (CallKind::Artifact { .. }, _, _) => {
-                    reports.push(report_without(run, call, Without::NeverBegan));
+                    reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
                 }
                 (
                     CallKind::Agent { .. }
@@ -103,7 +107,7 @@ impl Calls {
                     | CallKind::Deliver { .. },
                     _,
                     _,
-                ) => reports.extend(self.follow(shop, run, call, *ordinal, want)?),
+                ) => reports.extend(self.follow(context, run, call, *ordinal, want)?),
             }
         }
         Ok(reports)
@@ -112,26 +116,26 @@ impl Calls {
     /// Brings one call on by one step, and reports it if it has ended.
     fn follow(
         &mut self,
-        shop: &Shop<'_>,
+        context: &RunContext<'_>,
         run: &Run,
         call: &CallId,
         ordinal: u32,
         want: Want,
     ) -> Result<Vec<Report>, Trouble> {
         if let Some(followed) = self.under_way.get_mut(call) {
-            if !goes_on(run, want, followed.duty) {
+            if !may_continue(run, want, followed.on_stop) {
                 followed.stop(run)?;
             }
             if !followed.has_ended() {
                 return Ok(Vec::new());
             }
         }
-        let plan = Plan { shop, run, call, ordinal, notices: RefCell::default() };
+        let plan = Plan { context, run, call, ordinal, notices: RefCell::default() };
         if !plan.has_begun() {
             if want == Want::Stops {
-                return Ok(vec![report_without(run, call, Without::NeverBegan)]);
+                return Ok(vec![report_without(run, call, EndedWithoutResult::NeverBegan)]);
             }
-            if run.call_kind(call).needs_proof_checkout() && somebody_proves(shop, run) {
+            if run.call_kind(call).needs_proof_checkout() && is_proving_elsewhere(context, run) {
                 return Ok(Vec::new());
             }
         }
@@ -143,38 +147,43 @@ impl Calls {
         match next {
             Ok(report) => reports.push(report),
             // Whoever is not wanted any more begins nothing that must happen once.
-            Err(Halt::Says(_)) if want == Want::Stops => {
-                reports.push(report_without(run, call, Without::NeverBegan));
+            Err(Pending::RecordFirst(_)) if want == Want::Stops => {
+                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
             }
-            Err(Halt::Report(report) | Halt::Says(report)) => reports.push(*report),
-            Err(Halt::Trouble(trouble)) => return Err(trouble),
-            Err(Halt::Void) => reports.push(report_without(run, call, Without::NeverBegan)),
-            Err(Halt::Dead(folder)) => {
+            Err(Pending::Report(report) | Pending::RecordFirst(report)) => reports.push(*report),
+            Err(Pending::Failed(trouble)) => return Err(trouble),
+            Err(Pending::Cancelled) => {
+                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan))
+            }
+            Err(Pending::KeeperDied(folder)) => {
                 sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
                 reports.push(lost(&plan));
             }
-            Err(Halt::Alive(folder, duty, keeper)) => {
+            Err(Pending::Running(folder, on_stop, keeper)) => {
                 let starts = before.map_or(0, |before| before.starts_of(&folder));
-                let hand = Hand::Keeper(keeper);
-                let mut followed = Followed { folder, duty, hand, starts, stopped: None };
-                if !goes_on(run, want, duty) {
+                let process = ProcessHandle::Keeper(keeper);
+                let mut followed = Followed { folder, on_stop, process, starts, stopped: None };
+                if !may_continue(run, want, on_stop) {
                     followed.stop(run)?;
                 }
                 self.under_way.insert(call.clone(), followed);
             }
-            Err(Halt::Due(step)) => {
+            Err(Pending::Start(step)) => {
                 let folder = AttemptFolder::at(&step.folder);
                 let starts = before.map_or(0, |before| before.starts_of(&folder));
-                let goes_on = goes_on(run, want, step.duty);
+                let goes_on = may_continue(run, want, step.on_stop);
                 if goes_on && starts < STARTS_MAX {
-                    let followed = start(shop, run, call, &step, starts + 1)?;
+                    let followed = start(context, run, call, &step, starts + 1)?;
                     self.under_way.insert(call.clone(), followed);
                     return Ok(reports);
                 }
                 let why = std::fs::read_to_string(folder.keeper_log()).unwrap_or_default();
-                let without =
-                    if goes_on { Without::NotStarted { why } } else { Without::NeverBegan };
-                shop.ours.given_up(&folder.path);
+                let without = if goes_on {
+                    EndedWithoutResult::NotStarted { why }
+                } else {
+                    EndedWithoutResult::NeverBegan
+                };
+                context.trusted.given_up(&folder.path);
                 match voided(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
                     Voided::ByUs => reports.push(given_up(&plan, without)?),
                     // A keeper was faster: it is followed, or was heard of, at the next step.
@@ -220,65 +229,66 @@ enum Want {
 }
 
 /// Whether a step of a call goes on. Taking in finished work does, unless the run is over.
-fn goes_on(run: &Run, want: Want, duty: Duty) -> bool {
-    match (want, duty) {
+fn may_continue(run: &Run, want: Want, on_stop: OnStop) -> bool {
+    match (want, on_stop) {
         (Want::GoesOn, _) => true,
-        (Want::Stops, Duty::WhileWanted) => false,
-        (Want::Stops, Duty::ToTheEnd) => !matches!(run.phase(), Phase::Over(_)),
+        (Want::Stops, OnStop::Cancel) => false,
+        (Want::Stops, OnStop::Finish) => !matches!(run.phase(), Phase::Over(_)),
     }
 }
 
 /// Whether the one checkout for proofs is in use. Who has begun goes on with it.
-fn somebody_proves(shop: &Shop<'_>, run: &Run) -> bool {
+fn is_proving_elsewhere(context: &RunContext<'_>, run: &Run) -> bool {
     run.calls().iter().any(|(call, Call { ordinal, .. })| {
         run.call_kind(call).needs_proof_checkout()
-            && shop.ours.has_begun(&shop.home.attempt(shop.id, *ordinal))
+            && context.trusted.has_begun(&context.home.attempt(context.id, *ordinal))
     })
 }
 
 /// Starts a step.
 fn start(
-    shop: &Shop<'_>,
+    context: &RunContext<'_>,
     run: &Run,
     call: &CallId,
     step: &Step,
     starts: u32,
 ) -> Result<Followed, Trouble> {
-    let trouble = |error: io::Error| Trouble::file(shop.program, &error);
-    shop.ours.prepared(step);
-    let (folder, env) = shop.prepare(run, call, step)?;
-    let child = start_knowing_keeper(shop.program, &folder, &env, shop.secrets).map_err(trouble)?;
+    let trouble = |error: io::Error| Trouble::file(context.program, &error);
+    context.trusted.prepared(step);
+    let (folder, env) = context.prepare(run, call, step)?;
+    let child =
+        start_knowing_keeper(context.program, &folder, &env, context.secrets).map_err(trouble)?;
     let handle = watch(&child).map_err(trouble)?;
-    let hand = Hand::Child(child, handle);
-    Ok(Followed { folder, duty: step.duty, hand, starts, stopped: None })
+    let process = ProcessHandle::Child(child, handle);
+    Ok(Followed { folder, on_stop: step.on_stop, process, starts, stopped: None })
 }
 
 /// What a call comes to whose keeper died.
 fn lost(plan: &Plan<'_>) -> Report {
     let Plan { run, call, .. } = *plan;
     match run.call_kind(call) {
-        CallKind::Agent { .. } => without_result(call, Outcome::Lost, heard_so_far(plan)),
+        CallKind::Agent { .. } => without_result(call, Outcome::Lost, usage_of_lost_call(plan)),
         CallKind::Command { .. }
         | CallKind::Artifact { .. }
         | CallKind::Verify
         | CallKind::Land
         | CallKind::BuiltIn { .. }
-        | CallKind::Deliver { .. } => report_without(run, call, Without::Lost),
+        | CallKind::Deliver { .. } => report_without(run, call, EndedWithoutResult::Lost),
     }
 }
 
 /// What a call comes to that does not go on. What it did before that still has its price, and an agent
 /// its session.
-fn given_up(plan: &Plan<'_>, without: Without) -> Result<Report, Trouble> {
-    let Plan { shop, run, call, .. } = *plan;
+fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Trouble> {
+    let Plan { context, run, call, .. } = *plan;
     let folder = plan.folder();
     let standing = look(&folder).map_err(|error| Trouble::file(&folder.path, &error))?;
     Ok(match (standing, run.call_kind(call)) {
         (Standing::Ended(_), CallKind::Agent { .. }) => {
-            without_result(call, without.outcome(), heard_so_far(plan))
+            without_result(call, without.outcome(), usage_of_lost_call(plan))
         }
         (Standing::Ended(ending), CallKind::Command { .. }) => {
-            report(shop, run, call, &folder, &ending)?
+            report(context, run, call, &folder, &ending)?
         }
         (
             Standing::Ended(_)
@@ -324,17 +334,17 @@ impl Followed {
     }
 
     fn watched(&self) -> Option<BorrowedFd<'_>> {
-        match &self.hand {
-            Hand::Child(_, handle) => Some(handle.as_fd()),
-            Hand::Keeper(keeper) => keeper.as_fd(),
+        match &self.process {
+            ProcessHandle::Child(_, handle) => Some(handle.as_fd()),
+            ProcessHandle::Keeper(keeper) => keeper.as_fd(),
         }
     }
 
     /// Whether the keeper is gone, or can no longer be watched.
     fn has_ended(&mut self) -> bool {
-        match &mut self.hand {
-            Hand::Child(child, _) => !matches!(child.try_wait(), Ok(None)),
-            Hand::Keeper(keeper) => match keeper.as_fd() {
+        match &mut self.process {
+            ProcessHandle::Child(child, _) => !matches!(child.try_wait(), Ok(None)),
+            ProcessHandle::Keeper(keeper) => match keeper.as_fd() {
                 None => true,
                 Some(file) => {
                     let mut files = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
@@ -355,10 +365,10 @@ impl Followed {
             return Ok(());
         }
         let trouble = |error: io::Error| Trouble::file(&self.folder.path, &error);
-        let told = match &self.hand {
-            Hand::Keeper(keeper) => keeper.stop(how),
+        let told = match &self.process {
+            ProcessHandle::Keeper(keeper) => keeper.stop(how),
             // Our keeper may not have claimed its folder yet; then it never will.
-            Hand::Child(..) => match give_up(&self.folder).map_err(trouble)? {
+            ProcessHandle::Child(..) => match give_up(&self.folder).map_err(trouble)? {
                 Standing::Alive(keeper) => keeper.stop(how),
                 Standing::Void | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
                     Ok(())

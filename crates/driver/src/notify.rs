@@ -37,7 +37,7 @@ use crate::{
     Trouble,
     base_settings::settings_at,
     layout::Home,
-    notify::notice::{Desktop, Kind, Notice, Told},
+    notify::notice::{Desktop, Kind, Notice, Recipients},
 };
 
 pub(crate) use self::sender::NOTIFY;
@@ -59,7 +59,7 @@ pub struct Notifier {
     base: Option<String>,
     secrets: Vec<Vec<u8>>,
     /// Found out when there is something to tell.
-    told: Option<Told>,
+    told: Option<Recipients>,
     tellers: Vec<Child>,
     /// How much of the log was there before.
     log_seen: u64,
@@ -84,7 +84,7 @@ impl Notifier {
 
     /// Tells of all records of a run that begins, and from now on of everything.
     pub fn begin(&mut self, records: &[JournalRecord]) {
-        self.has_looked_at(0);
+        self.mark_processed(0);
         self.catch_up(records);
     }
 
@@ -95,7 +95,7 @@ impl Notifier {
             return;
         }
         self.write(seq, &notices);
-        self.has_looked_at(seq);
+        self.mark_processed(seq);
         self.start_tellers();
     }
 
@@ -112,7 +112,7 @@ impl Notifier {
             self.write(record.seq, &notices);
         }
         if seen < last {
-            self.has_looked_at(last);
+            self.mark_processed(last);
         }
         self.start_tellers();
     }
@@ -149,7 +149,7 @@ impl Notifier {
         self.home.run(&self.id).join(name)
     }
 
-    fn has_looked_at(&self, seq: u64) {
+    fn mark_processed(&self, seq: u64) {
         let path = self.file("notified");
         if let Err(error) = replace(&path, seq.to_string().as_bytes()) {
             self.note(&format!("{}: {error}", path.display()));
@@ -217,7 +217,7 @@ impl Notifier {
         };
         self.told = Some(told.clone());
         for file in files {
-            if told.nobody() {
+            if told.is_empty() {
                 let _gone_already = fs::remove_file(&file);
             } else if let Err(error) = self.start(&file, &told) {
                 self.note(&format!("nobody could be told: {error}"));
@@ -225,17 +225,17 @@ impl Notifier {
         }
     }
 
-    fn start(&mut self, file: &Path, told: &Told) -> std::io::Result<()> {
+    fn start(&mut self, file: &Path, recipients: &Recipients) -> std::io::Result<()> {
         let mut teller = Command::new(&self.program)
             .arg(NOTIFY)
             .arg(file)
-            .current_dir(&told.dir)
+            .current_dir(&recipients.dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        let bytes = serde_json::to_vec(told).expect("who is told can be written");
+        let bytes = serde_json::to_vec(recipients).expect("who is told can be written");
         // The pipe takes it as a whole: settings are far smaller than it is.
         let handed = teller.stdin.take().expect("it is piped").write_all(&bytes);
         self.tellers.push(teller);
@@ -243,10 +243,10 @@ impl Notifier {
     }
 
     /// Who is told, by what is set now. Of what the repository says, only what a person has allowed.
-    fn who(&self) -> Told {
+    fn who(&self) -> Recipients {
         let repository = &self.home.repository;
         let dir = repository.top.clone().unwrap_or_else(|| repository.common_dir.clone());
-        let found = || -> Result<Told, Trouble> {
+        let found = || -> Result<Recipients, Trouble> {
             let settings = settings_at(repository, self.base.as_deref())?;
             let notify = &settings.notify;
             let allowed = |key| is_allowed(&self.home, &settings, key);
@@ -256,11 +256,11 @@ impl Notifier {
                 Switch::On => Desktop::Shows,
                 Switch::Off => Desktop::ShowsNothing,
             };
-            Ok(Told { command, webhook, desktop, dir: dir.clone() })
+            Ok(Recipients { command, webhook, desktop, dir: dir.clone() })
         };
         found().unwrap_or_else(|trouble| {
             self.note(&format!("nobody could be told: {trouble}"));
-            Told { dir: dir.clone(), ..Told::default() }
+            Recipients { dir: dir.clone(), ..Recipients::default() }
         })
     }
 }

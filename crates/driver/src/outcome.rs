@@ -23,7 +23,7 @@ const LAST_WORDS_LINES: usize = 20;
 
 /// How a call ended without an ending of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Without {
+pub enum EndedWithoutResult {
     /// Its keeper died.
     Lost,
     /// It never began, and we no longer want it.
@@ -36,16 +36,18 @@ pub enum Without {
 }
 
 /// What a call without an ending comes to.
-pub fn report_without(run: &Run, call: &CallId, without: Without) -> Report {
+pub fn report_without(run: &Run, call: &CallId, without: EndedWithoutResult) -> Report {
     let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
     let spent = match without {
-        Without::Lost if is_agent => Spent::UNKNOWN,
-        Without::Lost | Without::NeverBegan | Without::NotStarted { .. } => Spent::NOTHING,
+        EndedWithoutResult::Lost if is_agent => Spent::UNKNOWN,
+        EndedWithoutResult::Lost
+        | EndedWithoutResult::NeverBegan
+        | EndedWithoutResult::NotStarted { .. } => Spent::NOTHING,
     };
     without_result(call, without.outcome(), Receipt::of(spent))
 }
 
-impl Without {
+impl EndedWithoutResult {
     /// What it means for the run.
     pub fn outcome(self) -> Outcome {
         match self {

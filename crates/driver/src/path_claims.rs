@@ -9,15 +9,15 @@ use forge_core::{
     view::RunRow,
 };
 
-use crate::{Trouble, context::Shop};
+use crate::{Trouble, context::RunContext};
 
-impl Shop<'_> {
+impl RunContext<'_> {
     /// What else is worked on that touches what this unit may write, in words: by another part of the
     /// run, or by another run. Items beside it in the same list never are; the law sees to that.
     pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Trouble> {
         let all = claims(run);
-        let ours: Vec<&Claim> = all.iter().filter(|claim| claim.scope == unit.scope).collect();
-        let touches = |other: &Claim| ours.iter().any(|own| own.touches(other));
+        let trusted: Vec<&Claim> = all.iter().filter(|claim| claim.scope == unit.scope).collect();
+        let touches = |other: &Claim| trusted.iter().any(|own| own.touches(other));
         let is_apart = |claim: &&Claim| {
             !claim.scope.within(&unit.scope)
                 && !unit.scope.within(&claim.scope)

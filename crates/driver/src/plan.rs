@@ -32,13 +32,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Trouble,
-    context::Shop,
+    context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
     plan::{
-        step::{Duty, SetUpBefore, Step, What, steps_of},
+        step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
         workspace_worker::{made, order_file, unreadable},
     },
-    trusted_folders::planted,
+    trusted_folders::foreign_files_notice,
 };
 
 /// How often work on a checkout is done again that was killed, alone or with its keeper. It can be
@@ -46,39 +46,39 @@ use crate::{
 const AGAIN_MAX: u32 = 5;
 
 /// Why a plan stops before its end.
-pub enum Halt {
+pub enum Pending {
     /// This step is next.
-    Due(Box<Step>),
+    Start(Box<Step>),
     /// This step is under way.
-    Alive(AttemptFolder, Duty, Keeper),
+    Running(AttemptFolder, OnStop, Keeper),
     /// The keeper of this step died.
-    Dead(AttemptFolder),
+    KeeperDied(AttemptFolder),
     /// This step was given up before it began.
-    Void,
+    Cancelled,
     /// The call is over.
     Report(Box<Report>),
     /// This is to be a fact before the plan goes on.
-    Says(Box<Report>),
+    RecordFirst(Box<Report>),
     /// Something that a user can mend.
-    Trouble(Trouble),
+    Failed(Trouble),
 }
 
-impl From<forge_project::Error> for Halt {
+impl From<forge_project::Error> for Pending {
     fn from(error: forge_project::Error) -> Self {
         Trouble::from(error).into()
     }
 }
 
-impl From<Trouble> for Halt {
+impl From<Trouble> for Pending {
     fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+        Self::Failed(trouble)
     }
 }
 
 /// A call, and all that its plan may look at.
 pub struct Plan<'a> {
     /// What all calls of the run have in common.
-    pub shop: &'a Shop<'a>,
+    pub context: &'a RunContext<'a>,
     /// The run.
     pub run: &'a Run,
     /// The call.
@@ -92,12 +92,12 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// The folder of the call itself.
     pub fn folder(&self) -> AttemptFolder {
-        AttemptFolder::at(self.shop.home.attempt(self.shop.id, self.ordinal))
+        AttemptFolder::at(self.context.home.attempt(self.context.id, self.ordinal))
     }
 
     /// The folder with the inbox and the outbox of the call.
     pub fn boxes(&self) -> AttemptFolder {
-        let boxes = self.shop.boxes(self.ordinal);
+        let boxes = self.context.boxes(self.ordinal);
         // Commands have theirs in the folder of the call, as agents of an older Forge had.
         if boxes.outbox().is_dir() { boxes } else { self.folder() }
     }
@@ -109,12 +109,12 @@ impl Plan<'_> {
 
     /// Whether any step of it was ever prepared.
     pub fn has_begun(&self) -> bool {
-        self.shop.ours.has_begun(&self.folder().path)
+        self.context.trusted.has_begun(&self.folder().path)
     }
 
     /// Whether this step of it was ever prepared.
-    pub fn has_step(&self, name: &str) -> bool {
-        self.tries(name).any(|path| self.shop.ours.knows(&path))
+    pub fn step_was_prepared(&self, name: &str) -> bool {
+        self.step_attempts(name).any(|path| self.context.trusted.knows(&path))
     }
 
     /// Tells something that stops nothing.
@@ -128,17 +128,17 @@ impl Plan<'_> {
     }
 
     /// The command itself.
-    pub fn command(&self, dir: &Path) -> Result<Ending, Halt> {
-        self.while_wanted(self.folder().path, || Ok(What::Command { dir: dir.to_owned() }))
+    pub fn command(&self, dir: &Path) -> Result<Ending, Pending> {
+        self.while_wanted(self.folder().path, || Ok(StepKind::Command { dir: dir.to_owned() }))
     }
 
     /// A step that is done only while the call is wanted.
     pub fn while_wanted(
         &self,
         path: PathBuf,
-        what: impl FnOnce() -> Result<What, Trouble>,
-    ) -> Result<Ending, Halt> {
-        self.step(path, Duty::WhileWanted, what)
+        what: impl FnOnce() -> Result<StepKind, Trouble>,
+    ) -> Result<Ending, Pending> {
+        self.step(path, OnStop::Cancel, what)
     }
 
     /// Opens a checkout.
@@ -146,8 +146,8 @@ impl Plan<'_> {
         &self,
         name: &str,
         order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Opened, Halt> {
-        let Made::Opened(opened) = self.bench(name, Duty::WhileWanted, order)? else {
+    ) -> Result<Opened, Pending> {
+        let Made::Opened(opened) = self.bench(name, OnStop::Cancel, order)? else {
             unreachable!("the bench opens what it is asked to open")
         };
         Ok(opened)
@@ -160,10 +160,10 @@ impl Plan<'_> {
         line: &str,
         dir: &Path,
         limits: forge_keeper::Limits,
-    ) -> Result<(AttemptFolder, Ending), Halt> {
+    ) -> Result<(AttemptFolder, Ending), Pending> {
         let path = self.steps().join(name);
-        let what = || Ok(What::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
-        let ending = self.step(path.clone(), Duty::WhileWanted, what)?;
+        let what = || Ok(StepKind::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
+        let ending = self.step(path.clone(), OnStop::Cancel, what)?;
         Ok((AttemptFolder::at(path), ending))
     }
 
@@ -171,31 +171,32 @@ impl Plan<'_> {
     pub fn bench(
         &self,
         name: &str,
-        duty: Duty,
+        on_stop: OnStop,
         order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Made, Halt> {
-        self.try_bench(name, duty, order)?.map_err(|what| self.fault(FaultClass::NoWorkspace, what))
+    ) -> Result<Made, Pending> {
+        self.try_bench(name, on_stop, order)?
+            .map_err(|what| self.fault(FaultClass::NoWorkspace, what))
     }
 
     /// Work on a checkout, under its own name: what was made, or why it cannot be done.
     pub fn try_bench(
         &self,
         name: &str,
-        duty: Duty,
+        on_stop: OnStop,
         order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Result<Made, String>, Halt> {
+    ) -> Result<Result<Made, String>, Pending> {
         let mut order = Some(order);
         let mut what = || {
             let order = order.take().expect("one step is due at a time");
-            Ok(What::Bench(Box::new(order()?)))
+            Ok(StepKind::Bench(Box::new(order()?)))
         };
-        let mut tries = self.tries(name).peekable();
+        let mut tries = self.step_attempts(name).peekable();
         let (folder, ending) = loop {
             let path = tries.next().expect("there is a last try, which is not passed over");
-            match (self.step(path.clone(), duty, &mut what), tries.peek()) {
-                (Err(Halt::Dead(folder)), Some(next)) => {
+            match (self.step(path.clone(), on_stop, &mut what), tries.peek()) {
+                (Err(Pending::KeeperDied(folder)), Some(next)) => {
                     // Whoever is left of it must not work beside the next one.
-                    if !self.shop.ours.knows(next) {
+                    if !self.context.trusted.knows(next) {
                         sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
                     }
                 }
@@ -203,12 +204,12 @@ impl Plan<'_> {
                 (ending, _) => break (AttemptFolder::at(path), ending?),
             }
         };
-        if let Some(made) = self.shop.ours.made(&folder.path) {
+        if let Some(made) = self.context.trusted.made(&folder.path) {
             return Ok(Ok(made));
         }
         match made(&folder, &ending)? {
             Ok(made) => {
-                self.shop.ours.has_made(&folder.path, &made);
+                self.context.trusted.has_made(&folder.path, &made);
                 Ok(Ok(made))
             }
             Err(None) => Err(self.interrupted()),
@@ -218,9 +219,10 @@ impl Plan<'_> {
 
     /// The order that was given to a step of the bench.
     pub fn ordered(&self, name: &str) -> Result<Order, Trouble> {
-        let last = self.tries(name).take_while(|path| self.shop.ours.knows(path)).last();
+        let last =
+            self.step_attempts(name).take_while(|path| self.context.trusted.knows(path)).last();
         let folder = last.unwrap_or_else(|| self.steps().join(name));
-        if let Some(order) = self.shop.ours.order(&folder) {
+        if let Some(order) = self.context.trusted.order(&folder) {
             return Ok(order);
         }
         let path = order_file(&AttemptFolder::at(folder));
@@ -229,7 +231,7 @@ impl Plan<'_> {
     }
 
     /// The folders of a step that may be done again, one for each try.
-    fn tries(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+    fn step_attempts(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let steps = self.steps();
         let name = name.to_owned();
         (0..=AGAIN_MAX).map(move |again| match again {
@@ -241,34 +243,39 @@ impl Plan<'_> {
     fn step(
         &self,
         path: PathBuf,
-        duty: Duty,
-        what: impl FnOnce() -> Result<What, Trouble>,
-    ) -> Result<Ending, Halt> {
+        on_stop: OnStop,
+        what: impl FnOnce() -> Result<StepKind, Trouble>,
+    ) -> Result<Ending, Pending> {
         let folder = AttemptFolder::at(path);
-        let ours = self.shop.ours;
-        if let Some(ending) = ours.ending(&folder.path) {
+        let trusted = self.context.trusted;
+        if let Some(ending) = trusted.ending(&folder.path) {
             return Ok(ending);
         }
-        if let Some(aside) = ours.sift(&folder.path)? {
-            self.notice(planted(&aside));
+        if let Some(aside) = trusted.quarantine_foreign(&folder.path)? {
+            self.notice(foreign_files_notice(&aside));
         }
         match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
             Standing::Ended(ending) => {
-                ours.ended(&folder.path, &ending);
+                trusted.ended(&folder.path, &ending);
                 Ok(ending)
             }
-            Standing::Alive(keeper) => Err(Halt::Alive(folder, duty, keeper)),
-            Standing::Dead => Err(Halt::Dead(folder)),
-            Standing::Void => Err(Halt::Void),
+            Standing::Alive(keeper) => Err(Pending::Running(folder, on_stop, keeper)),
+            Standing::Dead => Err(Pending::KeeperDied(folder)),
+            Standing::Void => Err(Pending::Cancelled),
             Standing::Unclaimed => {
-                Err(Halt::Due(Box::new(Step { folder: folder.path, what: what()?, duty })))
+                Err(Pending::Start(Box::new(Step { folder: folder.path, what: what()?, on_stop })))
             }
         }
     }
 
     /// Runs the project's set-up in a checkout, if it was not run there for these inputs yet.
-    pub fn set_up(&self, prefix: &str, opened: &Opened, before: SetUpBefore) -> Result<(), Halt> {
-        let setup = &self.shop.frozen.setup;
+    pub fn set_up(
+        &self,
+        prefix: &str,
+        opened: &Opened,
+        before: SetUpBefore,
+    ) -> Result<(), Pending> {
+        let setup = &self.context.frozen.setup;
         if setup.is_empty() {
             return Ok(());
         }
@@ -286,7 +293,7 @@ impl Plan<'_> {
         }
         for (number, line) in (1..).zip(setup) {
             let name = format!("{prefix}setup-{number}");
-            let (folder, ending) = self.shell(&name, line, &opened.tree, self.shop.limits())?;
+            let (folder, ending) = self.shell(&name, line, &opened.tree, self.context.limits())?;
             match command_end(&folder, &ending) {
                 CommandEnd::Success => {}
                 CommandEnd::Interrupted => return Err(self.interrupted()),
@@ -301,18 +308,18 @@ impl Plan<'_> {
     }
 
     /// The call ends without a result, and not because of what was worked.
-    pub fn fault(&self, class: FaultClass, what: String) -> Halt {
+    pub fn fault(&self, class: FaultClass, what: String) -> Pending {
         self.ends(Outcome::Fault { class, what })
     }
 
     /// The call was stopped by us.
-    pub fn interrupted(&self) -> Halt {
+    pub fn interrupted(&self) -> Pending {
         self.ends(Outcome::Interrupted)
     }
 
     /// The call ends like this, before anybody worked.
-    pub fn ends(&self, outcome: Outcome) -> Halt {
+    pub fn ends(&self, outcome: Outcome) -> Pending {
         let receipt = Receipt::of(Spent::NOTHING);
-        Halt::Report(Box::new(without_result(self.call, outcome, receipt)))
+        Pending::Report(Box::new(without_result(self.call, outcome, receipt)))
     }
 }

@@ -3,11 +3,16 @@
 use forge_agents::Key;
 use forge_core::{Run, id::CallId};
 
-use crate::{Trouble, context::Shop};
+use crate::{Trouble, context::RunContext};
 
 /// Keys that the result of a call must have: what its role says, and what its row needs.
-pub fn must(shop: &Shop<'_>, run: &Run, call: &CallId, role: &str) -> Result<Vec<Key>, Trouble> {
-    let mut must = shop.role(run, role)?.must;
+pub fn required_result_keys(
+    context: &RunContext<'_>,
+    run: &Run,
+    call: &CallId,
+    role: &str,
+) -> Result<Vec<Key>, Trouble> {
+    let mut must = context.role(run, role)?.must;
     match call {
         CallId::Attempt(attempt) => {
             if run.stage(&attempt.unit).list.is_some() {

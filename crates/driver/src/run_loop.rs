@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Trouble,
     clock::now,
-    context::Shop,
+    context::RunContext,
     layout::Home,
     local_executor::Calls,
     notify::Notifier,
@@ -43,7 +43,7 @@ use crate::{
     secrets::{known, table},
     signals::{Signals, heard},
     snapshot::frozen,
-    trusted_folders::{self, Ours},
+    trusted_folders::{self, TrustedFolders},
 };
 
 /// How often the driver looks for commands from other doors.
@@ -63,7 +63,7 @@ pub struct Driver {
     frozen: Frozen,
     program: PathBuf,
     calls: Calls,
-    ours: Ours,
+    trusted: TrustedFolders,
     projector: Projector,
     /// What the store said when we last looked for commands.
     seen: Option<u64>,
@@ -101,7 +101,7 @@ pub enum CommandOutcome {
 
 /// Why the driver let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LetGo {
+pub enum DriveEnd {
     /// The run stopped like this.
     Stopped(Standing),
     /// The terminal is gone. Calls go on under their keepers.
@@ -168,7 +168,7 @@ impl Driver {
         let first = run.units().first().map(|(unit, _, _)| unit.clone());
         let first = first.expect("a run that started has units");
         let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
-        let ours = Ours::found(home, id, &run);
+        let trusted = TrustedFolders::found(home, id, &run);
         let secrets = known(&table(home.repository.top.as_deref(), &frozen));
         Ok(Self {
             notifier: Notifier::new(home, id, &run, &program, &secrets),
@@ -185,7 +185,7 @@ impl Driver {
             frozen,
             program,
             calls: Calls::default(),
-            ours,
+            trusted,
             seen: None,
             shown: None,
             behind: None,
@@ -230,7 +230,11 @@ impl Driver {
         let before = Standing::of(&next);
         next.take(&record);
         let row = row(&self.id, &next);
-        self.notices.extend(trusted_folders::make_room(&self.home, &self.id, &record.facts)?);
+        self.notices.extend(trusted_folders::quarantine_before_start(
+            &self.home,
+            &self.id,
+            &record.facts,
+        )?);
         self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
         self.run = next;
         for fact in &record.facts {
@@ -286,14 +290,14 @@ impl Driver {
     }
 
     /// Drives until the run stops: done, failed, held, waiting for a person.
-    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<LetGo, Trouble> {
+    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<DriveEnd, Trouble> {
         loop {
             self.take_commands(tell)?;
             self.note_failures();
             for (unit, what) in std::mem::take(&mut self.notices) {
                 self.hear(&Input::Report(Report::Noticed { unit, what }), tell)?;
             }
-            let shop = Shop {
+            let context = RunContext {
                 home: &self.home,
                 id: &self.id,
                 blobs: &self.blobs,
@@ -301,10 +305,10 @@ impl Driver {
                 program: &self.program,
                 checkouts: self.checkouts.clone(),
                 store: &self.store,
-                ours: &self.ours,
+                trusted: &self.trusted,
                 secrets: &self.secrets,
             };
-            let reports = self.calls.reconcile(&shop, &self.run)?;
+            let reports = self.calls.reconcile(&context, &self.run)?;
             if !reports.is_empty() {
                 for report in reports {
                     self.hear(&Input::Report(report), tell)?;
@@ -314,14 +318,14 @@ impl Driver {
             let standing = Standing::of(&self.run);
             if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
                 self.show();
-                return Ok(LetGo::Stopped(standing));
+                return Ok(DriveEnd::Stopped(standing));
             }
             self.show_now_and_then();
             self.calls.wait(&signals.files(), self.longest_wait()).map_err(|error| {
                 Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
             })?;
             if heard(&mut signals.hang_ups) > 0 {
-                return Ok(LetGo::TerminalGone);
+                return Ok(DriveEnd::TerminalGone);
             }
             for _ in 0..heard(&mut signals.interrupts) {
                 signals.n_interrupts += 1;

@@ -40,31 +40,31 @@ impl Signals {
 }
 
 /// The hands of a door that hears signals itself, and tells a driver of them.
-pub struct Hands {
+pub struct SignalSender {
     pub interrupts: UnixStream,
     pub hang_ups: UnixStream,
 }
 
-impl Hands {
+impl SignalSender {
     /// As if Ctrl-C was pressed: the first one interrupts, the second one stops.
     pub fn interrupt(&self) {
-        tell_by_hand(&self.interrupts);
+        send_byte(&self.interrupts);
     }
 
     /// As if the terminal was closed: the driver lets go, and calls go on under their keepers.
     pub fn hang_up(&self) {
-        tell_by_hand(&self.hang_ups);
+        send_byte(&self.hang_ups);
     }
 }
 
 /// A driver that has gone does not need to be told.
-fn tell_by_hand(mut stream: &UnixStream) {
+fn send_byte(mut stream: &UnixStream) {
     let _has_gone = stream.write_all(&[1]);
 }
 
 impl Signals {
     /// Signals that a door passes on. The process itself is not listened to.
-    pub fn by_hand() -> Result<(Self, Hands), Trouble> {
+    pub fn channel() -> Result<(Self, SignalSender), Trouble> {
         let pairs = || -> std::io::Result<_> {
             let (interrupts, hang_ups) = (UnixStream::pair()?, UnixStream::pair()?);
             interrupts.0.set_nonblocking(true)?;
@@ -74,7 +74,7 @@ impl Signals {
         let (interrupts, hang_ups) = pairs().map_err(|error| {
             Trouble::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
         })?;
-        let hands = Hands { interrupts: interrupts.1, hang_ups: hang_ups.1 };
+        let hands = SignalSender { interrupts: interrupts.1, hang_ups: hang_ups.1 };
         Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, hands))
     }
 

@@ -1,11 +1,11 @@
-//! Which folders of calls and steps are ours, and what they said when we first read them.
+//! Which folders of calls and steps are trusted, and what they said when we first read them.
 //!
 //! Agents run as the user, are told the folder of their own call, and can guess all others. So a
 //! folder that was there before Forge prepared it says nothing about anything: it is put aside and
 //! kept for people. Two rules make that so:
 //!
 //! - Before a fact gives a number to a call, whatever lies at that number is put aside
-//!   ([`make_room`]). So a driver that dies right after the fact leaves nothing that could be forged.
+//!   ([`quarantine_before_start`]). So a driver that dies right after the fact leaves nothing that could be forged.
 //! - A driver believes the steps that it started, and those that it found in calls under way when it
 //!   took the run over. What it read once it does not read again.
 //!
@@ -34,14 +34,14 @@ use forge_workspace::{Made, Order};
 use crate::{
     Trouble,
     layout::Home,
-    plan::step::{Step, What, steps_of},
+    plan::step::{Step, StepKind, steps_of},
 };
 
 /// What is put aside of a run lies here, beside the folders of its calls.
 const ASIDE: &str = "aside";
 
 /// What this driver knows of the folders of one run.
-pub struct Ours {
+pub struct TrustedFolders {
     /// The folders of all calls.
     attempts: PathBuf,
     known: RefCell<Known>,
@@ -57,7 +57,7 @@ struct Known {
     heard: BTreeMap<PathBuf, Heard>,
 }
 
-impl Ours {
+impl TrustedFolders {
     /// What a driver finds when it takes a run over: the steps of all calls under way.
     pub fn found(home: &Home, id: &str, run: &Run) -> Self {
         let mut known = Known::default();
@@ -72,11 +72,11 @@ impl Ours {
         Self { attempts: home.attempts(id), known: RefCell::new(known) }
     }
 
-    /// From now on, what lies in the folder of this step is ours.
+    /// From now on, what lies in the folder of this step is trusted.
     pub fn prepared(&self, step: &Step) {
         let mut known = self.known.borrow_mut();
         known.steps.insert(step.folder.clone());
-        if let What::Bench(order) = &step.what {
+        if let StepKind::Bench(order) = &step.what {
             known.orders.insert(step.folder.clone(), (**order).clone());
         }
     }
@@ -86,7 +86,7 @@ impl Ours {
         self.known.borrow_mut().steps.insert(folder.to_owned());
     }
 
-    /// Whether the folder of this step is ours.
+    /// Whether the folder of this step is trusted.
     pub fn knows(&self, folder: &Path) -> bool {
         self.known.borrow().steps.contains(folder)
     }
@@ -107,7 +107,7 @@ impl Ours {
     }
 
     /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
-    pub fn sift(&self, folder: &Path) -> Result<Option<PathBuf>, Trouble> {
+    pub fn quarantine_foreign(&self, folder: &Path) -> Result<Option<PathBuf>, Trouble> {
         if self.knows(folder) {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl Ours {
         };
         let mut last = None;
         for planted in planted {
-            last = put_aside(&self.attempts, &planted)?;
+            last = quarantine(&self.attempts, &planted)?;
         }
         Ok(last)
     }
@@ -164,7 +164,11 @@ impl Ours {
 }
 
 /// Puts aside what lies at the numbers that these facts give to calls, and says so.
-pub fn make_room(home: &Home, id: &str, facts: &[Event]) -> Result<Vec<(UnitId, String)>, Trouble> {
+pub fn quarantine_before_start(
+    home: &Home,
+    id: &str,
+    facts: &[Event],
+) -> Result<Vec<(UnitId, String)>, Trouble> {
     let mut told = Vec::new();
     for fact in facts {
         let (unit, call) = if let Event::AttemptStarted { attempt, call: Some(call) } = fact {
@@ -174,20 +178,20 @@ pub fn make_room(home: &Home, id: &str, facts: &[Event]) -> Result<Vec<(UnitId, 
         } else {
             continue;
         };
-        let aside = put_aside(&home.attempts(id), &home.attempt(id, call.ordinal))?;
-        told.extend(aside.map(|aside| (unit.clone(), planted(&aside))));
+        let aside = quarantine(&home.attempts(id), &home.attempt(id, call.ordinal))?;
+        told.extend(aside.map(|aside| (unit.clone(), foreign_files_notice(&aside))));
     }
     Ok(told)
 }
 
 /// What a person should know about something that was put aside.
-pub fn planted(aside: &Path) -> String {
+pub fn foreign_files_notice(aside: &Path) -> String {
     let aside = aside.display();
     format!("somebody had left files where Forge was to work; they count for nothing: {aside}")
 }
 
 /// Moves something away from where a folder of ours belongs; where it is now, if it was there.
-fn put_aside(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Trouble> {
+fn quarantine(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Trouble> {
     let trouble = |error: io::Error| Trouble::file(planted, &error);
     let Ok(metadata) = fs::symlink_metadata(planted) else { return Ok(None) };
     let place = attempts.join(ASIDE);
@@ -216,13 +220,13 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::step::Duty;
+    use crate::plan::step::OnStop;
 
-    fn ours() -> (tempfile::TempDir, Ours) {
+    fn trusted_folders() -> (tempfile::TempDir, TrustedFolders) {
         let home = tempfile::tempdir().unwrap();
         let attempts = home.path().join("attempts");
         fs::create_dir(&attempts).unwrap();
-        (home, Ours { attempts, known: RefCell::default() })
+        (home, TrustedFolders { attempts, known: RefCell::default() })
     }
 
     fn plant(folder: &Path) {
@@ -230,51 +234,51 @@ mod tests {
         fs::write(folder.join("ending.json"), "{}").unwrap();
     }
 
-    fn prepared(ours: &Ours, folder: &Path) {
+    fn prepared(trusted: &TrustedFolders, folder: &Path) {
         let (line, dir) = (String::new(), PathBuf::new());
         let limits = forge_keeper::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
-        let what = What::Shell { line, dir, limits };
-        ours.prepared(&Step { folder: folder.to_owned(), what, duty: Duty::WhileWanted });
+        let what = StepKind::Shell { line, dir, limits };
+        trusted.prepared(&Step { folder: folder.to_owned(), what, on_stop: OnStop::Cancel });
     }
 
     #[test]
     fn what_lies_in_the_place_of_a_step_before_it_is_prepared_is_put_aside() {
-        let (_home, ours) = ours();
-        let step = ours.attempts.join("0001/steps/check-1");
-        assert_eq!(ours.sift(&step).ok(), Some(None), "nothing is there");
+        let (_home, trusted) = trusted_folders();
+        let step = trusted.attempts.join("0001/steps/check-1");
+        assert_eq!(trusted.quarantine_foreign(&step).ok(), Some(None), "nothing is there");
         plant(&step);
         fs::set_permissions(&step, Permissions::from_mode(0o000)).unwrap();
-        let aside = ours.sift(&step).ok().flatten().unwrap();
+        let aside = trusted.quarantine_foreign(&step).ok().flatten().unwrap();
         assert!(!step.exists());
         assert_eq!(fs::read(aside.join("ending.json")).unwrap(), b"{}", "it is kept for people");
-        assert!(!ours.has_begun(&ours.attempts.join("0001")));
-        prepared(&ours, &step);
+        assert!(!trusted.has_begun(&trusted.attempts.join("0001")));
+        prepared(&trusted, &step);
         plant(&step);
-        assert_eq!(ours.sift(&step).ok(), Some(None), "now it is ours");
-        assert!(step.exists() && ours.has_begun(&ours.attempts.join("0001")));
+        assert_eq!(trusted.quarantine_foreign(&step).ok(), Some(None), "now it is ours");
+        assert!(step.exists() && trusted.has_begun(&trusted.attempts.join("0001")));
     }
 
     #[test]
     fn the_steps_of_a_call_stay_when_its_own_folder_is_sifted() {
-        let (_home, ours) = ours();
-        let call = ours.attempts.join("0001");
+        let (_home, trusted) = trusted_folders();
+        let call = trusted.attempts.join("0001");
         let step = call.join("steps/open");
-        prepared(&ours, &step);
+        prepared(&trusted, &step);
         plant(&step);
         plant(&call);
-        assert!(ours.sift(&call).ok().flatten().is_some());
+        assert!(trusted.quarantine_foreign(&call).ok().flatten().is_some());
         assert!(step.exists() && !call.join("ending.json").exists());
     }
 
     #[test]
     fn a_link_in_the_place_where_things_are_put_aside_leads_nowhere() {
-        let (home, ours) = ours();
+        let (home, trusted) = trusted_folders();
         let user = home.path().join("user");
         fs::create_dir(&user).unwrap();
-        std::os::unix::fs::symlink(&user, ours.attempts.join(ASIDE)).unwrap();
-        let step = ours.attempts.join("0001/steps/check-1");
+        std::os::unix::fs::symlink(&user, trusted.attempts.join(ASIDE)).unwrap();
+        let step = trusted.attempts.join("0001/steps/check-1");
         plant(&step);
-        assert!(ours.sift(&step).ok().flatten().is_some());
+        assert!(trusted.quarantine_foreign(&step).ok().flatten().is_some());
         assert_eq!(fs::read_dir(&user).unwrap().count(), 0);
     }
 
@@ -288,7 +292,8 @@ mod tests {
         plant(&home.attempt("run", 8));
         let judgement = "build#1/verify#1".parse().unwrap();
         let call = Call { ordinal: 7, reserved: None };
-        let told = make_room(&home, "run", &[Event::JudgementStarted { judgement, call }]);
+        let told =
+            quarantine_before_start(&home, "run", &[Event::JudgementStarted { judgement, call }]);
         assert_eq!(told.ok().map(|told| told.len()), Some(1));
         assert!(!home.attempt("run", 7).exists());
         assert!(home.attempt("run", 8).exists(), "nobody has given that number yet");
@@ -296,12 +301,12 @@ mod tests {
 
     #[test]
     fn calls_that_are_over_are_forgotten() {
-        let (_home, ours) = ours();
-        let steps = ["0001/steps/open", "0002/steps/open"].map(|step| ours.attempts.join(step));
+        let (_home, trusted) = trusted_folders();
+        let steps = ["0001/steps/open", "0002/steps/open"].map(|step| trusted.attempts.join(step));
         for step in &steps {
-            prepared(&ours, step);
+            prepared(&trusted, step);
         }
-        ours.forget_all_but(&BTreeSet::from([ours.attempts.join("0002")]));
-        assert_eq!(steps.map(|step| ours.knows(&step)), [false, true]);
+        trusted.forget_all_but(&BTreeSet::from([trusted.attempts.join("0002")]));
+        assert_eq!(steps.map(|step| trusted.knows(&step)), [false, true]);
     }
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use forge_api::{
     Trouble,
     forge::{Doors, Left},
-    run_loop::LetGo,
+    run_loop::DriveEnd,
 };
 use forge_core::view::{Course, Standing};
 
@@ -62,7 +62,7 @@ impl AttachArgs {
         }
         log::follow(&forge, &run, &mut DriverPresence::new(&forge, &run))?;
         wait_for_driver(&forge, &run);
-        let how = LetGo::Stopped(forge.view(&run)?.row.standing);
+        let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
         let left = Left { run, how, view: None, behind: None };
         report_outcome(&forge, left, OutputFormat::Sentences)
     }

@@ -13,7 +13,7 @@ use clap::Args;
 use forge_api::{
     Trouble,
     forge::{Doors, Left},
-    run_loop::LetGo,
+    run_loop::DriveEnd,
     settings::Switch,
     start::{Begun, Request},
 };
@@ -219,9 +219,9 @@ pub(crate) fn report_outcome(
         terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
     }
     let standing = match left.how {
-        LetGo::Stopped(standing) => standing,
-        LetGo::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
-        LetGo::DrivenElsewhere => {
+        DriveEnd::Stopped(standing) => standing,
+        DriveEnd::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
+        DriveEnd::DrivenElsewhere => {
             let run = &left.run;
             terminal_output::print_progress(&format!(
                 "{run} goes on where it is driven: forge attach {run}"

@@ -8,20 +8,20 @@ use std::{
 use forge_api::{
     Trouble,
     forge::{Doors, Left},
-    signals::{Hands, Signals},
+    signals::{SignalSender, Signals},
 };
 use forge_core::money::Money;
 
 /// A running driver and the way to send it signals.
 pub(crate) struct DriverThread {
-    signals: Hands,
+    signals: SignalSender,
     thread: JoinHandle<Result<Left, Trouble>>,
 }
 
 impl DriverThread {
     /// Resumes a run in a new thread, and waits until the driver holds it or has failed.
     pub(crate) fn start(forge: &Doors, run: &str, budget: Option<Money>) -> Result<Self, Trouble> {
-        let (mut receiver, signals) = Signals::by_hand()?;
+        let (mut receiver, signals) = Signals::channel()?;
         let forge = Doors { home: forge.home.clone() };
         let run = run.to_owned();
         let (started, has_started) = channel();

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::{
     Trouble,
-    context::Shop,
+    context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
     plan::Plan,
 };
@@ -32,14 +32,14 @@ const FOUND_MAX: usize = 50;
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// What an agent left that can be used.
-pub struct Left {
+pub struct AgentOutput {
     pub result: AgentResult,
     pub artifacts: BTreeMap<String, Blob>,
 }
 
 /// What a call that has an ending comes to.
 pub fn report(
-    shop: &Shop<'_>,
+    context: &RunContext<'_>,
     run: &Run,
     call: &CallId,
     folder: &AttemptFolder,
@@ -51,17 +51,21 @@ pub fn report(
             let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
             let mut lists = Vec::new();
             let outcome = match command_end(folder, ending) {
-                CommandEnd::Success => match take_artifacts(shop, run, call, folder)? {
+                CommandEnd::Success => match take_artifacts(context, run, call, folder)? {
                     Ok(artifacts) => {
                         receipt.artifacts = artifacts;
                         // A command that reports a list does so as an agent would.
                         let has_list = run.stage(&attempt.unit).list.is_some();
                         let result =
-                            has_list.then(|| clean_result(shop, folder, call, &[Key::Lists]));
+                            has_list.then(|| clean_result(context, folder, call, &[Key::Lists]));
                         match result.transpose() {
                             Ok(result) => {
                                 let reported = result.map(|result| result.lists);
-                                lists = listed(led(shop, run, reported.unwrap_or_default())?);
+                                lists = listed(resolve_symlinked_writes(
+                                    context,
+                                    run,
+                                    reported.unwrap_or_default(),
+                                )?);
                                 Outcome::Done
                             }
                             Err(flaw) => {
@@ -105,8 +109,12 @@ pub fn report(
 }
 
 /// What the call of an agent comes to.
-pub fn turned(call: &CallId, left: Result<Left, Outcome>, mut receipt: Receipt) -> Report {
-    let left = left.map(|Left { result, artifacts }| {
+pub fn report_agent_call(
+    call: &CallId,
+    left: Result<AgentOutput, Outcome>,
+    mut receipt: Receipt,
+) -> Report {
+    let left = left.map(|AgentOutput { result, artifacts }| {
         receipt.summary.clone_from(&result.summary);
         receipt.shown = result.shown.clone().map(shown);
         receipt.artifacts = artifacts;
@@ -120,20 +128,20 @@ pub fn turned(call: &CallId, left: Result<Left, Outcome>, mut receipt: Receipt) 
 
 /// What an agent left that can be used: the result that its program vouches for, or the file in its
 /// outbox, or what it answered in a turn before; and the artifacts.
-pub fn left(
+pub fn read_agent_output(
     plan: &Plan<'_>,
     answers: [Option<&Value>; 2],
     must: &[Key],
-) -> Result<Result<Left, Outcome>, Trouble> {
-    let Plan { shop, run, call, .. } = *plan;
+) -> Result<Result<AgentOutput, Outcome>, Trouble> {
+    let Plan { context, run, call, .. } = *plan;
     let folder = plan.boxes();
     let [last, before] = answers;
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
-        let result = AgentResult::parse(&shop.redacted_json(&bytes), &call.to_string(), must);
+        let result = AgentResult::parse(&context.redacted_json(&bytes), &call.to_string(), must);
         Some(result.map_err(|flaw| flaw.to_string()))
     };
-    let from_file = || match clean_result(shop, &folder, call, must) {
+    let from_file = || match clean_result(context, &folder, call, must) {
         Err(ResultFlaw::Missing) => None,
         other => Some(other.map_err(|flaw| flaw.to_string())),
     };
@@ -154,12 +162,12 @@ pub fn left(
         let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultFlaw::Missing));
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
-    result.lists = led(shop, run, result.lists)?;
-    Ok(match (take_artifacts(shop, run, call, &folder)?, result.status) {
-        (Ok(artifacts), _) => Ok(Left { result, artifacts }),
+    result.lists = resolve_symlinked_writes(context, run, result.lists)?;
+    Ok(match (take_artifacts(context, run, call, &folder)?, result.status) {
+        (Ok(artifacts), _) => Ok(AgentOutput { result, artifacts }),
         // Whoever is not done owes nothing yet.
         (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
-            Ok(Left { result, artifacts: BTreeMap::new() })
+            Ok(AgentOutput { result, artifacts: BTreeMap::new() })
         }
         (Err(what), contract::Status::Done) => {
             Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
@@ -169,7 +177,7 @@ pub fn left(
 
 /// The gate for an artifact: it is there, has something in it, and can be read as what it is.
 pub fn look_for_artifact(
-    shop: &Shop<'_>,
+    context: &RunContext<'_>,
     run: &Run,
     judgement: &JudgementId,
     name: &str,
@@ -179,7 +187,7 @@ pub fn look_for_artifact(
     // A blob that cannot be read is no fault of the author's.
     let flaw = match unit.artifacts.get(&name) {
         None => Some("it is not there".to_owned()),
-        Some(blob) => form_flaw(&name, &shop.blob(blob)?),
+        Some(blob) => form_flaw(&name, &context.blob(blob)?),
     };
     let verdict = match flaw {
         None => Verdict::Pass { findings: Vec::new() },
@@ -305,7 +313,7 @@ fn verdict_of(result: AgentResult) -> Ruling {
 
 /// Takes the declared artifacts into the blobs, or says which one cannot be taken.
 fn take_artifacts(
-    shop: &Shop<'_>,
+    context: &RunContext<'_>,
     run: &Run,
     call: &CallId,
     folder: &AttemptFolder,
@@ -326,8 +334,8 @@ fn take_artifacts(
             Err(flaw) => return Ok(Err(flaw.to_string())),
         };
         // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
-        let blob = shop.blobs.add(&shop.redacted(&bytes));
-        let blob = blob.map_err(|error| Trouble::file(&shop.home.dir.join("blobs"), &error))?;
+        let blob = context.blobs.add(&context.redacted(&bytes));
+        let blob = blob.map_err(|error| Trouble::file(&context.home.dir.join("blobs"), &error))?;
         artifacts.insert(name, Blob(blob.as_str().to_owned()));
     }
     Ok(Ok(artifacts))
@@ -335,7 +343,7 @@ fn take_artifacts(
 
 /// Reads the result as it will be kept: without secrets, whoever put them there.
 fn clean_result(
-    shop: &Shop<'_>,
+    context: &RunContext<'_>,
     folder: &AttemptFolder,
     call: &CallId,
     must: &[Key],
@@ -344,13 +352,13 @@ fn clean_result(
     read_result(&outbox, call, must)?;
     let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
         .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
-    AgentResult::parse(&shop.redacted_json(&bytes), call, must)
+    AgentResult::parse(&context.redacted_json(&bytes), call, must)
 }
 
 /// The lists with the paths that their items write as they really lead, through the symbolic links
 /// of the project: two names for one place are one place.
-fn led(
-    shop: &Shop<'_>,
+fn resolve_symlinked_writes(
+    context: &RunContext<'_>,
     run: &Run,
     mut lists: BTreeMap<String, Vec<contract::Item>>,
 ) -> Result<BTreeMap<String, Vec<contract::Item>>, Trouble> {
@@ -358,7 +366,7 @@ fn led(
     let (true, Some(_), Some(head)) = (has_paths, &run.law().start.base, run.head()) else {
         return Ok(lists);
     };
-    let links = shop.home.repository.links_at(head)?;
+    let links = context.home.repository.links_at(head)?;
     if !links.is_empty() {
         for item in lists.values_mut().flatten() {
             item.writes = item.writes.iter().flat_map(|path| resolved(path, &links)).collect();

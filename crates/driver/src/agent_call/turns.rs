@@ -29,18 +29,18 @@ use forge_project::settings::FrozenAgent;
 use crate::{
     agent_call::{
         output,
-        output::Left,
+        output::AgentOutput,
         usage::{errors, listen, model_use, spent},
     },
     clock::now,
-    context::Shop,
+    context::RunContext,
     outcome,
     outcome::last_words,
     plan::{
-        Halt, Plan,
-        step::{Turn, What},
+        Pending, Plan,
+        step::{StepKind, Turn},
     },
-    result_keys::must,
+    result_keys::required_result_keys,
 };
 
 /// The step in which a session begins anew.
@@ -61,13 +61,13 @@ pub struct Turned {
     /// How the last one ended.
     pub ending: Ending,
     /// The result and the artifacts, or what became of the call instead.
-    pub left: Result<Left, Outcome>,
+    pub left: Result<AgentOutput, Outcome>,
     /// What was used, by whom, and how long it took.
     pub receipt: Receipt,
 }
 
 /// What was heard of the turns so far.
-struct Tally {
+struct UsageTotals {
     agent: FrozenAgent,
     uses: Vec<Use>,
     /// What of them has a price, also where the sum has none.
@@ -78,12 +78,12 @@ struct Tally {
 }
 
 /// Brings the turns of a call on as far as they go.
-pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
+pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned, Pending> {
+    let Plan { context, run, call, .. } = *plan;
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = Tally::of(shop.player(&role));
+    let mut tally = UsageTotals::of(context.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
     let mut end = heard.end(Some(&ending.how), &errors(&plan.folder()));
@@ -93,9 +93,9 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         heard = tally.take(plan, &folder, &ending, &Earlier::default());
         end = heard.end(Some(&ending.how), &errors(&folder));
     }
-    let must = must(shop, run, call, &role)?;
+    let must = required_result_keys(context, run, call, &role)?;
     let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
-        Ok(()) => output::left(plan, [heard.answer.as_ref(), None], &must)?,
+        Ok(()) => output::read_agent_output(plan, [heard.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
     let flaw = match &left {
@@ -110,7 +110,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     // Whoever has used up its cap does not get another turn.
     let held = run.calls()[call].reserved;
     let can_pay = held.is_none_or(|held| held.0 > tally.known_micros);
-    let is_due = plan.has_step(REPAIR) || flaw.is_some() && can_pay;
+    let is_due = plan.step_was_prepared(REPAIR) || flaw.is_some() && can_pay;
     if let (true, Some(session)) = (is_due, session) {
         let repair = Turn::Repair {
             // A repair that was begun has mended the flaw, perhaps; it is in its brief.
@@ -131,18 +131,20 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
             ending = repaired;
         }
         left = match outcome {
-            Ok(()) => output::left(plan, [mended.answer.as_ref(), before.as_ref()], &must)?,
+            Ok(()) => {
+                output::read_agent_output(plan, [mended.answer.as_ref(), before.as_ref()], &must)?
+            }
             Err(outcome) => Err(outcome),
         };
     }
-    let left = left.map_err(|outcome| without_secrets(shop, outcome));
+    let left = left.map_err(|outcome| without_secrets(context, outcome));
     Ok(Turned { ending, left, receipt: tally.receipt() })
 }
 
 /// What an agent printed was redacted by its keeper. But the agent could write to that file as well.
-fn without_secrets(shop: &Shop<'_>, outcome: Outcome) -> Outcome {
+fn without_secrets(context: &RunContext<'_>, outcome: Outcome) -> Outcome {
     let clean =
-        |text: String| String::from_utf8_lossy(&shop.redacted(text.as_bytes())).into_owned();
+        |text: String| String::from_utf8_lossy(&context.redacted(text.as_bytes())).into_owned();
     match outcome {
         Outcome::Partial { note } => Outcome::Partial { note: clean(note) },
         Outcome::Blocked { class, what } => Outcome::Blocked { class, what: clean(what) },
@@ -161,15 +163,15 @@ enum Known {
 }
 
 /// What was heard of a call that was lost, or whose next turn is not wanted any more.
-pub fn heard_so_far(plan: &Plan<'_>) -> Receipt {
-    let Plan { shop, run, call, .. } = *plan;
+pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
+    let Plan { context, run, call, .. } = *plan;
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = Tally::of(shop.player(&role));
+    let mut tally = UsageTotals::of(context.player(&role));
     let mut end = Known::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
-        if !shop.ours.knows(&folder.path) {
+        if !context.trusted.knows(&folder.path) {
             continue;
         }
         match look(&folder) {
@@ -196,18 +198,18 @@ pub fn heard_so_far(plan: &Plan<'_>) -> Receipt {
 
 impl Plan<'_> {
     /// One turn of the agent.
-    fn turn(&self, turn: Turn, dir: &Path, conflicts: &[String]) -> Result<Ending, Halt> {
+    fn turn(&self, turn: Turn, dir: &Path, conflicts: &[String]) -> Result<Ending, Pending> {
         let folder = match &turn {
             Turn::First => self.folder(),
             Turn::Anew => self.step_folder(ANEW),
             Turn::Repair { .. } => self.step_folder(REPAIR),
         };
         let (dir, conflicts) = (dir.to_owned(), conflicts.to_vec());
-        self.while_wanted(folder.path, || Ok(What::Turn { turn, dir, conflicts }))
+        self.while_wanted(folder.path, || Ok(StepKind::Turn { turn, dir, conflicts }))
     }
 }
 
-impl Tally {
+impl UsageTotals {
     fn of(agent: FrozenAgent) -> Self {
         Self {
             agent,
@@ -228,10 +230,10 @@ impl Tally {
         earlier: &Earlier,
     ) -> Heard {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-        let ours = plan.shop.ours;
-        let heard = ours.heard(&folder.path).unwrap_or_else(|| {
+        let trusted = plan.context.trusted;
+        let heard = trusted.heard(&folder.path).unwrap_or_else(|| {
             let heard = listen(self.agent.kind(), folder, earlier);
-            ours.has_heard(&folder.path, &heard);
+            trusted.has_heard(&folder.path, &heard);
             heard
         });
         self.count(&heard, Some(ending));
@@ -341,5 +343,5 @@ fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Opti
 /// The folder of the last turn that was begun.
 fn last_folder(plan: &Plan<'_>) -> AttemptFolder {
     let anew = plan.step_folder(ANEW);
-    if plan.shop.ours.knows(&anew.path) { anew } else { plan.folder() }
+    if plan.context.trusted.knows(&anew.path) { anew } else { plan.folder() }
 }

@@ -31,11 +31,11 @@ pub(super) fn of(
     tree: &str,
     commands: &[String],
 ) -> Result<Proof, String> {
-    let mut told = Told::default();
+    let mut told = Recipients::default();
     for fact in facts {
         told.hear(fact, &verifies, tree);
     }
-    let Told { evidence, landed_with, .. } = told;
+    let Recipients { evidence, landed_with, .. } = told;
     let colour = |command: &String| evidence.get(command).map(|one| one.colour);
     let is_green = !commands.is_empty()
         && commands.iter().all(|command| colour(command) == Some(Colour::Green));
@@ -54,7 +54,7 @@ pub(super) fn of(
 
 /// What the facts tell about one code tree, in their order.
 #[derive(Default)]
-struct Told {
+struct Recipients {
     evidence: BTreeMap<String, Evidence>,
     answers: BTreeMap<QuestionId, (String, String)>,
     /// Proofs that were waived for the latest attempt at a unit.
@@ -63,7 +63,7 @@ struct Told {
     landed_with: Vec<WaivedView>,
 }
 
-impl Told {
+impl Recipients {
     fn hear(&mut self, fact: &Event, verifies: &impl Fn(&UnitId, &str) -> bool, of: &str) {
         let receipt = if let Event::AttemptEnded { receipt, .. } = fact {
             receipt.as_ref()

@@ -32,7 +32,7 @@ use crate::{
         types::Offer,
     },
     layout::Home,
-    plan::{Halt, Plan},
+    plan::{Pending, Plan},
 };
 
 /// The most bytes of a record.
@@ -43,9 +43,9 @@ pub const TEXT: &str = "pull-request.md";
 const FILE: &str = "delivery.json";
 
 /// The plan of the delivery `pull-request`.
-pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
-    let repository = &shop.home.repository;
+pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, .. } = *plan;
+    let repository = &context.home.repository;
     let start = &run.law().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
         return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
@@ -55,7 +55,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     match run.mark(&mark) {
         None | Some(Mark::Intended) => {}
         Some(Mark::Done) => {
-            let summary = match found(&shop.home.run(shop.id), &mark)? {
+            let summary = match found(&context.home.run(context.id), &mark)? {
                 Some(place) => format!("delivered as {place}/{TEXT}"),
                 None => "delivered before this run was rewound".to_owned(),
             };
@@ -71,7 +71,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     let offer = Offer {
         version: 1,
-        run: shop.id.to_owned(),
+        run: context.id.to_owned(),
         title: pull_request_text::title(&start.request),
         branch: run.branch().map(str::to_owned),
         base: base.clone(),
@@ -85,17 +85,17 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     };
     let offer = proved(plan, offer)?;
     if run.mark(&mark_of).is_none() {
-        return Err(Halt::Says(Box::new(Report::Intends { attempt, mark: mark_of })));
+        return Err(Pending::RecordFirst(Box::new(Report::Intends { attempt, mark: mark_of })));
     }
     let reference = made(plan, &offer)?;
-    Err(Halt::Says(Box::new(Report::Did { attempt, mark: mark_of, reference })))
+    Err(Pending::RecordFirst(Box::new(Report::Did { attempt, mark: mark_of, reference })))
 }
 
 /// The same with what speaks for its code. Without that, a person is asked, and nothing is made.
-fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
-    let Plan { shop, run, .. } = *plan;
+fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
+    let Plan { context, run, .. } = *plan;
     let mut told: Vec<Event> = Vec::new();
-    for record in shop.store.read(shop.id, 1).map_err(Trouble::from)? {
+    for record in context.store.read(context.id, 1).map_err(Trouble::from)? {
         told.extend(facts(&record).map_err(Trouble::from)?);
     }
     let verifies = |unit: &UnitId, gate: &str| {
@@ -106,7 +106,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
                 .iter()
                 .any(|one| one.name == gate && one.check == Check::Verify)
     };
-    let commands = checks_at(shop.frozen, run, &shop.home.repository, &offer.commit)?.known();
+    let commands = checks_at(context.frozen, run, &context.home.repository, &offer.commit)?.known();
     match evidence::of(&told, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
@@ -118,11 +118,11 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Halt> {
 
 /// Makes the record, unless it is there. What it is called, below the live folder of the run.
 fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
-    let Plan { shop, .. } = *plan;
-    let live = shop.home.run(shop.id);
+    let Plan { context, .. } = *plan;
+    let live = context.home.run(context.id);
     let pin = || {
-        let name = format!("refs/forge/{}/delivered", shop.id);
-        shop.home.repository.pin(&name, &offer.commit).map_err(Trouble::from)
+        let name = format!("refs/forge/{}/delivered", context.id);
+        context.home.repository.pin(&name, &offer.commit).map_err(Trouble::from)
     };
     let folder = if let Some(folder) = found(&live, &offer.mark)? {
         folder

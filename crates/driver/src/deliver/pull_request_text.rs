@@ -124,7 +124,7 @@ fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
     };
     let bytes = match &reading.source {
         Source::Request => return Ok(None),
-        Source::Blob(blob) => plan.shop.blob(blob)?,
+        Source::Blob(blob) => plan.context.blob(blob)?,
     };
     Ok(Some(cut(artifact, &String::from_utf8_lossy(&bytes))))
 }

@@ -22,25 +22,25 @@ use forge_workspace::{Attach, Attached, Attachment, Made, Order};
 use crate::{
     Trouble,
     deliver::reports::{done, nothing, put},
-    plan::{Halt, Plan, step::Duty},
+    plan::{Pending, Plan, step::OnStop},
     projection::state_text,
     secrets::NO_SECRET,
     summary_file::{self, SUMMARY},
 };
 
 /// The plan of the delivery `commit`.
-pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, .. } = *plan;
+pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, .. } = *plan;
     let Some(head) = run.head() else {
         return Ok(nothing(plan, "nothing to commit: the run works on no code"));
     };
-    match shop.frozen.kept {
+    match context.frozen.kept {
         Kept::All | Kept::Summary => {}
         Kept::Nothing => {
             return Ok(nothing(plan, "nothing of the run is committed: `land.record` is \"none\""));
         }
     }
-    let made = plan.bench("attach", Duty::WhileWanted, || order(plan, head))?;
+    let made = plan.bench("attach", OnStop::Cancel, || order(plan, head))?;
     if let Made::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
@@ -61,15 +61,15 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
 }
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
-    let records = shop.store.read(shop.id, 1)?;
+    let Plan { context, run, call, ordinal, .. } = *plan;
+    let records = context.store.read(context.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
     let end = ended(plan);
-    let mut files = vec![file(plan, SUMMARY, &summary_file::text(shop.id, &end, end.now()))?];
-    match shop.frozen.kept {
+    let mut files = vec![file(plan, SUMMARY, &summary_file::text(context.id, &end, end.now()))?];
+    match context.frozen.kept {
         Kept::Summary | Kept::Nothing => {}
         Kept::All => {
-            files.push(file(plan, "state.json", &state_text(seq + 1, shop.id, &end))?);
+            files.push(file(plan, "state.json", &state_text(seq + 1, context.id, &end))?);
             let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
             files.push(file(plan, "events.jsonl", &lines)?);
             let request = format!("artifacts/{REQUEST}");
@@ -82,16 +82,16 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
     let message = format!(
         "Record of the run {}\n\nIts artifacts, summary and state. The code is as it was.\n\n\
          Forge-Run: {}\nForge-Call: {call}\n",
-        shop.id, shop.id
+        context.id, context.id
     );
     Ok(Order::Attach(Attach {
-        bench: shop.verification(),
+        bench: context.verification(),
         onto: head.to_owned(),
-        folder: shop.id.to_owned(),
+        folder: context.id.to_owned(),
         files,
         message,
         when_ms: run.now(),
-        pin: shop.pin(ordinal),
+        pin: context.pin(ordinal),
     }))
 }
 
@@ -132,5 +132,5 @@ fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<Attachment, Trouble>
         .0
         .parse()
         .map_err(|_| Trouble::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
-    Ok(Attachment { path, from: plan.shop.blobs.path(&id) })
+    Ok(Attachment { path, from: plan.context.blobs.path(&id) })
 }

@@ -11,8 +11,8 @@ use crate::{Trouble, plan::Plan};
 
 /// Keeps bytes that a fact or an order is about to name.
 pub(super) fn put(plan: &Plan<'_>, bytes: &[u8]) -> Result<Blob, Trouble> {
-    let blob = plan.shop.blobs.add(bytes);
-    let blob = blob.map_err(|error| Trouble::file(&plan.shop.home.dir.join("blobs"), &error))?;
+    let blob = plan.context.blobs.add(bytes);
+    let blob = blob.map_err(|error| Trouble::file(&plan.context.home.dir.join("blobs"), &error))?;
     Ok(Blob(blob.as_str().to_owned()))
 }
 

@@ -17,15 +17,15 @@ use forge_workspace::{Change, Hooked, Hooks, Made, Order};
 
 use crate::{
     Trouble,
-    checkouts::{Hand, Span, own_commit, scope_of, span},
+    checkouts::{CodeAccess, Span, own_commit, scope_of, span},
     gates::{
         protected_files::{guard_of, names},
         ruling::{finding, judged, receipt_at, ruling},
     },
     path_list::paths,
     plan::{
-        Halt, Plan,
-        step::{Duty, SetUpBefore},
+        Pending, Plan,
+        step::{OnStop, SetUpBefore},
     },
 };
 
@@ -35,9 +35,9 @@ const FINDINGS_MAX: usize = 20;
 const HOOK_OUTPUT_MAX: usize = 12 * 1024;
 
 /// The gate `changes`.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
-    let repository = &shop.home.repository;
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, .. } = *plan;
+    let repository = &context.home.repository;
     let unit = call.unit();
     let span = span(repository, run, unit).map_err(Trouble::from)?;
     let mut receipt = receipt_at(plan, 0);
@@ -64,7 +64,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     }
     // What the hooks added is looked at like everything else.
     let changes = repository.changes(&span.from, &judged_commit).map_err(Trouble::from)?;
-    findings.extend(settings(&changes, shop.frozen));
+    findings.extend(settings(&changes, context.frozen));
     if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
         findings.extend(outside(&changes, &item.id, &item.writes));
     }
@@ -74,27 +74,27 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         findings.push(finding(Severity::Major, None, flaw, Some(proof)));
     }
     receipt.changed = paths(&changes);
-    receipt.notes.extend(guards(&changes, shop.frozen));
+    receipt.notes.extend(guards(&changes, context.frozen));
     Ok(judged(plan, ruling(findings), receipt))
 }
 
 /// Runs the commit hooks on all that the scope has changed, as one commit: what they refused at an
 /// earlier attempt is looked at again, and no refused attempt becomes part of the history.
-fn hooked(plan: &Plan<'_>, span: &Span) -> Result<Hooked, Halt> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
-    let repository = &shop.home.repository;
-    let place = shop.place(run, call.unit());
-    let open = || Ok(Order::Open(shop.open(run, call, &place, Hand::Writes)));
+fn hooked(plan: &Plan<'_>, span: &Span) -> Result<Hooked, Pending> {
+    let Plan { context, run, call, ordinal, .. } = *plan;
+    let repository = &context.home.repository;
+    let place = context.place(run, call.unit());
+    let open = || Ok(Order::Open(context.open(run, call, &place, CodeAccess::Writes)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
     let order = || {
         let (message, when_ms) = (repository.message(&span.to)?, repository.when_ms(&span.to)?);
-        let pin = shop.pin(ordinal);
+        let pin = context.pin(ordinal);
         let commit = repository.squash(&span.from, &span.to, &pin)?;
         let (bench, output_max) = (place.bench.clone(), HOOK_OUTPUT_MAX);
         Ok(Order::Hooks(Hooks { bench, commit, message, when_ms, pin, output_max }))
     };
-    let Made::Hooked(hooked) = plan.bench("hooks", Duty::WhileWanted, order)? else {
+    let Made::Hooked(hooked) = plan.bench("hooks", OnStop::Cancel, order)? else {
         unreachable!("the bench runs hooks when it is asked to")
     };
     Ok(hooked)

@@ -21,13 +21,13 @@ use crate::{
         ruling::{judged, receipt_at, ruling},
         verify,
     },
-    plan::{Halt, Plan, step::Duty},
+    plan::{Pending, Plan, step::OnStop},
 };
 
 /// The gate `land`.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
-    let repository = &shop.home.repository;
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, ordinal, .. } = *plan;
+    let repository = &context.home.repository;
     let unit = call.unit();
     let commit = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base").to_owned();
@@ -40,15 +40,15 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
             None => format!("Merge {name}"),
         };
         Ok(Order::Merge(Merge {
-            bench: shop.verification(),
+            bench: context.verification(),
             head: head.clone(),
             commit: commit.clone(),
-            message: format!("{subject}\n\nForge-Run: {}\nForge-Call: {call}\n", shop.id),
+            message: format!("{subject}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id),
             when_ms: repository.when_ms(&commit)?,
-            pin: shop.pin(ordinal),
+            pin: context.pin(ordinal),
         }))
     };
-    let Made::Merged(merged) = plan.bench("merge", Duty::WhileWanted, order)? else {
+    let Made::Merged(merged) = plan.bench("merge", OnStop::Cancel, order)? else {
         unreachable!("the bench was asked to merge")
     };
     let mut receipt = receipt_at(plan, 0);
@@ -67,7 +67,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
     if is_waived {
         receipt.notes.push("it lands without proof: `verify` was waived".to_owned());
     } else {
-        match checks_at(shop.frozen, run, repository, &landed)? {
+        match checks_at(context.frozen, run, repository, &landed)? {
             lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
                 return Ok(judged(plan, lack.unverified(), receipt));
             }
@@ -110,7 +110,7 @@ fn conflict(conflict: &Conflict) -> Finding {
 fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> {
     let start = &plan.run.law().start;
     let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
-    let moved = plan.shop.home.repository.moved(branch, base, landed)?;
+    let moved = plan.context.home.repository.moved(branch, base, landed)?;
     Ok(moved.map(|moved| {
         let n = moved.n_commits;
         let commits = if n == 1 { "one commit".to_owned() } else { format!("{n} commits") };

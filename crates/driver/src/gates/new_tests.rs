@@ -25,7 +25,7 @@ use crate::{
         verify,
     },
     outcome::{CommandEnd, command_end},
-    plan::{Halt, Plan},
+    plan::{Pending, Plan},
 };
 
 /// The most tests of which it is noted one by one what they prove.
@@ -39,9 +39,9 @@ struct Said {
 }
 
 /// The gate `new-tests`.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, ordinal, .. } = *plan;
-    let repository = &shop.home.repository;
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, ordinal, .. } = *plan;
+    let repository = &context.home.repository;
     let span = span(repository, run, call.unit()).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let is_test = |path: &str| guarded(path) == Some(Guard::Test);
@@ -55,13 +55,13 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
         receipt.notes.push("no test is new or changed".to_owned());
         return Ok(judged(plan, ruling(Vec::new()), receipt));
     }
-    if shop.frozen.verify.commands.is_empty() {
+    if context.frozen.verify.commands.is_empty() {
         let what = "the project has no checks that could run its tests".to_owned();
         return Ok(judged(plan, Ruling::Unverified { what, found: Vec::new() }, receipt));
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
-    let pin = shop.pin(ordinal);
+    let pin = context.pin(ordinal);
     let only_tests =
         repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Trouble::from)?;
     let without = said(plan, "without-", &only_tests)?;
@@ -137,10 +137,10 @@ fn about(test: &str, what: String) -> Finding {
 }
 
 /// Runs all checks on a commit and listens to what they say about tests.
-fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Halt> {
+fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
     let opened = verify::open(plan, prefix, commit, Caches::Kept)?;
     let mut said = Said { tests: BTreeMap::new(), red: Vec::new() };
-    for (number, command) in (1..).zip(&plan.shop.frozen.verify.commands) {
+    for (number, command) in (1..).zip(&plan.context.frozen.verify.commands) {
         let name = format!("{prefix}check-{number}");
         let (folder, ending) = plan.shell(&name, command, &opened.tree, verify::limits(plan))?;
         match command_end(&folder, &ending) {

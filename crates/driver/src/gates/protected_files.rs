@@ -25,7 +25,7 @@ use crate::{
     Trouble,
     checkouts::{Span, span},
     gates::ruling::{finding, judged, receipt_at, ruling},
-    plan::{Halt, Plan},
+    plan::{Pending, Plan},
 };
 
 /// The most bytes of a test file that is compared with what it was.
@@ -34,14 +34,14 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const FILES_MAX: usize = 200;
 
 /// The gate `guarded`. It runs nothing.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let repository = &plan.shop.home.repository;
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let repository = &plan.context.home.repository;
     let span = span(repository, plan.run, plan.call.unit()).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
     let mut findings = Vec::new();
     for change in &changes {
-        let guard = guard_of(&change.path, plan.shop.frozen);
-        let Some(guard) = guard.or_else(|| was_guarded(change, plan.shop.frozen)) else {
+        let guard = guard_of(&change.path, plan.context.frozen);
+        let Some(guard) = guard.or_else(|| was_guarded(change, plan.context.frozen)) else {
             continue;
         };
         if findings.len() >= FILES_MAX {
@@ -67,9 +67,9 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
 
 /// The files to which a person agreed in this run as they are at this commit: nobody is asked twice.
 fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Trouble> {
-    let Plan { shop, run, .. } = *plan;
+    let Plan { context, run, .. } = *plan;
     let mut asked = Asked::default();
-    for record in shop.store.read(shop.id, 1)? {
+    for record in context.store.read(context.id, 1)? {
         for fact in facts(&record)? {
             asked.hear(fact, |unit, gate| {
                 let stage = run.has(unit).then(|| run.stage(unit));
@@ -80,7 +80,7 @@ fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Trouble> {
     }
     let mut agreed = BTreeSet::new();
     for (commit, paths) in asked.agreed {
-        let later = shop.home.repository.changes(&commit, to)?;
+        let later = context.home.repository.changes(&commit, to)?;
         let is_other = |path: &String| {
             later.iter().any(|change| match &change.kind {
                 ChangeKind::Renamed { from } => from == path || change.path == *path,

@@ -26,8 +26,8 @@ use crate::{
     outcome::{CommandEnd, command_end},
     path_list::short_list,
     plan::{
-        Halt, Plan,
-        step::{Duty, SetUpBefore},
+        Pending, Plan,
+        step::{OnStop, SetUpBefore},
     },
 };
 
@@ -49,18 +49,18 @@ pub(super) struct Proved {
 }
 
 /// The gate `verify`.
-pub fn plan(plan: &Plan<'_>) -> Result<Report, Halt> {
-    let Plan { shop, run, call, .. } = *plan;
+pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
+    let Plan { context, run, call, .. } = *plan;
     let scope = &call.unit().scope;
     let commit = judged_commit(run, call.unit());
-    let commands = match checks_at(shop.frozen, run, &shop.home.repository, &commit)? {
+    let commands = match checks_at(context.frozen, run, &context.home.repository, &commit)? {
         Checks::Known(commands) => commands,
         lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
             return Ok(judged(plan, lack.unverified(), receipt_at(plan, 0)));
         }
     };
     // What is looked at in the flow's own table is the result as a whole.
-    let caches = match shop.frozen.verify.r#final {
+    let caches = match context.frozen.verify.r#final {
         FinalCheckout::Pristine if scope.is_root() => Caches::Cleared,
         FinalCheckout::Pristine | FinalCheckout::Cached => Caches::Kept,
     };
@@ -77,9 +77,9 @@ pub(super) fn prove(
     commit: &str,
     commands: &[String],
     caches: Caches,
-) -> Result<Proved, Halt> {
-    let Plan { shop, run, .. } = *plan;
-    let repository = &shop.home.repository;
+) -> Result<Proved, Pending> {
+    let Plan { context, run, .. } = *plan;
+    let repository = &context.home.repository;
     let tree = repository.code_tree(commit).map_err(Trouble::from)?;
     let mut proved = Proved { evidence: Vec::new(), findings: Vec::new(), took_ms: 0 };
     let known = |command: &String| {
@@ -114,7 +114,7 @@ pub(super) fn prove(
             proved.findings.push(touched);
         }
         // What the run added was not there when it began.
-        if !shop.frozen.verify.commands.is_empty() {
+        if !context.frozen.verify.commands.is_empty() {
             at_the_base(plan, prefix, &tree, &mut proved)?;
         }
     }
@@ -131,8 +131,8 @@ pub(super) fn open(
     prefix: &str,
     commit: &str,
     caches: Caches,
-) -> Result<forge_workspace::Opened, Halt> {
-    let order = || Ok(Order::Open(plan.shop.open_verification(plan.run, commit, caches)));
+) -> Result<forge_workspace::Opened, Pending> {
+    let order = || Ok(Order::Open(plan.context.open_verification(plan.run, commit, caches)));
     let opened = plan.opened(&format!("{prefix}open"), order)?;
     // What a set-up makes outside the caches is gone.
     plan.set_up(prefix, &opened, SetUpBefore::Gone)?;
@@ -141,7 +141,7 @@ pub(super) fn open(
 
 /// How much one check may take.
 pub(super) fn limits(plan: &Plan<'_>) -> Limits {
-    let verify = &plan.shop.frozen.verify;
+    let verify = &plan.context.frozen.verify;
     Limits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
 }
 
@@ -159,8 +159,8 @@ pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Trouble> {
 }
 
 /// Whether the checks changed files of the commit: then they proved something else.
-fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Halt> {
-    let repository = &plan.shop.home.repository;
+fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Pending> {
+    let repository = &plan.context.home.repository;
     let discarded = seal(plan, prefix, commit)?;
     if discarded.is_empty() {
         return Ok(None);
@@ -179,12 +179,12 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
 }
 
 /// Puts the files back after a proof, so that the next one can use its caches. What differed.
-pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Halt> {
+pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Pending> {
     let order = || {
-        let bench = plan.shop.verification();
+        let bench = plan.context.verification();
         Ok(Order::Restore(Restore { bench, at: commit.to_owned(), access: Access::Write }))
     };
-    let made = plan.bench(&format!("{prefix}seal"), Duty::WhileWanted, order)?;
+    let made = plan.bench(&format!("{prefix}seal"), OnStop::Cancel, order)?;
     let Made::Restored(restored) = made else {
         unreachable!("the bench puts back what it is asked to put back")
     };
@@ -192,10 +192,15 @@ pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<St
 }
 
 /// What is red is looked at where the run started, too: that may be nobody's fault.
-fn at_the_base(plan: &Plan<'_>, prefix: &str, tree: &str, proved: &mut Proved) -> Result<(), Halt> {
-    let Plan { shop, run, .. } = *plan;
+fn at_the_base(
+    plan: &Plan<'_>,
+    prefix: &str,
+    tree: &str,
+    proved: &mut Proved,
+) -> Result<(), Pending> {
+    let Plan { context, run, .. } = *plan;
     let base = run.law().start.base.as_deref().expect("a run with checkouts has a base");
-    let base_tree = shop.home.repository.code_tree(base).map_err(Trouble::from)?;
+    let base_tree = context.home.repository.code_tree(base).map_err(Trouble::from)?;
     let red: Vec<String> = proved
         .evidence
         .iter()

@@ -54,7 +54,7 @@ impl Kind {
 
 /// Who is told. Handed to the teller through a pipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Recipients {
     pub command: Option<Vec<String>>,
     pub webhook: Option<String>,
     pub desktop: Desktop,
@@ -71,8 +71,8 @@ pub enum Desktop {
     ShowsNothing,
 }
 
-impl Told {
-    pub fn nobody(&self) -> bool {
+impl Recipients {
+    pub fn is_empty(&self) -> bool {
         self.command.is_none() && self.webhook.is_none() && self.desktop == Desktop::ShowsNothing
     }
 }

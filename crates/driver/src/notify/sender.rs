@@ -23,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use crate::{
     clock::now,
-    notify::notice::{Desktop, Kind, Notice, Told},
+    notify::notice::{Desktop, Kind, Notice, Recipients},
 };
 
 /// Argument 1 of this program.
@@ -50,7 +50,7 @@ pub fn tell(args: &[OsString]) -> ExitCode {
     let _is_leader_already = setsid();
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(TOLD_BYTES_MAX).read_to_end(&mut bytes);
-    let told = read.ok().and_then(|_| serde_json::from_slice::<Told>(&bytes).ok());
+    let told = read.ok().and_then(|_| serde_json::from_slice::<Recipients>(&bytes).ok());
     let (Some(told), Some(live)) = (told, file.parent().and_then(Path::parent)) else {
         return ExitCode::from(2);
     };
@@ -68,20 +68,20 @@ pub fn tell(args: &[OsString]) -> ExitCode {
 }
 
 /// Tells everybody at once, so that none waits for another.
-fn tell_all(told: &Told, notice: &Notice, live: &Path, taken: &Path) {
+fn tell_all(recipients: &Recipients, notice: &Notice, live: &Path, taken: &Path) {
     let log = &live.join(LOG);
     thread::scope(|scope| {
-        if let Some(command) = &told.command {
+        if let Some(command) = &recipients.command {
             scope.spawn(|| {
                 let errors = taken.with_extension("stderr");
-                if let Err(why) = tell_command(command, &told.dir, notice, &errors, TIME) {
+                if let Err(why) = tell_command(command, &recipients.dir, notice, &errors, TIME) {
                     let name = command.first().map_or("", String::as_str);
                     note(log, &format!("{}: {name} {why}", notice.kind.word()));
                 }
                 let _gone_already = fs::remove_file(errors);
             });
         }
-        if let Some(url) = &told.webhook {
+        if let Some(url) = &recipients.webhook {
             scope.spawn(move || {
                 if let Err(why) = tell_webhook(url, notice) {
                     let (kind, shown) = (notice.kind.word(), shown_url(url));
@@ -89,9 +89,9 @@ fn tell_all(told: &Told, notice: &Notice, live: &Path, taken: &Path) {
                 }
             });
         }
-        match told.desktop {
+        match recipients.desktop {
             Desktop::Shows => drop(scope.spawn(|| {
-                if let Err(why) = tell_desktop(notice, &told.dir) {
+                if let Err(why) = tell_desktop(notice, &recipients.dir) {
                     note_once(log, &format!("the desktop was not told: {why}"));
                 }
             })),

@@ -10,13 +10,13 @@ pub struct Step {
     /// Its folder.
     pub folder: PathBuf,
     /// What is done.
-    pub what: What,
+    pub what: StepKind,
     /// Whether it is done even in a run that was stopped meanwhile.
-    pub duty: Duty,
+    pub on_stop: OnStop,
 }
 
 /// What a step does.
-pub enum What {
+pub enum StepKind {
     /// A turn of the agent.
     Turn {
         /// Which.
@@ -46,11 +46,11 @@ pub enum What {
 
 /// Whether a step is done even in a run that was stopped meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duty {
+pub enum OnStop {
     /// Only while the call is wanted.
-    WhileWanted,
+    Cancel,
     /// Also afterwards: the work has ended, and this takes it in.
-    ToTheEnd,
+    Finish,
 }
 
 /// Whether a set-up that was made in a checkout before is still there.

@@ -13,7 +13,7 @@ use forge_core::{
 };
 use forge_project::{bounded_text::start_of, catalog::Role};
 
-use crate::checkouts::Hand;
+use crate::checkouts::CodeAccess;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
@@ -35,7 +35,7 @@ const GO_ON: &str = "You began this work in this session and were stopped in the
 /// What a brief says about the code.
 pub struct CodeBrief<'a> {
     /// Whether the agent may change it.
-    pub hand: Hand,
+    pub access: CodeAccess,
     /// Whether it works in a checkout at all.
     pub has_checkout: bool,
     /// The project's checks, as Forge runs them.
@@ -261,20 +261,20 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
 }
 
 fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
-    let mut text = match code.hand {
-        Hand::Writes => {
+    let mut text = match code.access {
+        CodeAccess::Writes => {
             "Your working directory is a private checkout of the project: change files there. \
             Forge makes the commits; do not push, and leave `forge.toml` and `.forge/` alone. \
             The project's own checks are run on your change when you are done, in another checkout."
                 .to_owned()
         }
-        Hand::Reads => {
+        CodeAccess::Reads => {
             "Your working directory is a private checkout of the project, to read and to try \
             things in. What you change in it is discarded."
                 .to_owned()
         }
     };
-    if code.hand == Hand::Writes && !code.checks.is_empty() {
+    if code.access == CodeAccess::Writes && !code.checks.is_empty() {
         let _ = write!(text, " They are:\n\n- `{}`", code.checks.join("`\n- `"));
     }
     if !code.conflicts.is_empty() {

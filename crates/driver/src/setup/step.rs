@@ -7,9 +7,9 @@ use forge_keeper::{AttemptFolder, Limits};
 
 use crate::{
     Trouble,
-    context::Shop,
+    context::RunContext,
     plan::{
-        step::{Step, What},
+        step::{Step, StepKind},
         workspace_worker::{bench_argv, write_order},
     },
     setup::environment::{command_environment, shell, spec},
@@ -19,7 +19,7 @@ use crate::{
 /// the ending before anything else; where there is none, it would wait for it and say nothing.
 const ROOM_BYTES_MIN: u64 = 64 * 1024;
 
-impl Shop<'_> {
+impl RunContext<'_> {
     /// The folder of a step, ready for a keeper, and the environment to start it with.
     pub fn prepare(
         &self,
@@ -31,20 +31,20 @@ impl Shop<'_> {
         let own = self.own_program()?;
         has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
-            (What::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
+            (StepKind::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
                 self.turn_spec(run, call, path, turn, dir, &role)?
             }
-            (What::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
-            (What::Command { dir }, CallKind::Command { run }) => (
+            (StepKind::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
+            (StepKind::Command { dir }, CallKind::Command { run }) => (
                 spec(call.to_string(), shell(run), dir.clone(), self.limits()),
                 command_environment(),
             ),
-            (What::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
-            (What::Shell { line, dir, limits }, _) => (
+            (StepKind::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
+            (StepKind::Shell { line, dir, limits }, _) => (
                 spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
                 command_environment(),
             ),
-            (What::Bench(_), _) => {
+            (StepKind::Bench(_), _) => {
                 let argv =
                     bench_argv(&own, &AttemptFolder::at(path.clone()), &self.secrets_table());
                 let limits = Limits { silence_ms: 0, ..self.limits() };
@@ -54,16 +54,16 @@ impl Shop<'_> {
         let folder =
             AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
         match &step.what {
-            What::Turn { turn, conflicts, .. } => {
+            StepKind::Turn { turn, conflicts, .. } => {
                 self.tell(run, call, &folder, turn, conflicts)?;
             }
-            What::Command { .. } => {
+            StepKind::Command { .. } => {
                 self.fill_inbox(run, call, &folder)?;
             }
-            What::Bench(order) => {
+            StepKind::Bench(order) => {
                 write_order(&folder, order).map_err(|error| Trouble::file(path, &error))?;
             }
-            What::Shell { .. } => {}
+            StepKind::Shell { .. } => {}
         }
         Ok((folder, env))
     }

@@ -18,11 +18,11 @@ use forge_store::{atomic_file::replace, blobs::BlobId};
 
 use crate::{
     Trouble,
-    checkouts::{Hand, so_far, span},
+    checkouts::{CodeAccess, so_far, span},
     checks::checks_at,
-    context::{Shop, damaged, read_file_text},
+    context::{RunContext, damaged, read_file_text},
     plan::step::Turn,
-    result_keys::must,
+    result_keys::required_result_keys,
     setup::{
         brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
         environment::{agent_git_config, passed_on, spec},
@@ -41,7 +41,7 @@ enum Kept {
     Resume(String),
 }
 
-impl Shop<'_> {
+impl RunContext<'_> {
     /// How a turn of an agent is run, and with which environment.
     pub(super) fn turn_spec(
         &self,
@@ -76,7 +76,7 @@ impl Shop<'_> {
         };
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
         let schema = if kind.has_native_schema() {
-            Some(contract::schema(&call.to_string(), &must(self, run, call, role)?))
+            Some(contract::schema(&call.to_string(), &required_result_keys(self, run, call, role)?))
         } else {
             None
         };
@@ -89,9 +89,9 @@ impl Shop<'_> {
                     Kept::New(session) => Session::New(session),
                     Kept::Resume(session) => Session::Resume(session),
                 },
-                hand: match self.hand(run, call)? {
-                    Hand::Writes => forge_agents::Hand::Writes,
-                    Hand::Reads => forge_agents::Hand::Reads,
+                hand: match self.code_access(run, call)? {
+                    CodeAccess::Writes => forge_agents::Hand::Writes,
+                    CodeAccess::Reads => forge_agents::Hand::Reads,
                 },
                 inbox: &boxes.inbox(),
                 outbox: &boxes.outbox(),
@@ -204,7 +204,7 @@ impl Shop<'_> {
                 };
                 let code = CodeBrief {
                     instructions: instructions.as_deref(),
-                    hand: self.hand(run, call)?,
+                    access: self.code_access(run, call)?,
                     has_checkout: run.law().start.base.is_some(),
                     checks: &checks,
                     conflicts,
