@@ -20,6 +20,6 @@ pub mod variables;
 pub use heard::{Earlier, Heard, Listener, hear};
 pub use kind::{Hand, Kind, Session, Start, Turn, session_id, start};
 pub use monitor::{Listen, open_monitor};
-pub use result::{AgentResult, Key, ResultFlaw, read_result};
+pub use result::{parse_result, read_result, result_schema};
 pub use signal::{End, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog};
 pub use variables::{MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED, TURN_VARIABLE};

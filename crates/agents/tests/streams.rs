@@ -11,9 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Hand, Heard, Key, Kind, Listener, Price, Session,
-    Signal, Tokens, Turn, Use, Watchdog, hear, session_id, start,
+    Earlier, End, ErrorClass, Hand, Heard, Kind, Listener, Price, Session, Signal, Tokens, Turn,
+    Use, Watchdog, hear, parse_result, session_id, start,
 };
+use forge_core::result::ResultKey;
 use forge_keeper::{How, Redactor, Stderr};
 use serde_json::Value;
 
@@ -443,7 +444,7 @@ fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
     let call = "build.T2/implement#3";
     let parsed = |name: &str, call: &str| {
         let answer = heard(name).answer.unwrap();
-        AgentResult::parse(&serde_json::to_vec(&answer).unwrap(), call, &[Key::Verdict])
+        parse_result(&serde_json::to_vec(&answer).unwrap(), call, &[ResultKey::Verdict])
     };
     for name in ["review", "review-resumed"] {
         assert_eq!(parsed(name, call).unwrap().summary, "did");

@@ -51,7 +51,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
 /// The schemas of what agents and scenarios may say, by file name.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     vec![
-        ("result.schema.json", schemars::schema_for!(forge_agents::AgentResult)),
+        ("result.schema.json", schemars::schema_for!(forge_core::result::AgentResult)),
         ("scenario.schema.json", schemars::schema_for!(forge_agents::scripted::Scenario)),
         ("settings.schema.json", settings::schema()),
     ]

@@ -11,8 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{Key, read_result};
+use forge_agents::read_result;
 use forge_core::flow::{Check, Stage, Work};
+use forge_core::result::ResultKey;
 use forge_keeper::collect;
 use forge_project::catalog::Catalog;
 
@@ -30,15 +31,15 @@ fn folders_in(folder: &Path) -> BTreeSet<String> {
 }
 
 /// What the flow wants of a role: the artifacts, and the keys that its row needs.
-fn wanted(stages: &[Stage], role: &str) -> Option<(Vec<String>, Vec<Key>)> {
+fn wanted(stages: &[Stage], role: &str) -> Option<(Vec<String>, Vec<ResultKey>)> {
     for stage in stages {
         if matches!(&stage.work, Work::Agent { role: played } if played == role) {
-            let keys = stage.list.iter().map(|_| Key::Lists).collect();
+            let keys = stage.list.iter().map(|_| ResultKey::Lists).collect();
             return Some((stage.writes.clone(), keys));
         }
         for gate in &stage.gates {
             if matches!(&gate.check, Check::Review { role: played } if played == role) {
-                return Some((gate.writes.clone(), vec![Key::Verdict]));
+                return Some((gate.writes.clone(), vec![ResultKey::Verdict]));
             }
         }
         if let Some(found) = wanted(stage.inner(), role) {
@@ -69,7 +70,7 @@ fn an_outbox_of_every_role_is_one_that_forge_takes_in() {
     for role_name in roles {
         let (_, role) = catalog.role_text(&found, role_name).unwrap();
         let (artifacts, keys) = wanted(&found.flow.stages, role_name).unwrap_or_default();
-        let must: Vec<Key> = role.must.iter().copied().chain(keys).collect();
+        let must: Vec<ResultKey> = role.must.iter().copied().chain(keys).collect();
         let outbox = place().join(role_name);
         let call = call(&outbox);
         let result = read_result(&outbox, &call, &must);
@@ -95,7 +96,7 @@ fn a_role_whose_work_a_person_is_asked_about_must_show_it() {
         }
         n_asked += 1;
         let (_, role) = catalog.role_text(&found, role).unwrap();
-        assert!(role.must.contains(&Key::Shown), "{}: nothing to show", stage.name);
+        assert!(role.must.contains(&ResultKey::Shown), "{}: nothing to show", stage.name);
         for word in ["`shown`", "risk"] {
             assert!(role.prompt.contains(word), "{}: {word}", stage.name);
         }

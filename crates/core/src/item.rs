@@ -18,26 +18,30 @@ use crate::id::is_item_id;
 /// The most items any list may have, whatever its flow says.
 pub const ITEMS_MAX: usize = 3_000;
 
-/// One thing an `each` goes over: a task, a slice. The same item only if all of it is the same.
+/// One item of a list: a piece of work with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// Unique in its list without regard to case: `[A-Za-z0-9][A-Za-z0-9_-]{0,39}`.
+    /// A short name, such as T1.
     pub id: String,
     /// One line for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
     pub title: String,
-    /// Items of the same list that come first.
+    /// Ids of items which must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
     pub after: Vec<String>,
-    /// Paths the item says it will write. Two items with a common path never run together.
+    /// Paths which this item may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
     pub writes: Vec<String>,
-    /// What conditions can look at, such as `risk = "high"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("default" = {}))]
     pub tags: BTreeMap<String, String>,
-    /// What must be true when the item is done, one sentence each.
+    /// What must be true when it is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
     pub must: Vec<String>,
 }
 

@@ -27,6 +27,7 @@ pub mod item;
 pub mod ledger;
 pub mod money;
 pub mod path_claims;
+pub mod result;
 pub mod run;
 mod time;
 pub mod verdict;

@@ -1,7 +1,9 @@
 //! What judges say: verdicts and findings, as data. Prose is never searched for a verdict.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a check that fails may be nobody's fault, as a finding says it.
 pub const RED_AT_THE_BASE: &str = "It failed where the run started, too.";
@@ -75,18 +77,13 @@ pub enum VerdictWord {
     Block,
 }
 
-/// How bad a finding is.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+// Without doc comments, and in this order: both are in the published schema of results. `Ord` is by weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth a note.
-    Minor,
-    /// Must change.
-    Major,
-    /// Must change, and no automatic approval may pass it.
     Critical,
+    Major,
+    Minor,
 }
 
 /// One thing a judge found.
@@ -116,22 +113,38 @@ pub struct Finding {
     pub was: Option<String>,
 }
 
-/// What shows that a finding is real.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What shows that a finding is true.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Proof {
-    /// A command and what it printed.
-    Command {
-        /// The command.
-        command: String,
-        /// What it printed.
-        output: String,
-    },
-    /// Words of the thing itself.
-    Quote {
-        /// The words.
-        quote: String,
-    },
+    /// A command that anybody can run, and what it printed.
+    Command { command: String, output: String },
+    /// The words at fault.
+    Quote { quote: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProof {
+    command: Option<String>,
+    output: Option<String>,
+    quote: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Proof {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        match RawProof::deserialize(input)? {
+            RawProof { command: Some(command), output, quote: None } => {
+                Ok(Self::Command { command, output: output.unwrap_or_default() })
+            }
+            RawProof { command: None, output: None, quote: Some(quote) } => {
+                Ok(Self::Quote { quote })
+            }
+            RawProof { .. } => Err(serde::de::Error::custom(
+                "a proof is either `command` and `output`, or `quote`",
+            )),
+        }
+    }
 }
 
 /// Why an agent cannot go on: it says so itself, or we saw it.
@@ -154,15 +167,12 @@ pub enum BlockerClass {
     Unknown,
 }
 
-/// How risky an agent thinks its proposal is.
+// Without doc comments: they would be in the published schema of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Easily undone.
     Low,
-    /// Worth a look.
     Medium,
-    /// Worth a careful look.
     High,
 }
 
@@ -208,6 +218,18 @@ impl VerdictWord {
             Self::Fail => "FAIL",
             Self::Block => "BLOCK",
         }
+    }
+}
+
+impl Ord for Severity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (*other as u8).cmp(&(*self as u8))
+    }
+}
+
+impl PartialOrd for Severity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -6,12 +6,12 @@
 
 use std::path::Path;
 
-use forge_agents::AgentResult;
 use forge_core::{
     Report,
     event::{Outcome, Receipt},
     failure::FaultClass,
     id::CallId,
+    result::AgentResult,
     run::CallKind,
     verdict::BlockerClass,
     view::short_commit,

@@ -1,6 +1,6 @@
 //! Which keys a role must leave in its result.
 
-use forge_agents::Key;
+use forge_core::result::ResultKey;
 use forge_core::{Run, id::CallId};
 
 use crate::{Trouble, context::RunContext};
@@ -11,15 +11,15 @@ pub fn required_result_keys(
     run: &Run,
     call: &CallId,
     role: &str,
-) -> Result<Vec<Key>, Trouble> {
+) -> Result<Vec<ResultKey>, Trouble> {
     let mut must = context.role(run, role)?.must;
     match call {
         CallId::Attempt(attempt) => {
             if run.stage(&attempt.unit).list.is_some() {
-                must.push(Key::Lists);
+                must.push(ResultKey::Lists);
             }
         }
-        CallId::Judgement(_) => must.push(Key::Verdict),
+        CallId::Judgement(_) => must.push(ResultKey::Verdict),
     }
     Ok(must)
 }

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::Key;
+use forge_core::result::ResultKey;
 use forge_core::{flow::Flow, view::short_commit};
 use forge_workspace::{GitError, Repository};
 use schemars::JsonSchema;
@@ -224,7 +224,7 @@ pub struct FlowShown {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Keys of `result.json` that must be there.
-    pub must: Vec<Key>,
+    pub must: Vec<ResultKey>,
     /// How strong an agent it wants.
     pub tier: Option<String>,
     /// Whether it changes the code.
@@ -400,9 +400,16 @@ impl Role {
             None => ("", text),
         };
         let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
-        let keys = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
+        let keys = [
+            ResultKey::Verdict,
+            ResultKey::Findings,
+            ResultKey::Lists,
+            ResultKey::Must,
+            ResultKey::Shown,
+            ResultKey::Commit,
+        ];
         let key = |word: &String| {
-            keys.into_iter().find(|key| key.name() == word).ok_or_else(|| {
+            keys.into_iter().find(|key| key.as_str() == word).ok_or_else(|| {
                 wrong(format!("`{word}` is no key of result.json that a role can ask for"))
             })
         };

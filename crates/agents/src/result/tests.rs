@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use forge_core::result::{ReportedVerdict, Status};
+use forge_core::verdict::Proof;
+
 use super::*;
 
 const CALL: &str = "build.T2/implement#3";
@@ -12,8 +15,8 @@ fn with(keys: &str) -> String {
     format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done","summary":"did it"{keys}}}"#)
 }
 
-fn flaw(text: &str, must: &[Key]) -> String {
-    AgentResult::parse(text.as_bytes(), CALL, must).unwrap_err().to_string()
+fn flaw(text: &str, must: &[ResultKey]) -> String {
+    parse_result(text.as_bytes(), CALL, must).unwrap_err().to_string()
 }
 
 #[test]
@@ -28,13 +31,20 @@ fn the_result_of_the_handbook_is_understood() {
         "shown":{"approach":"a","key_changes":["k"],"risk":"low"},
         "commit":"c","decisions":["d"],"follow_ups":["f"],"memory":["m"]"#,
     );
-    let all = [Key::Verdict, Key::Findings, Key::Lists, Key::Must, Key::Shown, Key::Commit];
-    let result = AgentResult::parse(text.as_bytes(), CALL, &all).unwrap();
-    assert_eq!(result.verdict, Some(Verdict::Revise));
+    let all = [
+        ResultKey::Verdict,
+        ResultKey::Findings,
+        ResultKey::Lists,
+        ResultKey::Must,
+        ResultKey::Shown,
+        ResultKey::Commit,
+    ];
+    let result = parse_result(text.as_bytes(), CALL, &all).unwrap();
+    assert_eq!(result.verdict, Some(ReportedVerdict::Revise));
     assert_eq!(result.findings[1].proof, Some(Proof::Quote { quote: "teh".to_owned() }));
     assert_eq!(result.lists["tasks"][0].tags["size"], "S");
     let again = serde_json::to_vec(&result).unwrap();
-    assert_eq!(AgentResult::parse(&again, CALL, &all).unwrap(), result);
+    assert_eq!(parse_result(&again, CALL, &all).unwrap(), result);
 }
 
 #[test]
@@ -76,9 +86,9 @@ fn every_flaw_has_its_sentence() {
     for (text, sentence) in cases {
         assert_eq!(flaw(&text, &[]), sentence);
     }
-    assert_eq!(flaw(&with(""), &[Key::Verdict]), "the key `verdict` is missing");
+    assert_eq!(flaw(&with(""), &[ResultKey::Verdict]), "the key `verdict` is missing");
     assert_eq!(
-        flaw(&with(r#","findings":[]"#), &[Key::Findings, Key::Must]),
+        flaw(&with(r#","findings":[]"#), &[ResultKey::Findings, ResultKey::Must]),
         "the key `must` is missing"
     );
 }
@@ -87,11 +97,11 @@ fn every_flaw_has_its_sentence() {
 fn only_work_that_is_done_owes_its_keys() {
     let of = |status: &str, keys: &str| {
         let text = with(keys).replace(r#""done""#, &format!("{status:?}"));
-        AgentResult::parse(text.as_bytes(), CALL, &[Key::Verdict, Key::Lists])
+        parse_result(text.as_bytes(), CALL, &[ResultKey::Verdict, ResultKey::Lists])
     };
-    assert_eq!(of("done", ""), Err(ResultFlaw::MissingKey { key: "verdict" }));
+    assert_eq!(of("done", ""), Err(ResultError::MissingKey { key: "verdict" }));
     assert_eq!(of("partial", "").unwrap().status, Status::Partial);
-    assert_eq!(of("blocked", ""), Err(ResultFlaw::NoBlocker));
+    assert_eq!(of("blocked", ""), Err(ResultError::NoBlocker));
     let blocker = r#","blocker":{"class":"model_refusal","what":"no"}"#;
     assert_eq!(of("blocked", blocker).unwrap().status, Status::Blocked);
 }
@@ -145,7 +155,7 @@ fn a_result_is_read_only_if_it_is_a_file_in_the_outbox() {
     assert_eq!(read().unwrap_err().to_string(), "`result.json` is not a regular file");
     fs::remove_dir(&file).unwrap();
     fs::write(&file, vec![b' '; 1024 * 1024 + 1]).unwrap();
-    assert_eq!(read().unwrap_err(), ResultFlaw::TooLarge);
+    assert_eq!(read().unwrap_err(), ResultError::TooLarge);
     fs::write(&file, with("")).unwrap();
     assert_eq!(read().unwrap().summary, "did it");
 }
@@ -161,7 +171,8 @@ fn the_schema_describes_every_key_in_words() {
 
 #[test]
 fn the_schema_of_a_call_is_complete_in_itself_and_names_the_call() {
-    let schema = schema(CALL, &[Key::Verdict, Key::Findings, Key::Verdict]);
+    let schema =
+        result_schema(CALL, &[ResultKey::Verdict, ResultKey::Findings, ResultKey::Verdict]);
     let text = schema.to_string();
     for word in ["$ref", "$defs", "$schema"] {
         assert!(!text.contains(word), "{word} in {text}");

@@ -20,8 +20,8 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::scenario::{Call, Crash, Detach, LaterTurn, Limit, Play, Scenario, Usage};
-use crate::result::{RESULT_FILE, RESULT_FORMAT};
 use crate::variables::TURN_VARIABLE;
+use forge_core::result::{RESULT_FILE, RESULT_FORMAT};
 use forge_keeper::{CALL_VARIABLE, OUTBOX_VARIABLE};
 
 /// The scenario has no play for this call.

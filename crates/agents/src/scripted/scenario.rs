@@ -12,8 +12,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::flaw::{self, ScenarioFlaw};
-use crate::result::{Blocker, Finding, Item, MustHave, Shown, Status, Verdict};
 use crate::variables::{REPAIR_TURN, RESUME_TURN};
+use forge_core::item::Item;
+use forge_core::result::{
+    Blocker, MustHave, ReportedFinding, ReportedShown, ReportedVerdict, Status,
+};
 use forge_keeper::attempt::outbox::plain_components;
 
 /// The version of the format.
@@ -124,15 +127,15 @@ pub struct PlayedResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReportedVerdict>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub findings: Option<Vec<Finding>>,
+    pub findings: Option<Vec<ReportedFinding>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lists: Option<BTreeMap<String, Vec<Item>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub must: Option<Vec<MustHave>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Shown>,
+    pub shown: Option<ReportedShown>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocker: Option<Blocker>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use forge_agents::read_result;
 use forge_agents::scripted::NOBODY_PLAYS_EXIT;
 use forge_agents::{Earlier, Heard, Kind, Price, Tokens, hear};
-use forge_agents::{Key, read_result};
+use forge_core::result::ResultKey;
 use forge_keeper::{How, Limits, Spec, Stop};
 
 use crate::world::{World, alive, ending, is_alive, program, until, until_transcript_has};
@@ -139,7 +140,7 @@ fn a_result_is_completed_and_passes_the_contract() {
         lists = { tasks = [{ id = \"T1\", title = \"t\", tags = { size = \"S\" } }] }",
     );
     assert_eq!(played.code(), Some(0), "{}", played.stderr);
-    let must = [Key::Verdict, Key::Findings, Key::Lists];
+    let must = [ResultKey::Verdict, ResultKey::Findings, ResultKey::Lists];
     let result = read_result(&theatre.outbox(), CALL, &must).unwrap();
     assert_eq!((result.findings.len(), result.lists["tasks"].len()), (1, 1));
 }

@@ -19,11 +19,12 @@ use std::{
 };
 
 use forge_agents::{
-    AgentResult, Earlier, End, ErrorClass, Hand, Heard, Kind, Limit, Listen, SCRIPTED, Session,
-    Turn, Watchdog, hear, read_result, result as contract, session_id, start,
+    Earlier, End, ErrorClass, Hand, Heard, Kind, Limit, Listen, SCRIPTED, Session, Turn, Watchdog,
+    hear, parse_result, read_result, result_schema, session_id, start,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
+    result::AgentResult,
     view::moment,
 };
 use forge_driver::{
@@ -349,7 +350,7 @@ impl Probe<'_> {
         {
             *program = text(path);
         }
-        let schema = self.kind().has_native_schema().then(|| contract::schema(CALL, &[]));
+        let schema = self.kind().has_native_schema().then(|| result_schema(CALL, &[]));
         let session = session_id(&[&text(&place.path)]);
         let start = start(
             self.kind(),
@@ -569,7 +570,7 @@ pub(crate) fn run_to_its_end(
 /// What it left: the answer that its program vouches for, or the file in its outbox.
 fn result(heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
     let result = match &heard.answer {
-        Some(answer) => AgentResult::parse(answer.to_string().as_bytes(), CALL, &[]),
+        Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, &[]),
         None => read_result(&folder.outbox(), CALL, &[]),
     };
     result.map_err(|flaw| flaw.to_string())

@@ -16,15 +16,14 @@ use std::{
 };
 
 use forge_agents::{
-    AgentResult, Earlier, End, Hand, Heard, Kind, Listen, SCRIPTED, Session, Turn, hear,
-    read_result,
-    result::{self as contract, Finding, Verdict},
-    session_id, start,
+    Earlier, End, Hand, Heard, Kind, Listen, SCRIPTED, Session, Turn, hear, parse_result,
+    read_result, result_schema, session_id, start,
 };
 use forge_core::{
     event::{CameTo, Coherence},
     flow::REQUEST,
     money::{Cost, Money, Spent, Used},
+    result::{AgentResult, ReportedFinding, ReportedVerdict},
     view::Amount,
 };
 use forge_driver::{
@@ -155,8 +154,8 @@ impl Ready {
 }
 
 /// What was found, one line each. More than a person would read is only counted.
-fn in_words(findings: &[Finding]) -> Vec<String> {
-    let line = |finding: &Finding| {
+fn in_words(findings: &[ReportedFinding]) -> Vec<String> {
+    let line = |finding: &ReportedFinding| {
         let why = finding.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
         let text = redacted_text(&format!("{}{why}", finding.what));
         text.split_whitespace().collect::<Vec<&str>>().join(" ")
@@ -242,17 +241,21 @@ impl Look<'_> {
         };
         Ok(match result {
             Err(why) => Looked::Unseen(cost(CameTo::Nothing, &format!("{}: {why}", self.name))),
-            Ok(AgentResult { verdict: Some(Verdict::Pass), summary, .. }) => {
+            Ok(AgentResult { verdict: Some(ReportedVerdict::Pass), summary, .. }) => {
                 Looked::Passed(cost(CameTo::Pass, &summary))
             }
-            Ok(AgentResult { verdict: Some(Verdict::Block), summary, findings, .. }) => {
+            Ok(AgentResult {
+                verdict: Some(ReportedVerdict::Block), summary, findings, ..
+            }) => {
                 let found = in_words(&findings);
                 Looked::Blocked(cost(CameTo::Block, &summary), found)
             }
-            Ok(AgentResult { verdict: Some(Verdict::Revise) | None, .. }) => Looked::Unseen(cost(
-                CameTo::Nothing,
-                &format!("{} said neither pass nor block", self.name),
-            )),
+            Ok(AgentResult { verdict: Some(ReportedVerdict::Revise) | None, .. }) => {
+                Looked::Unseen(cost(
+                    CameTo::Nothing,
+                    &format!("{} said neither pass nor block", self.name),
+                ))
+            }
         })
     }
 
@@ -260,7 +263,7 @@ impl Look<'_> {
     fn result(&self, heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
         let must = &self.prompt.must;
         let result = match &heard.answer {
-            Some(answer) => AgentResult::parse(answer.to_string().as_bytes(), CALL, must),
+            Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, must),
             None => read_result(&folder.outbox(), CALL, must),
         };
         result.map_err(|flaw| flaw.to_string())
@@ -281,7 +284,7 @@ impl Look<'_> {
             *program = text(&top.join(PathBuf::from(&*program)));
         }
         let schema =
-            self.kind().has_native_schema().then(|| contract::schema(CALL, &self.prompt.must));
+            self.kind().has_native_schema().then(|| result_schema(CALL, &self.prompt.must));
         let session = session_id(&[&text(&place.path)]);
         let start = start(
             self.kind(),
@@ -353,12 +356,14 @@ impl Look<'_> {
 
 #[cfg(test)]
 mod tests {
+    use forge_core::verdict::Severity;
+
     use super::*;
 
     #[test]
     fn a_refusal_shows_what_was_found_up_to_a_limit() {
-        let finding = |what: String| Finding {
-            severity: contract::Severity::Major,
+        let finding = |what: String| ReportedFinding {
+            severity: Severity::Major,
             path: None,
             line: None,
             what,
@@ -366,7 +371,7 @@ mod tests {
             proof: None,
             was: None,
         };
-        let found: Vec<Finding> = (0..7).map(|n| finding(format!("soup {n}"))).collect();
+        let found: Vec<ReportedFinding> = (0..7).map(|n| finding(format!("soup {n}"))).collect();
         assert_eq!(in_words(&[]), Vec::<String>::new());
         assert_eq!(in_words(&found[..1]), ["soup 0: nobody cooks here"]);
         assert_eq!(in_words(&found[..FINDINGS_SHOWN]).len(), FINDINGS_SHOWN);

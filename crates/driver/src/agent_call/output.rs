@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use forge_agents::{AgentResult, Key, ResultFlaw, read_result, result as contract};
+use forge_agents::{parse_result, read_result};
 use forge_core::{
     Report, Run,
     event::{Blob, Outcome, Receipt, Ruling},
@@ -13,8 +13,11 @@ use forge_core::{
     inbox::artifact_name,
     item::{Item, resolved},
     money::Spent,
+    result::{
+        AgentResult, RESULT_BYTES_MAX, RESULT_FILE, ReportedVerdict, ResultError, ResultKey, Status,
+    },
     run::CallKind,
-    verdict::{self, Finding, Proof, Severity, Verdict},
+    verdict::{Finding, Proof, Severity, Verdict},
 };
 use forge_keeper::{AttemptFolder, Ending, collect};
 use serde_json::Value;
@@ -56,16 +59,18 @@ pub fn report(
                         receipt.artifacts = artifacts;
                         // A command that reports a list does so as an agent would.
                         let has_list = run.stage(&attempt.unit).list.is_some();
-                        let result =
-                            has_list.then(|| clean_result(context, folder, call, &[Key::Lists]));
+                        let result = has_list
+                            .then(|| clean_result(context, folder, call, &[ResultKey::Lists]));
                         match result.transpose() {
                             Ok(result) => {
                                 let reported = result.map(|result| result.lists);
-                                lists = listed(resolve_symlinked_writes(
+                                lists = resolve_symlinked_writes(
                                     context,
                                     run,
                                     reported.unwrap_or_default(),
-                                )?);
+                                )?
+                                .into_iter()
+                                .collect();
                                 Outcome::Done
                             }
                             Err(flaw) => {
@@ -116,7 +121,7 @@ pub fn report_agent_call(
 ) -> Report {
     let left = left.map(|AgentOutput { result, artifacts }| {
         receipt.summary.clone_from(&result.summary);
-        receipt.shown = result.shown.clone().map(shown);
+        receipt.shown = result.shown.clone().map(Into::into);
         receipt.artifacts = artifacts;
         result
     });
@@ -131,18 +136,18 @@ pub fn report_agent_call(
 pub fn read_agent_output(
     plan: &Plan<'_>,
     answers: [Option<&Value>; 2],
-    must: &[Key],
+    must: &[ResultKey],
 ) -> Result<Result<AgentOutput, Outcome>, Trouble> {
     let Plan { context, run, call, .. } = *plan;
     let folder = plan.boxes();
     let [last, before] = answers;
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
-        let result = AgentResult::parse(&context.redacted_json(&bytes), &call.to_string(), must);
+        let result = parse_result(&context.redacted_json(&bytes), &call.to_string(), must);
         Some(result.map_err(|flaw| flaw.to_string()))
     };
     let from_file = || match clean_result(context, &folder, call, must) {
-        Err(ResultFlaw::Missing) => None,
+        Err(ResultError::Missing) => None,
         other => Some(other.map_err(|flaw| flaw.to_string())),
     };
     let mut flaw = None;
@@ -159,19 +164,17 @@ pub fn read_agent_output(
         }
     }
     let Some(mut result) = result else {
-        let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultFlaw::Missing));
+        let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultError::Missing));
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
     result.lists = resolve_symlinked_writes(context, run, result.lists)?;
     Ok(match (take_artifacts(context, run, call, &folder)?, result.status) {
         (Ok(artifacts), _) => Ok(AgentOutput { result, artifacts }),
         // Whoever is not done owes nothing yet.
-        (Err(_), contract::Status::Partial | contract::Status::Blocked) => {
+        (Err(_), Status::Partial | Status::Blocked) => {
             Ok(AgentOutput { result, artifacts: BTreeMap::new() })
         }
-        (Err(what), contract::Status::Done) => {
-            Err(Outcome::Fault { class: FaultClass::NoArtifact, what })
-        }
+        (Err(what), Status::Done) => Err(Outcome::Fault { class: FaultClass::NoArtifact, what }),
     })
 }
 
@@ -244,14 +247,14 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: 
     let (outcome, lists) = match left {
         Err(outcome) => (outcome, Vec::new()),
         Ok(result) => {
-            report_found(&mut receipt, result.findings.into_iter().map(finding));
-            let lists = listed(result.lists);
+            report_found(&mut receipt, result.findings.into_iter().map(Finding::from));
+            let lists = result.lists.into_iter().collect();
             let outcome = match (result.status, result.blocker) {
-                (contract::Status::Done, _) => Outcome::Done,
-                (contract::Status::Partial, _) => Outcome::Partial { note: result.summary },
-                (contract::Status::Blocked, blocker) => {
+                (Status::Done, _) => Outcome::Done,
+                (Status::Partial, _) => Outcome::Partial { note: result.summary },
+                (Status::Blocked, blocker) => {
                     let blocker = blocker.expect("a blocked result says why");
-                    Outcome::Blocked { class: class(blocker.class), what: blocker.what }
+                    Outcome::Blocked { class: blocker.class.into(), what: blocker.what }
                 }
             };
             (outcome, lists)
@@ -294,20 +297,20 @@ fn reviewed(
 fn verdict_of(result: AgentResult) -> Ruling {
     let fault = |what: String| Ruling::Fault { class: FaultClass::NoResult, what };
     match result.status {
-        contract::Status::Done => {}
-        contract::Status::Partial => {
+        Status::Done => {}
+        Status::Partial => {
             return fault(format!("the review is only partly done: {}", result.summary));
         }
-        contract::Status::Blocked => {
+        Status::Blocked => {
             let what = result.blocker.map(|blocker| blocker.what).unwrap_or_default();
             return fault(format!("the reviewer says it is blocked: {what}"));
         }
     }
-    let findings: Vec<Finding> = result.findings.into_iter().map(finding).collect();
+    let findings: Vec<Finding> = result.findings.into_iter().map(Finding::from).collect();
     match result.verdict.expect("the result of a review has a verdict") {
-        contract::Verdict::Pass => Ruling::Verdict(Verdict::Pass { findings }),
-        contract::Verdict::Revise => Ruling::Verdict(Verdict::Revise { findings }),
-        contract::Verdict::Block => Ruling::Verdict(Verdict::Block { reason: result.summary }),
+        ReportedVerdict::Pass => Ruling::Verdict(Verdict::Pass { findings }),
+        ReportedVerdict::Revise => Ruling::Verdict(Verdict::Revise { findings }),
+        ReportedVerdict::Block => Ruling::Verdict(Verdict::Block { reason: result.summary }),
     }
 }
 
@@ -346,13 +349,13 @@ fn clean_result(
     context: &RunContext<'_>,
     folder: &AttemptFolder,
     call: &CallId,
-    must: &[Key],
-) -> Result<AgentResult, ResultFlaw> {
+    must: &[ResultKey],
+) -> Result<AgentResult, ResultError> {
     let (outbox, call) = (folder.outbox(), &call.to_string());
     read_result(&outbox, call, must)?;
-    let bytes = collect(&outbox, contract::RESULT_FILE, contract::RESULT_BYTES_MAX)
-        .map_err(|flaw| ResultFlaw::Unreadable { error: flaw.to_string() })?;
-    AgentResult::parse(&context.redacted_json(&bytes), call, must)
+    let bytes = collect(&outbox, RESULT_FILE, RESULT_BYTES_MAX)
+        .map_err(|flaw| ResultError::Unreadable { error: flaw.to_string() })?;
+    parse_result(&context.redacted_json(&bytes), call, must)
 }
 
 /// The lists with the paths that their items write as they really lead, through the symbolic links
@@ -360,8 +363,8 @@ fn clean_result(
 fn resolve_symlinked_writes(
     context: &RunContext<'_>,
     run: &Run,
-    mut lists: BTreeMap<String, Vec<contract::Item>>,
-) -> Result<BTreeMap<String, Vec<contract::Item>>, Trouble> {
+    mut lists: BTreeMap<String, Vec<Item>>,
+) -> Result<BTreeMap<String, Vec<Item>>, Trouble> {
     let has_paths = lists.values().flatten().any(|item| !item.writes.is_empty());
     let (true, Some(_), Some(head)) = (has_paths, &run.law().start.base, run.head()) else {
         return Ok(lists);
@@ -374,56 +377,4 @@ fn resolve_symlinked_writes(
         }
     }
     Ok(lists)
-}
-
-fn listed(lists: BTreeMap<String, Vec<contract::Item>>) -> Vec<(String, Vec<Item>)> {
-    lists.into_iter().map(|(name, items)| (name, items.into_iter().map(item).collect())).collect()
-}
-
-fn item(item: contract::Item) -> Item {
-    let contract::Item { id, title, after, writes, tags, must } = item;
-    Item { id, title, after, writes, tags, must }
-}
-
-fn finding(finding: contract::Finding) -> Finding {
-    Finding {
-        id: String::new(),
-        severity: match finding.severity {
-            contract::Severity::Critical => Severity::Critical,
-            contract::Severity::Major => Severity::Major,
-            contract::Severity::Minor => Severity::Minor,
-        },
-        path: finding.path,
-        line: finding.line,
-        what: finding.what,
-        why: finding.why.unwrap_or_default(),
-        proof: finding.proof.map(|proof| match proof {
-            contract::Proof::Command { command, output } => Proof::Command { command, output },
-            contract::Proof::Quote { quote } => Proof::Quote { quote },
-        }),
-        was: finding.was,
-    }
-}
-
-fn shown(shown: contract::Shown) -> verdict::Shown {
-    verdict::Shown {
-        approach: shown.approach,
-        key_changes: shown.key_changes,
-        risk: Some(match shown.risk {
-            contract::Risk::Low => verdict::Risk::Low,
-            contract::Risk::Medium => verdict::Risk::Medium,
-            contract::Risk::High => verdict::Risk::High,
-        }),
-    }
-}
-
-fn class(class: contract::BlockerClass) -> verdict::BlockerClass {
-    match class {
-        contract::BlockerClass::ContextOverflow => verdict::BlockerClass::ContextOverflow,
-        contract::BlockerClass::ScopeExceeded => verdict::BlockerClass::ScopeExceeded,
-        contract::BlockerClass::ModelRefusal => verdict::BlockerClass::ModelRefusal,
-        contract::BlockerClass::ToolingFailure => verdict::BlockerClass::ToolingFailure,
-        contract::BlockerClass::ExternalDependency => verdict::BlockerClass::ExternalDependency,
-        contract::BlockerClass::Unknown => verdict::BlockerClass::Unknown,
-    }
 }

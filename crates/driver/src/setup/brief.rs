@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use forge_agents::Key;
+use forge_core::result::ResultKey;
 use forge_core::{
     Run,
     flow::Stage,
@@ -217,17 +217,17 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
 
 /// The other keys that a result must have, and their form.
 fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)> {
-    let mut keys: Vec<Key> = role.must.clone();
+    let mut keys: Vec<ResultKey> = role.must.clone();
     match call {
-        CallId::Attempt(_) if stage.list.is_some() => keys.push(Key::Lists),
+        CallId::Attempt(_) if stage.list.is_some() => keys.push(ResultKey::Lists),
         CallId::Attempt(_) => {}
-        CallId::Judgement(_) => keys.extend([Key::Verdict, Key::Findings]),
+        CallId::Judgement(_) => keys.extend([ResultKey::Verdict, ResultKey::Findings]),
     }
     keys.sort();
     keys.dedup();
-    let form = |key: Key| match key {
-        Key::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
-        Key::Findings => {
+    let form = |key: ResultKey| match key {
+        ResultKey::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
+        ResultKey::Findings => {
             let which = match call {
                 CallId::Attempt(_) => "only what is left when you are done",
                 CallId::Judgement(_) => {
@@ -241,7 +241,7 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
                  {which}; [] if there are none"
             )
         }
-        Key::Lists => {
+        ResultKey::Lists => {
             let list = stage.list.as_deref().unwrap_or("NAME");
             format!(
                 "{{\"{list}\": [{{id, title, after, writes, tags, must}}]}}; id is a letter or digit, then \
@@ -250,14 +250,14 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
                  runs alone); tags: {{}} or {{name: text}}; must: sentences that are true when it is done"
             )
         }
-        Key::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),
-        Key::Shown => {
+        ResultKey::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),
+        ResultKey::Shown => {
             "{approach, key_changes: [texts], risk}; risk is \"low\", \"medium\" or \"high\""
                 .to_owned()
         }
-        Key::Commit => "a commit message".to_owned(),
+        ResultKey::Commit => "a commit message".to_owned(),
     };
-    keys.into_iter().map(|key| (key.name(), form(key))).collect()
+    keys.into_iter().map(|key| (key.as_str(), form(key))).collect()
 }
 
 fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {

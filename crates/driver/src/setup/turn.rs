@@ -4,7 +4,7 @@ use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, p
 
 use forge_agents::{
     Earlier, Kind, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED, Session, TURN_VARIABLE,
-    result as contract, session_id, start,
+    result_schema, session_id, start,
 };
 use forge_core::{
     Run,
@@ -76,7 +76,7 @@ impl RunContext<'_> {
         };
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
         let schema = if kind.has_native_schema() {
-            Some(contract::schema(&call.to_string(), &required_result_keys(self, run, call, role)?))
+            Some(result_schema(&call.to_string(), &required_result_keys(self, run, call, role)?))
         } else {
             None
         };

@@ -1,17 +1,19 @@
-//! Everything that can be wrong with a result, each with its sentence.
+//! Everything that can be wrong with a result, each with a sentence.
 //!
 //! An agent gets the sentence back for its one repair turn, so it says what to change.
 
 use std::fmt;
 
-use super::{ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT, SUMMARY_CHARACTERS_MAX};
+use super::limits::{
+    ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT, SUMMARY_CHARACTERS_MAX,
+};
 
 /// What was found is quoted up to this length.
 const QUOTE_CHARACTERS_MAX: usize = 100;
 
 /// Why a result is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ResultFlaw {
+pub enum ResultError {
     Missing,
     NotAFile,
     Unreadable {
@@ -64,21 +66,19 @@ pub enum ResultFlaw {
     },
 }
 
-impl ResultFlaw {
-    pub(super) fn shape(error: &serde_json::Error) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let text = error.to_string();
-        // The place is told in our own words.
-        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
-        if error.is_data() {
-            Self::WrongShape { line, column, what }
-        } else {
-            Self::NotJson { line, column, what }
-        }
+impl ResultError {
+    /// `found` is what stands there instead of the version of this contract.
+    pub fn wrong_version(found: &str) -> Self {
+        Self::WrongVersion { found: shorten(found) }
+    }
+
+    /// `found` is what stands there instead of the name of the attempt.
+    pub fn wrong_attempt(found: &str, expected: &str) -> Self {
+        Self::WrongAttempt { found: shorten(found), expected: expected.to_owned() }
     }
 }
 
-impl fmt::Display for ResultFlaw {
+impl fmt::Display for ResultError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => write!(out, "there is no `result.json` in the outbox"),
@@ -127,9 +127,9 @@ impl fmt::Display for ResultFlaw {
     }
 }
 
-impl std::error::Error for ResultFlaw {}
+impl std::error::Error for ResultError {}
 
 /// Shortens what an agent wrote, for quoting it.
-pub(super) fn cut(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     text.chars().take(QUOTE_CHARACTERS_MAX).collect()
 }

@@ -2,28 +2,49 @@
 //!
 //! Invariant: every string that an agent can write is looked at here.
 
-use super::flaw::cut;
-use super::{
-    AgentResult, ENTRIES_MAX, FINDINGS_MAX, Finding, Item, Proof, ResultFlaw,
-    SUMMARY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX,
-};
-use forge_keeper::attempt::outbox::plain_components;
+use crate::item::Item;
+use crate::verdict::Proof;
 
-pub(super) fn check(result: &AgentResult) -> Result<(), ResultFlaw> {
+use super::contract::{AgentResult, ReportedFinding, ResultKey, Status};
+use super::error::{ResultError, shorten};
+use super::limits::{ENTRIES_MAX, FINDINGS_MAX, SUMMARY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX};
+
+impl AgentResult {
+    /// Checks every limit, and that work which is done has these keys; `has_key` says which keys the file
+    /// has. What is partial or blocked is taken with what there is.
+    pub fn validate(
+        &self,
+        required: &[ResultKey],
+        has_key: impl Fn(&str) -> bool,
+    ) -> Result<(), ResultError> {
+        match self.status {
+            Status::Done => {
+                if let Some(missing) = required.iter().find(|key| !has_key(key.as_str())) {
+                    return Err(ResultError::MissingKey { key: missing.as_str() });
+                }
+            }
+            Status::Blocked if self.blocker.is_none() => return Err(ResultError::NoBlocker),
+            Status::Blocked | Status::Partial => {}
+        }
+        check(self)
+    }
+}
+
+fn check(result: &AgentResult) -> Result<(), ResultError> {
     let characters = result.summary.chars().count();
     if characters > SUMMARY_CHARACTERS_MAX {
-        return Err(ResultFlaw::SummaryTooLong { characters });
+        return Err(ResultError::SummaryTooLong { characters });
     }
     let count = result.findings.len();
     if count > FINDINGS_MAX {
-        return Err(ResultFlaw::TooManyFindings { count });
+        return Err(ResultError::TooManyFindings { count });
     }
     for (index, finding) in result.findings.iter().enumerate() {
         check_finding(&format!("findings[{index}]"), finding)?;
     }
     entries("lists", result.lists.len())?;
     for (name, items) in &result.lists {
-        let place = format!("lists.{}", cut(name));
+        let place = format!("lists.{}", shorten(name));
         text(&place, name)?;
         entries(&place, items.len())?;
         for (index, item) in items.iter().enumerate() {
@@ -50,7 +71,7 @@ pub(super) fn check(result: &AgentResult) -> Result<(), ResultFlaw> {
     texts("memory", &result.memory)
 }
 
-fn check_finding(place: &str, finding: &Finding) -> Result<(), ResultFlaw> {
+fn check_finding(place: &str, finding: &ReportedFinding) -> Result<(), ResultError> {
     text(&format!("{place}.what"), &finding.what)?;
     text(&format!("{place}.why"), finding.why.as_deref().unwrap_or_default())?;
     text(&format!("{place}.was"), finding.was.as_deref().unwrap_or_default())?;
@@ -64,13 +85,13 @@ fn check_finding(place: &str, finding: &Finding) -> Result<(), ResultFlaw> {
     }
     let Some(path) = &finding.path else { return Ok(()) };
     text(&format!("{place}.path"), path)?;
-    if plain_components(path).is_none() {
-        return Err(ResultFlaw::BadPath { place: format!("{place}.path"), path: cut(path) });
+    if !is_plain_path(path) {
+        return Err(ResultError::BadPath { place: format!("{place}.path"), path: shorten(path) });
     }
     Ok(())
 }
 
-fn check_item(place: &str, item: &Item) -> Result<(), ResultFlaw> {
+fn check_item(place: &str, item: &Item) -> Result<(), ResultError> {
     text(&format!("{place}.id"), &item.id)?;
     text(&format!("{place}.title"), &item.title)?;
     texts(&format!("{place}.after"), &item.after)?;
@@ -79,28 +100,33 @@ fn check_item(place: &str, item: &Item) -> Result<(), ResultFlaw> {
     entries(&format!("{place}.tags"), item.tags.len())?;
     for (name, value) in &item.tags {
         text(&format!("{place}.tags"), name)?;
-        text(&format!("{place}.tags.{}", cut(name)), value)?;
+        text(&format!("{place}.tags.{}", shorten(name)), value)?;
     }
     Ok(())
 }
 
-fn entries(place: &str, count: usize) -> Result<(), ResultFlaw> {
+fn entries(place: &str, count: usize) -> Result<(), ResultError> {
     if count <= ENTRIES_MAX {
         return Ok(());
     }
-    Err(ResultFlaw::TooManyEntries { place: place.to_owned(), count })
+    Err(ResultError::TooManyEntries { place: place.to_owned(), count })
 }
 
-fn texts(place: &str, all: &[String]) -> Result<(), ResultFlaw> {
+fn texts(place: &str, all: &[String]) -> Result<(), ResultError> {
     entries(place, all.len())?;
     all.iter().enumerate().try_for_each(|(index, one)| text(&format!("{place}[{index}]"), one))
 }
 
-fn text(place: &str, text: &str) -> Result<(), ResultFlaw> {
+fn text(place: &str, text: &str) -> Result<(), ResultError> {
     let characters = text.chars().count();
     if characters <= TEXT_CHARACTERS_MAX {
         return Ok(());
     }
     let (place, max) = (place.to_owned(), TEXT_CHARACTERS_MAX);
-    Err(ResultFlaw::TextTooLong { place, characters, max })
+    Err(ResultError::TextTooLong { place, characters, max })
+}
+
+/// Whether a relative path only leads down.
+fn is_plain_path(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

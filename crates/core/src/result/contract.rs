@@ -1,0 +1,205 @@
+//! The shape of `result.json`. The doc comments of fields are the descriptions in the published schema, so
+//! they are written for agents to read.
+//!
+//! Not here: limits (`limits`, `validate`), and the types that a result shares with the journal
+//! (`verdict`, `item`).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::item::Item;
+use crate::verdict::{BlockerClass, Finding, Proof, Risk, Severity, Shown};
+
+/// What an agent leaves in `result.json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentResult {
+    /// The version of this format: 1.
+    pub forge: u64,
+    /// The name of this attempt, exactly as it was given.
+    pub attempt: String,
+    /// Whether the work is done, done in part, or blocked.
+    pub status: Status,
+    /// What was done, in at most 500 characters.
+    pub summary: String,
+    /// For reviewers: what is to happen with the work under review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<ReportedVerdict>,
+    /// What was found wrong, at most 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<ReportedFinding>,
+    /// Lists of items to work on, by the name of the list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lists: BTreeMap<String, Vec<Item>>,
+    /// For each must-have that was asked for: whether it is met, and what proves it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must: Vec<MustHave>,
+    /// What a person should see before deciding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<ReportedShown>,
+    /// Why the work cannot go on; needed when the status is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<Blocker>,
+    /// A proposed commit message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Decisions that were made on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
+    /// Work that is left for later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follow_ups: Vec<String>,
+    /// What later attempts should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<String>,
+}
+
+/// How far the work came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Done,
+    Partial,
+    Blocked,
+}
+
+/// What a reviewer says of the work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Verdict")]
+pub enum ReportedVerdict {
+    Pass,
+    Revise,
+    Block,
+}
+
+// Apart from `Finding`, because the journal's has an id, which Forge gives.
+/// One thing found wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Finding")]
+pub struct ReportedFinding {
+    pub severity: Severity,
+    /// The file, relative to the root of the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The line in that file, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub what: String,
+    /// Why that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// A command with its output, or a quote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// The earlier finding which this one repeats, such as F3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+}
+
+/// Whether a must-have is there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MustHave {
+    pub id: String,
+    pub state: MustState,
+    /// What proves it.
+    #[serde(default)]
+    pub proof: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MustState {
+    Met,
+    Unmet,
+}
+
+// Apart from `Shown`, because the journal leaves out what is empty, and an agent must say it.
+/// What a person should see before deciding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Shown")]
+pub struct ReportedShown {
+    pub approach: String,
+    #[serde(default)]
+    pub key_changes: Vec<String>,
+    pub risk: Risk,
+}
+
+/// Why the work cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Blocker {
+    pub class: StatedBlocker,
+    pub what: String,
+}
+
+// Apart from `BlockerClass`, because the journal has one class more, which only Forge can see. Its schema
+// has no description: it would change the published one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "BlockerClass")]
+pub enum StatedBlocker {
+    ContextOverflow,
+    ScopeExceeded,
+    ModelRefusal,
+    ToolingFailure,
+    ExternalDependency,
+    Unknown,
+}
+
+/// A key which a role may be obliged to give.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ResultKey {
+    Verdict,
+    Findings,
+    Lists,
+    Must,
+    Shown,
+    Commit,
+}
+
+impl ResultKey {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verdict => "verdict",
+            Self::Findings => "findings",
+            Self::Lists => "lists",
+            Self::Must => "must",
+            Self::Shown => "shown",
+            Self::Commit => "commit",
+        }
+    }
+}
+
+impl From<ReportedFinding> for Finding {
+    fn from(reported: ReportedFinding) -> Self {
+        let ReportedFinding { severity, path, line, what, why, proof, was } = reported;
+        let (id, why) = (String::new(), why.unwrap_or_default());
+        Self { id, severity, path, line, what, why, proof, was }
+    }
+}
+
+impl From<ReportedShown> for Shown {
+    fn from(ReportedShown { approach, key_changes, risk }: ReportedShown) -> Self {
+        Self { approach, key_changes, risk: Some(risk) }
+    }
+}
+
+impl From<StatedBlocker> for BlockerClass {
+    fn from(stated: StatedBlocker) -> Self {
+        match stated {
+            StatedBlocker::ContextOverflow => Self::ContextOverflow,
+            StatedBlocker::ScopeExceeded => Self::ScopeExceeded,
+            StatedBlocker::ModelRefusal => Self::ModelRefusal,
+            StatedBlocker::ToolingFailure => Self::ToolingFailure,
+            StatedBlocker::ExternalDependency => Self::ExternalDependency,
+            StatedBlocker::Unknown => Self::Unknown,
+        }
+    }
+}
