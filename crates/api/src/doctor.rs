@@ -213,7 +213,7 @@ impl Doors {
             note(what, format!("forge resume {run}"))
         } else {
             let what =
-                format!("{run} is {}, but {calls} may still be at work", row.standing.word());
+                format!("{run} is {}, but {calls} may still be at work", row.standing.as_str());
             note(what, format!("forge stop {run}"))
         })
     }
@@ -221,7 +221,7 @@ impl Doors {
     /// Blobs that facts name and that are gone or changed.
     fn lost_blobs(&self, id: &str, blobs: &Blobs) -> Vec<Finding> {
         let Ok((run, _)) = self.fold(id) else { return Vec::new() };
-        let start = &run.law().start;
+        let start = &run.definition().start;
         let kept = start.roles.values().chain(&start.settings).cloned();
         let named = kept.chain(inbox::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
         let broken = named.filter_map(|blob| match blob.0.parse::<BlobId>() {

@@ -207,9 +207,9 @@ impl Doors {
             ));
         };
         let run = fold_facts(&shared);
-        let new = new_run_id(&run.law().start.request);
+        let new = new_run_id(&run.definition().start.request);
         let frozen = self.frozen(&run)?;
-        let lands = run.law().start.branch.is_some();
+        let lands = run.definition().start.branch.is_some();
         for fact in shared.iter_mut().rev().flat_map(|record| &mut record.facts) {
             if let Event::RunRewound { branch, from, .. } = fact
                 && from == id

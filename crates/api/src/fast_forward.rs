@@ -28,8 +28,8 @@ impl Doors {
     /// What a done run offers to the branch that it was started on, if it was started for that.
     pub fn offer_onto(&self, id: &str) -> Result<Option<Offer>, Trouble> {
         let (run, _) = self.fold(id)?;
-        let view = forge_core::view::RunView::of(id, &run);
-        let start = &run.law().start;
+        let view = forge_core::view::RunView::new(id, &run);
+        let start = &run.definition().start;
         let (Some(onto), Some(branch)) = (&start.onto, &start.branch) else { return Ok(None) };
         let (Standing::Done, Some(commit)) = (view.row.standing, &view.head) else {
             return Ok(None);

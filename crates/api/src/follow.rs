@@ -104,7 +104,7 @@ impl Doors {
             usual: Usual::default(),
             store,
             seen: None,
-            view: RunView::of(id, &run),
+            view: RunView::new(id, &run),
             run,
             seq: 0,
             frozen: None,
@@ -177,7 +177,7 @@ impl Follower<'_> {
             self.seq = record.seq;
         }
         if !records.is_empty() {
-            self.view = RunView::of(&self.id, &self.run);
+            self.view = RunView::new(&self.id, &self.run);
             self.doors.say_where(&mut self.view);
         }
         self.seen = Some(version);

@@ -94,7 +94,7 @@ pub struct Left {
 
 impl Left {
     pub(crate) fn by(driver: &Driver, run: String, how: DriveEnd) -> Self {
-        let view = Some(RunView::of(&run, driver.run()));
+        let view = Some(RunView::new(&run, driver.run()));
         Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
     }
 
@@ -223,7 +223,7 @@ impl Doors {
         let mut store = Store::open(&self.home.dir)?;
         let body = serde_json::to_string(command).expect("a command can be written");
         let person = person();
-        let sent = store.insert_command(id, now(), &person.door, &person.who, &body)?;
+        let sent = store.insert_command(id, now(), &person.channel, &person.who, &body)?;
         let began = Instant::now();
         while began.elapsed() < ANSWER_WAIT {
             if let Some(taken) = outcome(&store, id, sent)? {
@@ -284,7 +284,7 @@ impl Doors {
             Some(run) => run,
             None => self.fold(id)?.0,
         };
-        let mut view = RunView::of(id, &run);
+        let mut view = RunView::new(id, &run);
         self.say_where(&mut view);
         self.say_differences(&mut view);
         Ok(view)

@@ -147,7 +147,7 @@ fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
             return Ok(Named::CameOf { run, note });
         }
     }
-    let over = row.standing.word();
+    let over = row.standing.as_str();
     let what = format!("{run}, which was begun from {shown}, is {over}");
     let anew = anew(folder);
     Err(Trouble::usage(what, format!("forge show {run}, or to do it again: {anew}")))

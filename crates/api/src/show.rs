@@ -9,7 +9,7 @@ use forge_core::{
     event::{Blob, Record},
     flow::{REQUEST, Stage, Work},
     id::UnitId,
-    view::{self, ResultView, RunView, Version, versions},
+    view::{self, ResultView, RunView, TextVersion, versions},
 };
 use forge_driver::{Trouble, checkouts::span, deliver::offer, summary_file::SUMMARY};
 use similar::TextDiff;
@@ -52,7 +52,7 @@ impl Doors {
         let records: Vec<Record> =
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let run = forge_store::records::fold_facts(&records);
-        let mut view = ResultView::of(id, &run, &records);
+        let mut view = ResultView::new(id, &run, &records);
         view.branch = self.found_at(id, view.branch, view.head.as_deref());
         Ok(view)
     }
@@ -84,7 +84,7 @@ impl Doors {
         }
         if name == REQUEST {
             let (run, _) = self.fold(id)?;
-            return Ok(run.law().start.request.clone().into_bytes());
+            return Ok(run.definition().start.request.clone().into_bytes());
         }
         if name == offer::TEXT
             && let Some(path) = offer::latest(&self.home, id)
@@ -104,13 +104,13 @@ impl Doors {
         let (run, _) = self.fold(id)?;
         let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
         let is_ours = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
-        Ok(run.law().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
+        Ok(run.definition().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
     }
 
     /// The change of a run's result.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Trouble> {
         let (run, _) = self.fold(id)?;
-        let Some(base) = &run.law().start.base else {
+        let Some(base) = &run.definition().start.base else {
             let what = format!("{id} works on no code");
             return Err(Trouble::usage(what, format!("forge show {id}")));
         };
@@ -125,16 +125,16 @@ impl Doors {
             let what = format!("{id} has no unit `{unit}`");
             return Err(Trouble::usage(what, format!("forge status {id}")));
         }
-        match view::Change::of(&run, unit) {
-            view::Change::Nothing => {
+        match view::ChangeKind::from_run(&run, unit) {
+            view::ChangeKind::Nothing => {
                 let what = format!("`{unit}` has changed nothing yet");
                 Err(Trouble::usage(what, format!("forge status {id}")))
             }
-            view::Change::Code => self.code_change(&run, unit).map(Change::Code),
-            view::Change::NewTexts => {
+            view::ChangeKind::Code => self.code_change(&run, unit).map(Change::Code),
+            view::ChangeKind::NewTexts => {
                 Ok(Change::Texts { since: None, texts: self.texts(&versions(&run, unit))? })
             }
-            view::Change::ChangedTexts => {
+            view::ChangeKind::ChangedTexts => {
                 let versions = versions(&run, unit);
                 let since = Some(self.since(&versions)?);
                 Ok(Change::Texts { since, texts: self.texts(&versions)? })
@@ -145,7 +145,8 @@ impl Doors {
     /// Puts into each question of a view where its texts differ from those that they replaced. What cannot be
     /// read is left out: `forge show` says why.
     pub fn say_differences(&self, view: &mut RunView) {
-        let is_again = |asked: &&mut view::QuestionView| asked.change == view::Change::ChangedTexts;
+        let is_again =
+            |asked: &&mut view::QuestionView| asked.change == view::ChangeKind::ChangedTexts;
         for asked in view.asked.iter_mut().filter(is_again) {
             let Ok(unit) = asked.unit.parse::<UnitId>() else { continue };
             if let Ok(Change::Texts { since: Some(since), .. }) = self.change(&view.row.run, &unit)
@@ -160,7 +161,7 @@ impl Doors {
         let (from, to) = if let Some(commit) = &run.unit(unit).landed {
             // What landed is one commit.
             let before = repository.commit_of(&format!("{commit}^"));
-            let base = || run.law().start.base.clone().expect("a run with code has a base");
+            let base = || run.definition().start.base.clone().expect("a run with code has a base");
             (before.unwrap_or_else(base), commit.clone())
         } else {
             let span = span(repository, run, unit)?;
@@ -169,15 +170,15 @@ impl Doors {
         Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
     }
 
-    fn texts(&self, versions: &[Version]) -> Result<Vec<Text>, Trouble> {
-        let text = |version: &Version| {
+    fn texts(&self, versions: &[TextVersion]) -> Result<Vec<Text>, Trouble> {
+        let text = |version: &TextVersion| {
             Ok(Text { name: version.name.clone(), content: self.blob(&version.now)? })
         };
         versions.iter().map(text).collect()
     }
 
     /// Where texts differ from what they replaced.
-    fn since(&self, versions: &[Version]) -> Result<String, Trouble> {
+    fn since(&self, versions: &[TextVersion]) -> Result<String, Trouble> {
         let mut since = String::new();
         for version in versions {
             let before = version.before.as_ref().map(|blob| self.blob(blob)).transpose()?;

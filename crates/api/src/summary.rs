@@ -21,8 +21,8 @@ impl Doors {
     pub fn last_words(&self, id: &str) -> Result<Option<String>, Trouble> {
         let (run, _) = self.fold(id)?;
         let sums_up = |stage: &Stage| stage.work == (Work::Deliver { what: Delivery::Summary });
-        let is_shown =
-            matches!(run.phase(), Phase::Over(_)) && run.law().flow.stages.iter().any(sums_up);
+        let is_shown = matches!(run.phase(), Phase::Over(_))
+            && run.definition().flow.stages.iter().any(sums_up);
         Ok(is_shown.then(|| text(id, &run, run.now())))
     }
 }

@@ -176,7 +176,7 @@ fn start(flow: &str, text: &str) -> Start {
         detail: Detail::Plain,
         coherence: None,
         version: "bench".to_owned(),
-        by: Person { who: "bench".to_owned(), door: "cli".to_owned() },
+        by: Person { who: "bench".to_owned(), channel: "cli".to_owned() },
     }
 }
 
@@ -288,7 +288,7 @@ fn long_run(folder: &Path, id: &str) -> u64 {
 }
 
 fn answer(effect: Effect) -> Option<Input> {
-    let receipt = Receipt::of(Spent::NOTHING);
+    let receipt = Receipt::from_spent(Spent::NOTHING);
     match effect {
         Effect::Work { attempt, .. } => {
             let lists = if attempt.unit.stage == "plan" {

@@ -93,7 +93,7 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         detail: Detail::Plain,
         coherence: None,
         version: "0".to_owned(),
-        by: Person { who: "ada".to_owned(), door: "cli".to_owned() },
+        by: Person { who: "ada".to_owned(), channel: "cli".to_owned() },
     };
     let mut run = Run::new();
     let mut input = Input::Command(Command::Start(Box::new(start)));
@@ -109,7 +109,7 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         let began = Instant::now();
         let effects = wanted(&run);
         looks.push(began.elapsed());
-        let receipt = Receipt::of(Spent::NOTHING);
+        let receipt = Receipt::from_spent(Spent::NOTHING);
         input = Input::Report(match effects.first().expect("something is under way") {
             Effect::Work { attempt, .. } => Report::Worked {
                 attempt: attempt.clone(),

@@ -12,7 +12,7 @@ mod start;
 
 pub use fact::{Event, Record};
 pub use outcome::{End, FailureKind, Hold, Outcome, Ruling};
-pub use question::{Answer, Approval, Choice, Question, SentBack, Waiver, Why};
-pub use receipt::{Brings, Call, Colour, Edit, Evidence, Receipt};
+pub use question::{Answer, Approval, Choice, Question, QuestionReason, SentBack, Waiver};
+pub use receipt::{Call, Colour, Edit, Evidence, Receipt, ResultChange};
 pub use reference::{Blob, Person};
-pub use start::{Approvals, CameTo, Coherence, Detail, Limits, Start};
+pub use start::{Approvals, Coherence, Detail, Limits, Start, TriageOutcome};

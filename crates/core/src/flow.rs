@@ -14,7 +14,7 @@ mod table;
 pub use check::{CallsMax, matches_name};
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, Condition, DEPTH_MAX, Delivery,
-    Exhausted, FORMAT, Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order,
-    Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work, firsts, followers,
-    lands,
+    Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT,
+    MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, When, Work, firsts,
+    followers, lands,
 };

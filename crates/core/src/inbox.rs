@@ -6,21 +6,21 @@ use crate::{
     event::Blob,
     flow::{REQUEST, Stage, matches_name},
     id::{Scope, UnitId},
-    run::{Opened, Run, Unit},
+    run::{Run, TableOpened, Unit},
 };
 
 /// One file of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Reading {
+pub struct InboxEntry {
     /// Its name in the inbox. What comes from inside an item lies below the item's scope.
     pub name: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: InboxSource,
 }
 
 /// Where an artifact comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum InboxSource {
     /// The user's own words.
     Request,
     /// Something that was written.
@@ -28,13 +28,13 @@ pub enum Source {
 }
 
 /// The inbox of a unit's work, or of one of its gates.
-pub fn inbox(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<Reading> {
+pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> {
     let stage = run.stage(unit);
     let reads = match gate.and_then(|gate| stage.gate(gate)) {
         Some(position) => &stage.gates[position].reads,
         None => &stage.reads,
     };
-    let mut found: Vec<Reading> =
+    let mut found: Vec<InboxEntry> =
         reads.iter().flat_map(|name| find(run, unit, &artifact_name(name, &unit.scope))).collect();
     found.sort();
     found.dedup();
@@ -59,9 +59,9 @@ pub fn artifacts(run: &Run) -> Vec<(Scope, String, Blob)> {
 
 /// The nearest row that wrote it is meant. A pattern means all rows, the nearest for each name; one
 /// such as `build.*/review-*.md` means only what was written inside items.
-fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<Reading> {
+fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<InboxEntry> {
     if name == REQUEST {
-        return vec![Reading { name: name.to_owned(), source: Source::Request }];
+        return vec![InboxEntry { name: name.to_owned(), source: InboxSource::Request }];
     }
     let mut found = BTreeMap::new();
     let mut here = unit.clone();
@@ -84,8 +84,11 @@ fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<Reading> {
     }
 }
 
-fn readings(found: BTreeMap<String, Blob>) -> Vec<Reading> {
-    found.into_iter().map(|(name, blob)| Reading { name, source: Source::Blob(blob) }).collect()
+fn readings(found: BTreeMap<String, Blob>) -> Vec<InboxEntry> {
+    found
+        .into_iter()
+        .map(|(name, blob)| InboxEntry { name, source: InboxSource::Blob(blob) })
+        .collect()
 }
 
 /// What is looked for, and by whom.
@@ -110,7 +113,7 @@ impl Search<'_> {
         }
         for (item, inside) in unit.inner.members() {
             let scope = id.item(&item.id);
-            if inside.opened == Opened::Yes && self.may_see(id, unit, &item.id) {
+            if inside.opened == TableOpened::Yes && self.may_see(id, unit, &item.id) {
                 for (stage, unit) in inner.iter().zip(&inside.units).rev() {
                     self.row(stage.inner(), &scope.unit(&stage.name), unit, found);
                 }

@@ -12,12 +12,13 @@ use crate::{
     flow::{Stage, firsts, lands},
     id::Scope,
     item::{Item, overlap},
-    run::{Phase, Run, Standing, State, Table},
+    run::{Phase, Run, State, Table, TableStatus},
 };
 
 /// Paths that one open item of a run may write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Claim {
+#[schemars(rename = "Claim")]
+pub struct PathClaim {
     /// The item's scope; empty for the run as a whole.
     #[serde(default, skip_serializing_if = "Scope::is_root")]
     pub scope: Scope,
@@ -26,16 +27,16 @@ pub struct Claim {
     pub writes: Vec<String>,
 }
 
-impl Claim {
+impl PathClaim {
     /// Whether both may write the same place.
-    pub fn touches(&self, other: &Self) -> bool {
+    pub fn overlaps(&self, other: &Self) -> bool {
         let item = |claim: &Self| Item { writes: claim.writes.clone(), ..Item::default() };
         overlap(&item(self), &item(other))
     }
 }
 
 /// What the open work of a run may write: of each open item whose work lands, its paths.
-pub fn claims(run: &Run) -> Vec<Claim> {
+pub fn claims(run: &Run) -> Vec<PathClaim> {
     if !run.is_started() || matches!(run.phase(), Phase::Fresh | Phase::Over(_)) {
         return Vec::new();
     }
@@ -50,16 +51,16 @@ fn collect(
     scope: &Scope,
     writes: &[String],
     (stages, table): (&[Stage], &Table),
-    found: &mut Vec<Claim>,
+    found: &mut Vec<PathClaim>,
 ) {
     let is_claimed =
         |row: usize| stages[row].is_called() && lands(stages, row) && is_open(stages, table, row);
     if (0..stages.len()).any(is_claimed) {
-        found.push(Claim { scope: scope.clone(), writes: writes.to_vec() });
+        found.push(PathClaim { scope: scope.clone(), writes: writes.to_vec() });
     }
     for (stage, unit) in stages.iter().zip(&table.units) {
         for (item, inside) in unit.inner.members() {
-            if inside.standing() == Standing::Open {
+            if inside.standing() == TableStatus::Open {
                 let scope = scope.unit(&stage.name).item(&item.id);
                 collect(&scope, &item.writes, (stage.inner(), inside), found);
             }

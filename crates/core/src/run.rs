@@ -16,11 +16,12 @@ mod tree;
 
 pub use call_kind::CallKind;
 pub(crate) use fold::command_failure;
-pub use fold::{Law, Mark, Phase, Run};
+pub use fold::{EffectMark, Phase, Run, RunDefinition};
 pub use history::{
-    Asked, ByHand, Done, EndedCall, Ending, Failed, Landing, Log, Passed, Return, Said, Story,
-    Waived,
+    AskedQuestion, CallEnding, DoneEffect, EndedCall, FailedUnit, GivenAnswer, History, LandedUnit,
+    ManualEdit, PassedGate, ReopenedUnit, SharedLog, WaivedGate,
 };
 pub use tree::{
-    Code, Confidence, Due, Files, Hand, Inner, Look, Opened, Opinion, Standing, State, Table, Unit,
+    AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, ReviewTally,
+    State, Table, TableOpened, TableStatus, Unit,
 };

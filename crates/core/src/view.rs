@@ -15,15 +15,15 @@ mod standing;
 mod stats;
 pub mod summary;
 
-pub use diff::{Change, Version, versions};
+pub use diff::{ChangeKind, TextVersion, versions};
 pub use format::{Amount, day, moment, span, stamp};
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
 pub use result::{ArtifactView, LandedView, NotedView, ResultView};
 pub use run_row::RunRow;
 pub use run_view::{
-    ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView, UnitState, UnitView,
-    VerdictView, Words, call_in_words,
+    AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView,
+    UnitState, UnitView, VerdictView, call_in_words,
 };
 pub use sentence::{sentence, short_commit};
 pub use standing::{Course, Standing};

@@ -9,7 +9,7 @@ use crate::{
     event::{Call, Hold},
     flow::Stage,
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope},
-    run::{Look, Phase, Run, Standing, State, Table, Unit},
+    run::{LookState, Phase, Run, State, Table, TableStatus, Unit},
 };
 
 /// Something that should be under way.
@@ -43,7 +43,7 @@ pub enum Effect {
 
 /// How a call that is no longer wanted is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopManner {
     /// Ask it to end, and kill it if it does not.
     Gently,
     /// Kill it.
@@ -51,9 +51,9 @@ pub enum Stop {
 }
 
 /// How calls that are no longer wanted are stopped now.
-pub fn stop(run: &Run) -> Stop {
+pub fn stop(run: &Run) -> StopManner {
     match run.phase() {
-        Phase::Held(Hold::Stopped { .. }) | Phase::Over(_) => Stop::AtOnce,
+        Phase::Held(Hold::Stopped { .. }) | Phase::Over(_) => StopManner::AtOnce,
         Phase::Fresh
         | Phase::Going
         | Phase::Held(
@@ -62,7 +62,7 @@ pub fn stop(run: &Run) -> Stop {
             | Hold::OutOfBudget { .. }
             | Hold::Unfinished { .. }
             | Hold::Escalated { .. },
-        ) => Stop::Gently,
+        ) => StopManner::Gently,
     }
 }
 
@@ -116,13 +116,13 @@ fn collect(
             State::Working => {
                 let id = scope.unit(&stage.name);
                 for (item, inside) in unit.inner.members() {
-                    if inside.standing() == Standing::Open {
+                    if inside.standing() == TableStatus::Open {
                         let scope = id.item(&item.id);
                         collect(run, &scope, stage.inner(), inside, effects, wake);
                     }
                 }
             }
-            State::Judging { gate, look: Look::UnderWay(number) } => {
+            State::Judging { gate, look: LookState::UnderWay(number) } => {
                 let attempt = scope.unit(&stage.name).attempt(unit.attempt);
                 let judgement = attempt.judgement(&stage.gates[gate].name, number);
                 let call = CallId::Judgement(judgement.clone());
@@ -131,7 +131,7 @@ fn collect(
                 }
             }
             State::Asking { question } => effects.push(Effect::Ask { question }),
-            State::Waiting | State::Judging { look: Look::Pending, .. } => {
+            State::Waiting | State::Judging { look: LookState::Pending, .. } => {
                 wake_later(run, unit, wake);
             }
             State::Accepted | State::Skipped | State::Failed { .. } => {}

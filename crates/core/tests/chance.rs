@@ -30,8 +30,8 @@ use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, CameTo, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
-        Outcome, Person, Receipt, Record, Ruling, Start, Why,
+        Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits, Outcome,
+        Person, QuestionReason, Receipt, Record, Ruling, Start, TriageOutcome,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Stage, Work},
@@ -112,7 +112,7 @@ struct Game {
 }
 
 fn somebody() -> Person {
-    Person { who: "eve".to_owned(), door: "cli".to_owned() }
+    Person { who: "eve".to_owned(), channel: "cli".to_owned() }
 }
 
 impl Game {
@@ -155,7 +155,7 @@ impl Game {
             used: None,
             took_ms: 5,
             summary: String::new(),
-            came_to: CameTo::Pass,
+            came_to: TriageOutcome::Pass,
         });
         Start {
             request: "chance".to_owned(),
@@ -301,7 +301,7 @@ impl Game {
     }
 
     fn receipt(&mut self, call: &CallId) -> Receipt {
-        let mut receipt = Receipt::of(self.spent(call));
+        let mut receipt = Receipt::from_spent(self.spent(call));
         if self.chance.one_in(2) {
             receipt.session = Some(format!("session{}", self.chance.below(1_000)));
         }
@@ -347,7 +347,7 @@ impl Game {
                 } else {
                     Outcome::Interrupted
                 };
-                let stages = self.run.law().flow.table(&attempt.unit.scope);
+                let stages = self.run.definition().flow.table(&attempt.unit.scope);
                 let stage = stages.iter().find(|stage| stage.name == attempt.unit.stage).unwrap();
                 let list = stage.list.clone();
                 let mut lists = Vec::new();
@@ -372,7 +372,7 @@ impl Game {
                 Report::Worked { attempt, outcome, lists, receipt }
             }
             CallId::Judgement(judgement) => {
-                let stage = self.run.law().flow.table(&judgement.attempt.unit.scope);
+                let stage = self.run.definition().flow.table(&judgement.attempt.unit.scope);
                 let stage = stage.iter().find(|s| s.name == judgement.attempt.unit.stage).unwrap();
                 let check = stage.gates[stage.gate(&judgement.gate).unwrap()].check.clone();
                 let ruling = if is_wanted || self.chance.one_in(3) {
@@ -499,7 +499,7 @@ impl Game {
             let order =
                 [Choice::Approve, Choice::Retry, Choice::Waive, Choice::Revise, Choice::GiveUp];
             // Nothing proves more when it is looked at again.
-            let is_unproved = matches!(asked.why, Why::Unverified { .. });
+            let is_unproved = matches!(asked.why, QuestionReason::Unverified { .. });
             let again = [Choice::Retry, Choice::Approve];
             let fits = |choice: &&Choice| {
                 asked.options.contains(choice) && !(is_unproved && again.contains(choice))
@@ -537,7 +537,7 @@ impl Game {
             2 => Command::Interrupt { by },
             3 => Command::Stop { by },
             4 if self.chance.one_in(6) => Command::Abandon { by },
-            5 => Command::Start(Box::new(self.run.law().start.clone())),
+            5 => Command::Start(Box::new(self.run.definition().start.clone())),
             6 | 7 => {
                 let more = 10_000 * (self.chance.below(80)) as u64;
                 let committed = self.run.ledger().committed().0;
@@ -691,7 +691,7 @@ fn wants_items(run: &Run, list: &str) -> bool {
             own || wants(stage.inner(), list)
         })
     }
-    wants(&run.law().flow.stages, list)
+    wants(&run.definition().flow.stages, list)
 }
 
 fn plain_item() -> Item {

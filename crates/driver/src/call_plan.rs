@@ -56,7 +56,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 
 fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
-    if run.law().start.base.is_none() {
+    if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
         std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
         let worked = Worked::by(plan, &dir, &[])?;

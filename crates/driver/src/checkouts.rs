@@ -54,7 +54,7 @@ impl RunContext<'_> {
     /// Whether a call may change the code.
     pub fn code_access(&self, run: &Run, call: &CallId) -> Result<CodeAccess, Trouble> {
         let CallId::Attempt(attempt) = call else { return Ok(CodeAccess::Reads) };
-        let stages = run.law().flow.table(&attempt.unit.scope);
+        let stages = run.definition().flow.table(&attempt.unit.scope);
         let row = stages.iter().position(|stage| stage.name == attempt.unit.stage);
         let row = row.expect("a unit names a stage of its flow");
         Ok(match &stages[row].work {
@@ -86,7 +86,7 @@ impl RunContext<'_> {
         // Only who can resolve conflicts gets them.
         let does_not_land =
             matches!(call, CallId::Attempt(_)) && access == CodeAccess::Writes && unit.landings > 0;
-        let start = &run.law().start;
+        let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
         Open {
             bench: place.bench.clone(),
@@ -111,7 +111,7 @@ impl RunContext<'_> {
 
     /// How the checkout for proofs is opened at a commit.
     pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> Open {
-        let start = &run.law().start;
+        let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
         Open {
             bench: self.verification(),
@@ -135,7 +135,7 @@ impl RunContext<'_> {
 /// The scope whose checkout a unit works in: its own if something in it lands, or the nearest one
 /// further out.
 pub fn scope_of(run: &Run, unit: &UnitId) -> Scope {
-    let flow = &run.law().flow;
+    let flow = &run.definition().flow;
     let mut scope = unit.scope.clone();
     while let Some(outer) = scope.parent() {
         let has_land = |stage: &Stage| stage.gates.iter().any(|gate| gate.check == Check::Land);
@@ -219,7 +219,7 @@ pub fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, G
     let scope = scope_of(run, unit);
     // A look from the flow's own table, at no change of its own, is one at the whole run.
     let from = if scope.is_root() && own_commit(run, &scope).is_none() {
-        run.law().start.base.clone().expect("a run with checkouts has a base")
+        run.definition().start.base.clone().expect("a run with checkouts has a base")
     } else {
         repository.merge_base(head, &to)?
     };
@@ -228,7 +228,7 @@ pub fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, G
 
 /// All that the run has changed so far, as the checkout of a unit shows it.
 pub fn so_far(run: &Run, unit: &UnitId) -> Span {
-    let base = run.law().start.base.clone();
+    let base = run.definition().start.base.clone();
     Span { from: base.expect("a run with checkouts has a base"), to: judged_commit(run, unit) }
 }
 

@@ -84,7 +84,7 @@ impl RunContext<'_> {
 
     /// A role, as it was frozen.
     pub fn role(&self, run: &Run, role: &str) -> Result<Role, Trouble> {
-        let blob = run.law().start.roles.get(role).expect("all roles of a flow are frozen");
+        let blob = run.definition().start.roles.get(role).expect("all roles of a flow are frozen");
         Ok(Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?)
     }
 

@@ -48,5 +48,5 @@ fn summed_up(plan: &Plan<'_>) -> Result<Report, Pending> {
     for name in &run.stage(call.unit()).writes {
         artifacts.insert(name.clone(), put(plan, text.as_bytes())?);
     }
-    Ok(done(plan, Receipt { artifacts, ..Receipt::of(Spent::NOTHING) }))
+    Ok(done(plan, Receipt { artifacts, ..Receipt::from_spent(Spent::NOTHING) }))
 }

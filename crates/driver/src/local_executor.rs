@@ -358,8 +358,8 @@ impl Followed {
     /// Tells the keeper to stop, once for each way of stopping.
     fn stop(&mut self, run: &Run) -> Result<(), Trouble> {
         let how = match stop(run) {
-            wanted::Stop::Gently => forge_keeper::Stop::Gently,
-            wanted::Stop::AtOnce => forge_keeper::Stop::AtOnce,
+            wanted::StopManner::Gently => forge_keeper::Stop::Gently,
+            wanted::StopManner::AtOnce => forge_keeper::Stop::AtOnce,
         };
         if self.stopped == Some(how) {
             return Ok(());

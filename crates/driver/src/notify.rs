@@ -73,7 +73,7 @@ impl Notifier {
             home: home.clone(),
             id: id.to_owned(),
             program: program.to_owned(),
-            base: run.law().start.base.clone(),
+            base: run.definition().start.base.clone(),
             secrets: secrets.to_vec(),
             told: None,
             tellers: Vec::new(),
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_a_person_did_is_not_told_to_that_person_and_everything_else_that_stops_a_run_is() {
-        let by = || Person { who: "ada".to_owned(), door: "cli".to_owned() };
+        let by = || Person { who: "ada".to_owned(), channel: "cli".to_owned() };
         let held = |hold| told(&Event::RunHeld { hold });
         for hold in
             [Hold::Paused { by: by() }, Hold::Interrupted { by: by() }, Hold::Stopped { by: by() }]

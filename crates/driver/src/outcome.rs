@@ -44,7 +44,7 @@ pub fn report_without(run: &Run, call: &CallId, without: EndedWithoutResult) -> 
         | EndedWithoutResult::NeverBegan
         | EndedWithoutResult::NotStarted { .. } => Spent::NOTHING,
     };
-    without_result(call, without.outcome(), Receipt::of(spent))
+    without_result(call, without.outcome(), Receipt::from_spent(spent))
 }
 
 impl EndedWithoutResult {

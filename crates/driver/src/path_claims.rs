@@ -5,7 +5,7 @@
 use forge_core::{
     Run,
     id::UnitId,
-    path_claims::{Claim, claims},
+    path_claims::{PathClaim, claims},
     view::RunRow,
 };
 
@@ -16,9 +16,10 @@ impl RunContext<'_> {
     /// run, or by another run. Items beside it in the same list never are; the law sees to that.
     pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Trouble> {
         let all = claims(run);
-        let trusted: Vec<&Claim> = all.iter().filter(|claim| claim.scope == unit.scope).collect();
-        let touches = |other: &Claim| trusted.iter().any(|own| own.touches(other));
-        let is_apart = |claim: &&Claim| {
+        let trusted: Vec<&PathClaim> =
+            all.iter().filter(|claim| claim.scope == unit.scope).collect();
+        let touches = |other: &PathClaim| trusted.iter().any(|own| own.overlaps(other));
+        let is_apart = |claim: &&PathClaim| {
             !claim.scope.within(&unit.scope)
                 && !unit.scope.within(&claim.scope)
                 && claim.scope.origin() != unit.scope.origin()
@@ -40,7 +41,7 @@ impl RunContext<'_> {
     }
 }
 
-fn in_words(run: Option<&str>, claim: &Claim) -> String {
+fn in_words(run: Option<&str>, claim: &PathClaim) -> String {
     let who = match (run, claim.scope.as_str()) {
         (None, scope) => format!("`{scope}`"),
         (Some(run), "") => run.to_owned(),

@@ -9,7 +9,7 @@ pub fn person() -> Person {
     let known = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     let uid = rustix::process::getuid().as_raw();
     let who = known.filter(|who| !who.is_empty()).or_else(|| user_name(uid));
-    Person { who: who.unwrap_or_else(|| format!("uid {uid}")), door: "cli".to_owned() }
+    Person { who: who.unwrap_or_else(|| format!("uid {uid}")), channel: "cli".to_owned() }
 }
 
 fn user_name(uid: u32) -> Option<String> {

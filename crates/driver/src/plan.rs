@@ -319,7 +319,7 @@ impl Plan<'_> {
 
     /// The call ends like this, before anybody worked.
     pub fn ends(&self, outcome: Outcome) -> Pending {
-        let receipt = Receipt::of(Spent::NOTHING);
+        let receipt = Receipt::from_spent(Spent::NOTHING);
         Pending::Report(Box::new(without_result(self.call, outcome, receipt)))
     }
 }

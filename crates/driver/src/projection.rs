@@ -127,7 +127,7 @@ impl Projector {
         if self.state == 0 {
             self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
             let path = folder.join(REQUEST);
-            let request = run.law().start.request.as_bytes();
+            let request = run.definition().start.request.as_bytes();
             replace(&path, request).map_err(|error| Trouble::file(&path, &error))?;
             self.artifacts.remove(&path);
         }
@@ -184,8 +184,8 @@ impl Projector {
 
 /// What `state.json` holds for a run after its last record.
 pub fn state_text(seq: u64, id: &str, run: &Run) -> String {
-    let phases = PhasesView::of(id, run);
-    let state = StateFile { version: 1, seq, run: RunView::of(id, run), phases };
+    let phases = PhasesView::new(id, run);
+    let state = StateFile { version: 1, seq, run: RunView::new(id, run), phases };
     serde_json::to_string_pretty(&state).expect("a view can be written") + "\n"
 }
 

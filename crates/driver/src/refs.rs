@@ -13,7 +13,7 @@ use crate::{Trouble, layout::Home};
 
 /// Keeps the commit that a run starts from.
 pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Trouble> {
-    match &run.law().start.base {
+    match &run.definition().start.base {
         Some(base) => Ok(home.repository.pin(&format!("refs/forge/{id}/base"), base)?),
         None => Ok(()),
     }

@@ -227,7 +227,7 @@ impl Driver {
             return Ok(Ok(()));
         }
         let mut next = self.run.clone();
-        let before = Standing::of(&next);
+        let before = Standing::from_run(&next);
         next.take(&record);
         let row = row(&self.id, &next);
         self.notices.extend(trusted_folders::quarantine_before_start(
@@ -244,7 +244,7 @@ impl Driver {
             }
         }
         self.publish(&record, tell);
-        self.notifier.record(self.writer.seq(), &record, before, Standing::of(&self.run));
+        self.notifier.record(self.writer.seq(), &record, before, Standing::from_run(&self.run));
         Ok(Ok(()))
     }
 
@@ -315,7 +315,7 @@ impl Driver {
                 }
                 continue;
             }
-            let standing = Standing::of(&self.run);
+            let standing = Standing::from_run(&self.run);
             if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
                 self.show();
                 return Ok(DriveEnd::Stopped(standing));

@@ -9,7 +9,7 @@ use crate::Trouble;
 /// What was frozen when the run started.
 pub fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
     let missing = |what: String| Trouble::surroundings(what, "forge doctor");
-    let Some(blob) = &run.law().start.settings else {
+    let Some(blob) = &run.definition().start.settings else {
         return Ok(forge_project::settings::Settings::default().freeze(Agent::Nobody));
     };
     let id = blob.0.parse().map_err(|_| missing(format!("`{}` is no blob", blob.0)))?;

@@ -9,5 +9,5 @@ pub const SUMMARY: &str = "summary.md";
 
 /// The summary of a run at a moment.
 pub fn text(id: &str, run: &Run, at: Time) -> String {
-    summary::markdown(&summary::of(id, run, at))
+    summary::markdown(&summary::summarize(id, run, at))
 }

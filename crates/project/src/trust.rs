@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn ada() -> Person {
-        Person { who: "ada".to_owned(), door: "cli".to_owned() }
+        Person { who: "ada".to_owned(), channel: "cli".to_owned() }
     }
 
     #[test]

@@ -42,5 +42,5 @@ pub fn body(record: &event::Record) -> String {
 
 /// Writes what `status` shows of a run.
 pub fn row(id: &str, run: &Run) -> String {
-    serde_json::to_string(&RunRow::of(id, run)).expect("a row can be written")
+    serde_json::to_string(&RunRow::new(id, run)).expect("a row can be written")
 }

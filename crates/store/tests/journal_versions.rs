@@ -32,11 +32,11 @@ fn kept() -> PathBuf {
 fn the_journal_of_version_1_is_whole_and_its_runs_stand_where_they_stood() {
     let (_dir, store) = copy();
     assert_eq!(store.check().unwrap(), CheckReport { runs: 2, records: 34 });
-    let done = RunView::of(DONE, &fold(&store.read(DONE, 1).unwrap()).unwrap());
+    let done = RunView::new(DONE, &fold(&store.read(DONE, 1).unwrap()).unwrap());
     assert_eq!(done.row.standing, Standing::Done);
     let row: serde_json::Value = serde_json::from_str(&store.row(DONE).unwrap().row).unwrap();
     assert_eq!(serde_json::to_value(&done.row).unwrap(), row, "the row and the fold agree");
-    let waits = RunView::of(WAITS, &fold(&store.read(WAITS, 1).unwrap()).unwrap());
+    let waits = RunView::new(WAITS, &fold(&store.read(WAITS, 1).unwrap()).unwrap());
     assert_eq!(waits.row.standing, Standing::Waiting);
     assert_eq!(waits.asked[0].text, "Is this the plan?");
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     event::Approvals,
-    flow::{Check, Delivery, Exhausted, Gate, Order, Stage, Work},
+    flow::{Check, Delivery, Exhausted, Gate, Stage, StageOrder, Work},
     money::Money,
 };
 use forge_driver::Trouble;
@@ -294,7 +294,7 @@ fn usual(stages: &[Stage]) -> DryCalls {
         let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));
         calls.once += reviews.count() as u64;
         match (&stage.work, stage.order) {
-            (Work::Agent { .. }, Order::WorkFirst) => calls.once += 1,
+            (Work::Agent { .. }, StageOrder::WorkFirst) => calls.once += 1,
             (Work::Each { stages, .. }, _) => {
                 let inner = usual(stages);
                 calls.for_each += inner.once + inner.for_each;
@@ -305,7 +305,7 @@ fn usual(stages: &[Stage]) -> DryCalls {
                 calls.for_each += inner.for_each;
             }
             // Where its gates look first, there is nothing to do.
-            (Work::Agent { .. }, Order::GatesFirst)
+            (Work::Agent { .. }, StageOrder::GatesFirst)
             | (Work::Command { .. } | Work::Deliver { .. } | Work::Nothing, _) => {}
         }
     }
@@ -330,8 +330,8 @@ fn does(stage: &Stage) -> String {
         Work::Nothing => "only its gates".to_owned(),
     };
     match stage.order {
-        Order::WorkFirst => does,
-        Order::GatesFirst => format!("{does}, only if its gates find something"),
+        StageOrder::WorkFirst => does,
+        StageOrder::GatesFirst => format!("{does}, only if its gates find something"),
     }
 }
 
@@ -343,6 +343,6 @@ fn wants(gate: &Gate) -> String {
         Check::Human { question, .. } => format!("a question to you: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change lands".to_owned(),
-        Check::BuiltIn { check } => format!("check {}", check.word()),
+        Check::BuiltIn { check } => format!("check {}", check.as_str()),
     }
 }

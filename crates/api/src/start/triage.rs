@@ -20,7 +20,7 @@ use forge_agents::{
     read_result, result_schema, session_id, start,
 };
 use forge_core::{
-    event::{CameTo, Coherence},
+    event::{Coherence, TriageOutcome},
     flow::REQUEST,
     money::{Cost, Money, Spent, Used},
     result::{AgentResult, ReportedFinding, ReportedVerdict},
@@ -216,7 +216,7 @@ impl Look<'_> {
         let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
         let uses = heard.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-        let cost = |came_to: CameTo, summary: &str| Coherence {
+        let cost = |came_to: TriageOutcome, summary: &str| Coherence {
             spent: spent(&uses),
             used: Some(Used {
                 agent: self.name.to_owned(),
@@ -228,7 +228,7 @@ impl Look<'_> {
         };
         let result = match end {
             End::Done => self.result(&heard, &folder),
-            End::Interrupted => return Ok(Looked::Stopped(cost(CameTo::Nothing, ""))),
+            End::Interrupted => return Ok(Looked::Stopped(cost(TriageOutcome::Nothing, ""))),
             End::Limited(limit) => Err(limit.what),
             End::Failed { what, .. }
             | End::Refused { what }
@@ -240,19 +240,21 @@ impl Look<'_> {
             End::Lost => Err("its keeper is gone".to_owned()),
         };
         Ok(match result {
-            Err(why) => Looked::Unseen(cost(CameTo::Nothing, &format!("{}: {why}", self.name))),
+            Err(why) => {
+                Looked::Unseen(cost(TriageOutcome::Nothing, &format!("{}: {why}", self.name)))
+            }
             Ok(AgentResult { verdict: Some(ReportedVerdict::Pass), summary, .. }) => {
-                Looked::Passed(cost(CameTo::Pass, &summary))
+                Looked::Passed(cost(TriageOutcome::Pass, &summary))
             }
             Ok(AgentResult {
                 verdict: Some(ReportedVerdict::Block), summary, findings, ..
             }) => {
                 let found = in_words(&findings);
-                Looked::Blocked(cost(CameTo::Block, &summary), found)
+                Looked::Blocked(cost(TriageOutcome::Block, &summary), found)
             }
             Ok(AgentResult { verdict: Some(ReportedVerdict::Revise) | None, .. }) => {
                 Looked::Unseen(cost(
-                    CameTo::Nothing,
+                    TriageOutcome::Nothing,
                     &format!("{} said neither pass nor block", self.name),
                 ))
             }

@@ -111,8 +111,10 @@ impl AnswerArgs {
             }
             Sent::Journaled => {
                 let view = forge.view(&run)?;
-                let now =
-                    format!("{question} is answered; the run is now {}", view.row.standing.word());
+                let now = format!(
+                    "{question} is answered; the run is now {}",
+                    view.row.standing.as_str()
+                );
                 terminal_output::print(&match view.row.standing.course() {
                     Course::Driven if forge.is_attended(&run) => {
                         format!("{question} is answered, and the run goes on where it is shown")

@@ -126,7 +126,7 @@ fn several_runs(rows: &[&RunRow], action: RunAction) -> Trouble {
         .take(LISTED_MAX)
         .map(|row| {
             let ago = format::age(row.changed_at, now);
-            format!("  {:<11} {ago:>7} ago  {}", row.standing.word(), row.run)
+            format!("  {:<11} {ago:>7} ago  {}", row.standing.as_str(), row.run)
         })
         .collect();
     if rows.len() > LISTED_MAX {

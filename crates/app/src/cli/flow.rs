@@ -8,7 +8,7 @@ use forge_api::{
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
 };
 use forge_core::flow::{
-    self, Check, Condition, Delivery, Exhausted, Gate, Order, Stage, Weight, When, Work,
+    self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, Stage, StageOrder, When, Work,
 };
 
 use super::common::{open_forge, print_json};
@@ -185,8 +185,8 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
             Work::Nothing => "checkpoint".to_owned(),
         };
         let order = match stage.order {
-            Order::WorkFirst => "",
-            Order::GatesFirst => ", only if its gates find something",
+            StageOrder::WorkFirst => "",
+            StageOrder::GatesFirst => ", only if its gates find something",
         };
         let _ = write!(
             text,
@@ -218,12 +218,12 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change lands".to_owned(),
-        Check::BuiltIn { check } => format!("check {}", check.word()),
+        Check::BuiltIn { check } => format!("check {}", check.as_str()),
     };
     let back = match (&gate.redo, gate.weight) {
-        (_, Weight::Advisory) => "; only advises".to_owned(),
-        (Some(redo), Weight::Binding) => format!("; sends back to {redo}"),
-        (None, Weight::Binding) => String::new(),
+        (_, GateWeight::Advisory) => "; only advises".to_owned(),
+        (Some(redo), GateWeight::Binding) => format!("; sends back to {redo}"),
+        (None, GateWeight::Binding) => String::new(),
     };
     let rounds = match (&gate.check, stage.exhausted) {
         (Check::Review { .. }, Exhausted::Ask) => {

@@ -95,7 +95,7 @@ fn list_text(
         let line = format!(
             "{:<11} {:>7} {:>9}  {}",
             // A run that could continue but has no driver.
-            if lacks_driver(row) { "no driver" } else { row.standing.word() },
+            if lacks_driver(row) { "no driver" } else { row.standing.as_str() },
             format::age(row.changed_at, now),
             row.amount().in_short(),
             text_width::cut_middle(&row.run, width.saturating_sub(31))

@@ -137,9 +137,9 @@ pub(crate) fn header(
     let standing = match row.until {
         Some(_) | None if is_alone => "no driver".to_owned(),
         Some(until) => {
-            format!("{} until {}", row.standing.word(), format::future_time(until, snapshot.now))
+            format!("{} until {}", row.standing.as_str(), format::future_time(until, snapshot.now))
         }
-        None => row.standing.word().to_owned(),
+        None => row.standing.as_str().to_owned(),
     };
     let style = if is_alone { LineStyle::Yellow } else { standing_style(row.standing) };
     let run = text_width::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));

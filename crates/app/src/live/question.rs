@@ -10,7 +10,7 @@ use std::path::Path;
 use forge_api::follow::Picture;
 use forge_core::{
     event::Answer,
-    view::{Change, QuestionView, Words},
+    view::{AnswerWords, ChangeKind, QuestionView},
 };
 
 use super::{
@@ -168,7 +168,7 @@ impl QuestionDialog {
                 InputResult::Pending => {}
                 InputResult::Cancelled => self.step = AnswerStep::Choosing,
                 InputResult::Submitted
-                    if text.trim().is_empty() && option.words != Words::Possible =>
+                    if text.trim().is_empty() && option.words != AnswerWords::Possible =>
                 {
                     self.message = Some(StatusMessage::until_key("there are no words yet"));
                 }
@@ -205,7 +205,7 @@ impl QuestionDialog {
             return DialogResult::Pending;
         };
         self.step = match &option.answer {
-            Answer::Retry if option.words == Words::Possible => {
+            Answer::Retry if option.words == AnswerWords::Possible => {
                 AnswerStep::Writing { option, text: String::new() }
             }
             Answer::Approve | Answer::Retry | Answer::GiveUp => AnswerStep::Confirming { option },
@@ -299,8 +299,9 @@ impl QuestionDialog {
                 lines.extend(written);
                 cursor = Some((column, lines.len() - 1));
                 let send = match (option.words, text.is_empty()) {
-                    (Words::Possible, true) => ("Enter", option.label),
-                    (Words::Possible, false) | (Words::Needed | Words::None, _) => {
+                    (AnswerWords::Possible, true) => ("Enter", option.label),
+                    (AnswerWords::Possible, false)
+                    | (AnswerWords::Needed | AnswerWords::None, _) => {
                         ("Enter twice or Ctrl-D", "send")
                     }
                 };
@@ -339,10 +340,10 @@ fn question_lines(
 fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
     match question.change {
-        Change::Code => keys.push(("v", "see the change")),
-        Change::NewTexts => keys.push(("v", "see it")),
-        Change::ChangedTexts => keys.push(("v", "see it, and what changed")),
-        Change::Nothing => {}
+        ChangeKind::Code => keys.push(("v", "see the change")),
+        ChangeKind::NewTexts => keys.push(("v", "see it")),
+        ChangeKind::ChangedTexts => keys.push(("v", "see it, and what changed")),
+        ChangeKind::Nothing => {}
     }
     keys.push(("f", "full text"));
     if answer_options(question).iter().any(|option| option.answer == Answer::Revise) {

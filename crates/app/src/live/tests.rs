@@ -8,7 +8,7 @@ use forge_api::follow::{Picture, Working};
 use forge_core::{
     Time,
     money::{Cost, Money, Spent, Tokens},
-    view::{Change, RunView, Standing, UnitState, UnitView},
+    view::{ChangeKind, RunView, Standing, UnitState, UnitView},
 };
 
 use super::{
@@ -508,7 +508,7 @@ fn asking_much() -> Picture {
         .expect("it is a finding"),
     ];
     asked.changed = vec!["src/limit.rs".to_owned()];
-    asked.change = Change::Code;
+    asked.change = ChangeKind::Code;
     snapshot
 }
 
@@ -579,9 +579,9 @@ fn keys_are_offered_only_where_they_do_something() {
     };
     let mut snapshot = asking();
     for (change, words) in [
-        (Change::Code, "v see the change"),
-        (Change::NewTexts, "v see it  "),
-        (Change::ChangedTexts, "v see it, and what changed"),
+        (ChangeKind::Code, "v see the change"),
+        (ChangeKind::NewTexts, "v see it  "),
+        (ChangeKind::ChangedTexts, "v see it, and what changed"),
     ] {
         snapshot.view.asked[0].change = change;
         let (last, all) = shown_keys(&snapshot);
@@ -591,7 +591,7 @@ fn keys_are_offered_only_where_they_do_something() {
     assert!(shown_keys(&asking_much()).1.contains("↑↓ scroll"));
     // Somebody left nothing: there is nothing to see and nothing to revise, but what was done can be watched.
     let asked = &mut snapshot.view.asked[0];
-    asked.change = Change::Nothing;
+    asked.change = ChangeKind::Nothing;
     asked.options[0].answer = "retry".to_owned();
     asked.options.remove(1);
     let (last, all) = shown_keys(&snapshot);

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, path::Path};
 use forge_core::{
     event::Answer,
     verdict::Proof,
-    view::{Change, ListView, OptionView, QuestionView, Words},
+    view::{AnswerWords, ChangeKind, ListView, OptionView, QuestionView},
 };
 
 use crate::{
@@ -53,7 +53,7 @@ pub(crate) struct AnswerOption {
     pub(crate) does: String,
     pub(crate) answer: Answer,
     /// Whether a text goes with it.
-    pub(crate) words: Words,
+    pub(crate) words: AnswerWords,
 }
 
 /// Returns the possible answers to a question.
@@ -279,12 +279,12 @@ impl QuestionWriter<'_> {
                     self.push_line(&format!("forge show {run} {}", artifact_path(unit, name)));
                 }
                 match question.change {
-                    Change::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
-                    Change::ChangedTexts => {
+                    ChangeKind::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
+                    ChangeKind::ChangedTexts => {
                         let what = "(what changed since the version before)";
                         self.push_line(&format!("forge show {run} --diff {unit} {what}"));
                     }
-                    Change::Nothing | Change::NewTexts => {}
+                    ChangeKind::Nothing | ChangeKind::NewTexts => {}
                 }
             }
             // A key shows it.
@@ -314,10 +314,10 @@ impl QuestionWriter<'_> {
 /// Returns the exact command for an answer.
 pub(crate) fn answer_command(run: &str, question: &str, option: &OptionView) -> String {
     let words = match option.words {
-        Words::Needed if option.answer.starts_with("waive") => " \"WHY\"",
-        Words::Needed => " \"WORDS\"",
-        Words::Possible => " [\"WORDS\"]",
-        Words::None => "",
+        AnswerWords::Needed if option.answer.starts_with("waive") => " \"WHY\"",
+        AnswerWords::Needed => " \"WORDS\"",
+        AnswerWords::Possible => " [\"WORDS\"]",
+        AnswerWords::None => "",
     };
     format!("forge answer {run} {question} {}{words}", option.answer)
 }

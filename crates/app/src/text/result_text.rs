@@ -20,7 +20,7 @@ use crate::{
 /// Formats the result of a run.
 pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     let row = &view.row;
-    let mut text = format!("{}  {}", row.run, row.standing.word());
+    let mut text = format!("{}  {}", row.run, row.standing.as_str());
     let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };

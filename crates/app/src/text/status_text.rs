@@ -20,8 +20,10 @@ pub(crate) enum Activity {
 /// Formats the standing of a run with the time until which it lasts.
 pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
     match row.until {
-        Some(until) => format!("{} until {}", row.standing.word(), format::future_time(until, now)),
-        None => row.standing.word().to_owned(),
+        Some(until) => {
+            format!("{} until {}", row.standing.as_str(), format::future_time(until, now))
+        }
+        None => row.standing.as_str().to_owned(),
     }
 }
 

@@ -208,7 +208,7 @@ impl Journal {
     }
 
     fn fed(&self) -> Fed {
-        Fed { seq: self.writer.seq(), view: RunView::of(self.made.id, &self.run) }
+        Fed { seq: self.writer.seq(), view: RunView::new(self.made.id, &self.run) }
     }
 
     /// Appends so many facts, and those of the same record.
@@ -344,11 +344,11 @@ fn finding(number: usize) -> Finding {
 
 fn receipt() -> Receipt {
     let tokens = Tokens { input: 900, output: 100, ..Tokens::default() };
-    Receipt::of(Spent { cost: Cost::Known(Money(1_500)), tokens, ..Spent::NOTHING })
+    Receipt::from_spent(Spent { cost: Cost::Known(Money(1_500)), tokens, ..Spent::NOTHING })
 }
 
 fn somebody() -> Person {
-    Person { who: "somebody".to_owned(), door: "test".to_owned() }
+    Person { who: "somebody".to_owned(), channel: "test".to_owned() }
 }
 
 fn start() -> Start {

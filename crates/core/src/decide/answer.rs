@@ -7,51 +7,65 @@
 use super::{draft::Draft, refusal::Refusal};
 use crate::{
     event::{
-        Answer, Approval, Choice, Event, FailureKind, Person, Question, SentBack, Waiver, Why,
+        Answer, Approval, Choice, Event, FailureKind, Person, Question, QuestionReason, SentBack,
+        Waiver,
     },
     id::{QuestionId, UnitId},
     verdict::Finding,
 };
 
 impl Draft {
-    pub(super) fn ask(&mut self, unit: &UnitId, gate: Option<&str>, why: Why) {
+    pub(super) fn ask(&mut self, unit: &UnitId, gate: Option<&str>, why: QuestionReason) {
         let is_proof = gate.is_some_and(|name| {
             let stage = self.run.stage(unit);
             stage.gate(name).is_some_and(|position| stage.gates[position].is_proof())
         });
         let mut options = match &why {
-            Why::LandedAlready | Why::NothingToRedo if is_proof => {
+            QuestionReason::LandedAlready | QuestionReason::NothingToRedo if is_proof => {
                 vec![Choice::Waive, Choice::GiveUp]
             }
-            Why::RoundsUsedUp | Why::NotShrinking if is_proof => {
+            QuestionReason::RoundsUsedUp | QuestionReason::NotShrinking if is_proof => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::LandedAlready | Why::NothingToRedo => vec![Choice::Approve, Choice::GiveUp],
-            Why::Checkpoint { .. } | Why::Guarded | Why::RoundsUsedUp | Why::NotShrinking => {
+            QuestionReason::LandedAlready | QuestionReason::NothingToRedo => {
+                vec![Choice::Approve, Choice::GiveUp]
+            }
+            QuestionReason::Checkpoint { .. }
+            | QuestionReason::Guarded
+            | QuestionReason::RoundsUsedUp
+            | QuestionReason::NotShrinking => {
                 vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } | Why::Blocked { .. } | Why::CapReached { .. } if is_proof => {
+            QuestionReason::NoVerdict { .. }
+            | QuestionReason::Blocked { .. }
+            | QuestionReason::CapReached { .. }
+                if is_proof =>
+            {
                 vec![Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::NoVerdict { .. } | Why::Blocked { .. } | Why::CapReached { .. }
+            QuestionReason::NoVerdict { .. }
+            | QuestionReason::Blocked { .. }
+            | QuestionReason::CapReached { .. }
                 if gate.is_some() =>
             {
                 vec![Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
             // A delivery of what nothing proved: only a gate's proof can be waived.
-            Why::Unverified { .. } if gate.is_none() => vec![Choice::Retry, Choice::GiveUp],
+            QuestionReason::Unverified { .. } if gate.is_none() => {
+                vec![Choice::Retry, Choice::GiveUp]
+            }
             // Approving is to allow the commands, and the gate looks again: it lets nothing through.
-            Why::Unverified { found, .. } if !found.is_empty() => {
+            QuestionReason::Unverified { found, .. } if !found.is_empty() => {
                 vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::DoesNotLand | Why::Unverified { .. } => {
+            QuestionReason::DoesNotLand | QuestionReason::Unverified { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            Why::NoResult { .. }
-            | Why::Setbacks { .. }
-            | Why::NoVerdict { .. }
-            | Why::CapReached { .. }
-            | Why::Blocked { .. } => vec![Choice::Retry, Choice::GiveUp],
+            QuestionReason::NoResult { .. }
+            | QuestionReason::Setbacks { .. }
+            | QuestionReason::NoVerdict { .. }
+            | QuestionReason::CapReached { .. }
+            | QuestionReason::Blocked { .. } => vec![Choice::Retry, Choice::GiveUp],
         };
         if self.cannot_revise(unit, gate) {
             options.retain(|choice| *choice != Choice::Revise);
@@ -131,21 +145,21 @@ impl Draft {
                 let gate = question.gate.clone().expect("only gates can be approved or waived");
                 let id = question.id;
                 match question.why {
-                    Why::Checkpoint { .. } | Why::Guarded => {
+                    QuestionReason::Checkpoint { .. } | QuestionReason::Guarded => {
                         let by = Approval::Person { question: id };
                         self.record(Event::GatePassed { unit, gate, by, verdict: None });
                     }
-                    Why::RoundsUsedUp
-                    | Why::NotShrinking
-                    | Why::NoVerdict { .. }
-                    | Why::DoesNotLand
-                    | Why::LandedAlready
-                    | Why::NothingToRedo
-                    | Why::Unverified { .. }
-                    | Why::NoResult { .. }
-                    | Why::CapReached { .. }
-                    | Why::Setbacks { .. }
-                    | Why::Blocked { .. } => {
+                    QuestionReason::RoundsUsedUp
+                    | QuestionReason::NotShrinking
+                    | QuestionReason::NoVerdict { .. }
+                    | QuestionReason::DoesNotLand
+                    | QuestionReason::LandedAlready
+                    | QuestionReason::NothingToRedo
+                    | QuestionReason::Unverified { .. }
+                    | QuestionReason::NoResult { .. }
+                    | QuestionReason::CapReached { .. }
+                    | QuestionReason::Setbacks { .. }
+                    | QuestionReason::Blocked { .. } => {
                         let why = Waiver::Person { question: id };
                         self.record(Event::GateWaived { unit, gate, why });
                     }

@@ -5,11 +5,11 @@
 
 use super::draft::Draft;
 use crate::{
-    event::{Event, Hold, Why},
+    event::{Event, Hold, QuestionReason},
     flow::{Check, Stage, Work},
     id::UnitId,
     money::Money,
-    run::Standing,
+    run::TableStatus,
 };
 
 /// With less than this, no agent can do anything useful: one cent.
@@ -36,7 +36,7 @@ impl Draft {
         if !is_agent(stage, gate) {
             return Reserve::Free;
         }
-        let limits = self.run.law().start.limits;
+        let limits = self.run.definition().start.limits;
         let run_free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
         let stage_free = stage.budget.map(|cap| {
             let mut used = self.run.unit(unit).spent.minus(self.run.unit(unit).granted);
@@ -80,7 +80,7 @@ impl Draft {
             | Work::Nothing => 1,
         };
         let unfinished =
-            each.inner.members().filter(|(_, t)| t.standing() != Standing::Closed).count();
+            each.inner.members().filter(|(_, t)| t.standing() != TableStatus::Closed).count();
         let working = self.run.calls().values().filter(|call| call.reserved.is_some()).count();
         (at_once.min(unfinished).saturating_sub(working)).max(1) as u64
     }
@@ -93,7 +93,7 @@ impl Draft {
 
     /// The least that a call is started with.
     fn least(&self) -> Money {
-        let call_budget = self.run.law().start.limits.call_budget;
+        let call_budget = self.run.definition().start.limits.call_budget;
         call_budget.map_or(RESERVE_MIN, |cap| cap.min(RESERVE_MIN))
     }
 
@@ -102,7 +102,7 @@ impl Draft {
     /// the unit waits for what the calls under way leave.
     pub(super) fn cap_reached(&mut self, unit: &UnitId, gate: Option<&str>, cap: Option<Money>) {
         if !self.is_broke() {
-            self.ask(unit, gate, Why::CapReached { cap });
+            self.ask(unit, gate, QuestionReason::CapReached { cap });
         }
     }
 
@@ -128,7 +128,7 @@ impl Draft {
                     ),
                 };
                 // What a run holds back for a call was settled when it started.
-                let has_cap = self.run.law().start.limits.call_budget.is_some();
+                let has_cap = self.run.definition().start.limits.call_budget.is_some();
                 let hint = if ledger.n_unknown == 0 || has_cap {
                     ""
                 } else {
@@ -151,7 +151,7 @@ impl Draft {
             Reserve::StageIsBroke => {
                 let cap = self.run.stage(unit).budget.unwrap_or_default();
                 let what = format!("the stage's budget of {cap} is used up");
-                self.ask(unit, gate, Why::NoResult { class: None, what });
+                self.ask(unit, gate, QuestionReason::NoResult { class: None, what });
             }
             Reserve::Free | Reserve::Amount(_) | Reserve::Later => {}
         }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use crate::{
     Time,
     event::{
-        Approvals, Brings, End, Event, FailureKind, Hold, Outcome, Person, Receipt, Record,
-        SentBack, Start, Why,
+        Approvals, End, Event, FailureKind, Hold, Outcome, Person, QuestionReason, Receipt, Record,
+        ResultChange, SentBack, Start,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
     flow::{Delivery, Flow, Stage, Work},
     id::{AttemptId, CallId, JudgementId, UnitId},
     item::{ITEMS_MAX, Item, flaw},
     money::Money,
-    run::{Look, Phase, Run, State, Table},
+    run::{LookState, Phase, Run, State, Table},
 };
 
 use super::{
@@ -34,8 +34,8 @@ pub fn decide(run: &Run, at: Time, input: &Input) -> Result<Record, Refusal> {
     let at = at.max(run.now());
     let mut draft = Draft { run: run.clone().at(at), facts: Vec::new() };
     match input {
-        Input::Command(command) => draft.obey(command)?,
-        Input::Report(report) => draft.hear(report),
+        Input::Command(command) => draft.decide_command(command)?,
+        Input::Report(report) => draft.decide_report(report),
         Input::Tick => {}
     }
     draft.settle();
@@ -54,7 +54,7 @@ impl Draft {
         self.facts.push(event);
     }
 
-    pub(super) fn obey(&mut self, command: &Command) -> Result<(), Refusal> {
+    pub(super) fn decide_command(&mut self, command: &Command) -> Result<(), Refusal> {
         match (command, self.run.phase().clone()) {
             (Command::Start(start), Phase::Fresh) => self.begin(start),
             (Command::Start(_), Phase::Going | Phase::Held(_) | Phase::Over(_)) => {
@@ -176,7 +176,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn hear(&mut self, report: &Report) {
+    pub(super) fn decide_report(&mut self, report: &Report) {
         if !self.run.is_started() {
             return;
         }
@@ -216,7 +216,7 @@ impl Draft {
                 }
             }
             Report::Did { attempt, mark, reference } => {
-                if self.run.mark(mark) != Some(crate::run::Mark::Done) {
+                if self.run.mark(mark) != Some(crate::run::EffectMark::Done) {
                     let (attempt, mark) = (attempt.clone(), mark.clone());
                     let reference = reference.clone();
                     self.record(Event::EffectDone { attempt, mark, reference });
@@ -242,11 +242,11 @@ impl Draft {
             return false;
         }
         match self.run.unit(unit).state {
-            State::Judging { gate, look: Look::UnderWay(number) } => {
+            State::Judging { gate, look: LookState::UnderWay(number) } => {
                 number == judgement.number
                     && self.run.stage(unit).gates[gate].name == judgement.gate
             }
-            State::Judging { look: Look::Pending, .. }
+            State::Judging { look: LookState::Pending, .. }
             | State::Waiting
             | State::Working
             | State::Asking { .. }
@@ -305,7 +305,9 @@ impl Draft {
             }
             Outcome::Fault { class, what } => self.missed(&unit, class, &what),
             Outcome::Partial { note } => self.partly_done(&unit, note),
-            Outcome::Blocked { class, what } => self.ask(&unit, None, Why::Blocked { class, what }),
+            Outcome::Blocked { class, what } => {
+                self.ask(&unit, None, QuestionReason::Blocked { class, what })
+            }
             Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
                 self.set_back(&unit, None);
             }
@@ -332,7 +334,8 @@ impl Draft {
             ));
         }
         let (unit, head) = (unit.clone(), receipt.head.clone());
-        let brings = Brings::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
+        let brings =
+            ResultChange::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
         Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
     }
 
@@ -364,7 +367,7 @@ impl Draft {
             return Err(format!("it did not report the list `{list}`"));
         };
         let (least, most) =
-            items_bounds(&self.run.law().flow.stages, list).unwrap_or((0, ITEMS_MAX));
+            items_bounds(&self.run.definition().flow.stages, list).unwrap_or((0, ITEMS_MAX));
         if items.len() < least {
             return Err(format!(
                 "the list `{list}` has {} items, and at least {least} must be done",
@@ -397,7 +400,11 @@ impl Draft {
 
     pub(super) fn missed(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
         if self.run.unit(unit).misses >= self.run.stage(unit).misses {
-            self.ask(unit, None, Why::NoResult { class: Some(class), what: what.to_owned() });
+            self.ask(
+                unit,
+                None,
+                QuestionReason::NoResult { class: Some(class), what: what.to_owned() },
+            );
         } else {
             self.escalate_if_identical(unit, class, what);
         }
@@ -427,7 +434,7 @@ impl Draft {
     pub(super) fn set_back(&mut self, unit: &UnitId, gate: Option<&str>) {
         let n = self.run.unit(unit).setbacks;
         if n >= SETBACKS_MAX && *self.run.phase() == Phase::Going {
-            self.ask(unit, gate, Why::Setbacks { n });
+            self.ask(unit, gate, QuestionReason::Setbacks { n });
         }
     }
 

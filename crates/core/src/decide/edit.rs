@@ -14,7 +14,7 @@ use crate::{
     event::{Edit, End, Event, Person},
     flow::{Check, Stage, Work},
     id::{CallId, JudgementId, Scope, UnitId},
-    run::{Look, Phase, Standing, State, Table},
+    run::{LookState, Phase, State, Table, TableStatus},
 };
 
 impl Draft {
@@ -41,11 +41,11 @@ impl Draft {
             return Err(Refusal::NothingToEdit(unit.clone()));
         }
         match self.run.unit(unit).state {
-            State::Working | State::Judging { look: Look::UnderWay(_), .. } => {
+            State::Working | State::Judging { look: LookState::UnderWay(_), .. } => {
                 return Err(Refusal::UnderWay(unit.clone()));
             }
             State::Skipped => return Err(Refusal::NothingToEdit(unit.clone())),
-            State::Judging { look: Look::Pending, .. }
+            State::Judging { look: LookState::Pending, .. }
             | State::Waiting
             | State::Asking { .. }
             | State::Accepted
@@ -108,7 +108,7 @@ impl Draft {
             let item = here.scope.item().and_then(|item| inner.item(item));
             let mut firsts = item.into_iter().flat_map(|item| &item.after);
             let is_closed = |id: &String| {
-                inner.table(id).is_some_and(|table| table.standing() == Standing::Closed)
+                inner.table(id).is_some_and(|table| table.standing() == TableStatus::Closed)
             };
             if !firsts.all(is_closed) {
                 return false;

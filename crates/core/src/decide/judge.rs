@@ -2,11 +2,13 @@
 
 use super::draft::Draft;
 use crate::{
-    event::{Answer, Brings, Event, FailureKind, Receipt, Ruling, SentBack, Waiver, Why},
+    event::{
+        Answer, Event, FailureKind, QuestionReason, Receipt, ResultChange, Ruling, SentBack, Waiver,
+    },
     failure::FaultClass,
-    flow::{BuiltIn, Check, Exhausted, Gate, Weight, firsts, followers},
+    flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, firsts, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
-    run::{Asked, Unit, command_failure},
+    run::{AskedQuestion, Unit, command_failure},
     verdict::{Finding, Severity, Verdict},
 };
 
@@ -15,18 +17,18 @@ const LANDINGS_MAX: u32 = 1;
 
 /// Why a gate does not send work back once more.
 #[derive(Clone, Copy)]
-enum NoMore {
+enum ExhaustedReason {
     RoundsUsedUp,
     NotShrinking,
     NothingToRedo,
 }
 
-impl NoMore {
-    fn why(self) -> Why {
+impl ExhaustedReason {
+    fn why(self) -> QuestionReason {
         match self {
-            Self::RoundsUsedUp => Why::RoundsUsedUp,
-            Self::NotShrinking => Why::NotShrinking,
-            Self::NothingToRedo => Why::NothingToRedo,
+            Self::RoundsUsedUp => QuestionReason::RoundsUsedUp,
+            Self::NotShrinking => QuestionReason::NotShrinking,
+            Self::NothingToRedo => QuestionReason::NothingToRedo,
         }
     }
 
@@ -54,7 +56,8 @@ impl Draft {
         let position = position.expect("a judgement that is awaited names a gate of its stage");
         let gate = self.run.stage(&unit).gates[position].clone();
         let serious_before = self.run.unit(&unit).serious.get(&gate.name).copied();
-        let ruling = self.numbered(&unit, &self.in_earnest(&unit, position, ruling));
+        let ruling =
+            self.numbered(&unit, &self.downgrade_pass_with_critical(&unit, position, ruling));
         let cap = self.run.cap(&CallId::Judgement(judgement.clone()));
         self.record(Event::Judged {
             judgement: judgement.clone(),
@@ -69,7 +72,7 @@ impl Draft {
                 }
             }
             Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
-                if gate.weight == Weight::Advisory =>
+                if gate.weight == GateWeight::Advisory =>
             {
                 let (gate, why) = (gate.name, Waiver::Advisory);
                 self.record(Event::GateWaived { unit, gate, why });
@@ -80,7 +83,7 @@ impl Draft {
             Ruling::Verdict(Verdict::Revise { .. })
                 if gate.check == (Check::BuiltIn { check: BuiltIn::Guarded }) =>
             {
-                self.ask(&unit, Some(&gate.name), Why::Guarded);
+                self.ask(&unit, Some(&gate.name), QuestionReason::Guarded);
             }
             Ruling::Verdict(Verdict::Revise { findings }) => {
                 let is_review = matches!(gate.check, Check::Review { .. });
@@ -92,7 +95,7 @@ impl Draft {
                 self.send_back(&unit, position, &findings, shrinks);
             }
             Ruling::Fault { class: FaultClass::OutOfBudget, .. } => {
-                if gate.weight == Weight::Advisory && !self.is_broke() {
+                if gate.weight == GateWeight::Advisory && !self.is_broke() {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
@@ -102,30 +105,30 @@ impl Draft {
             Ruling::Fault { class, what } => {
                 if self.run.unit(&unit).faults < self.run.stage(&unit).misses {
                     self.escalate_if_identical(&unit, class, &what);
-                } else if gate.weight == Weight::Advisory {
+                } else if gate.weight == GateWeight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
-                    self.ask(&unit, Some(&gate.name), Why::NoVerdict { what });
+                    self.ask(&unit, Some(&gate.name), QuestionReason::NoVerdict { what });
                 }
             }
             Ruling::Unverified { what, found } => {
-                if gate.weight == Weight::Advisory {
+                if gate.weight == GateWeight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
                 } else if let Some(question) = self.waived_before(&unit, &gate, &what, &found) {
                     let (gate, why) = (gate.name, Waiver::Person { question });
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
-                    self.ask(&unit, Some(&gate.name), Why::Unverified { what, found });
+                    self.ask(&unit, Some(&gate.name), QuestionReason::Unverified { what, found });
                 }
             }
             Ruling::Blocked { class, what } => {
-                if gate.weight == Weight::Advisory {
+                if gate.weight == GateWeight::Advisory {
                     let (gate, why) = (gate.name, Waiver::Advisory);
                     self.record(Event::GateWaived { unit, gate, why });
                 } else {
-                    self.ask(&unit, Some(&gate.name), Why::Blocked { class, what });
+                    self.ask(&unit, Some(&gate.name), QuestionReason::Blocked { class, what });
                 }
             }
             Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
@@ -149,10 +152,10 @@ impl Draft {
             return None;
         }
         let waive = Answer::Waive { gate: gate.name.clone() };
-        let same = |asked: &&Asked| matches!(&asked.question.why, Why::Unverified { what: before, found: those } if before == what && those == found);
+        let same = |asked: &&AskedQuestion| matches!(&asked.question.why, QuestionReason::Unverified { what: before, found: those } if before == what && those == found);
         let waived =
-            |asked: &&Asked| asked.answer.as_ref().is_some_and(|said| said.answer == waive);
-        let same: Vec<&Asked> = self.run.story().asked.iter().filter(same).collect();
+            |asked: &&AskedQuestion| asked.answer.as_ref().is_some_and(|said| said.answer == waive);
+        let same: Vec<&AskedQuestion> = self.run.history().asked.iter().filter(same).collect();
         let here = same.iter().rev().find(|asked| asked.question.unit == *unit);
         if here.is_some_and(|asked| !waived(asked)) {
             return None;
@@ -165,13 +168,19 @@ impl Draft {
         let commit = receipt.commit.clone().unwrap_or_default();
         let tree = receipt.tree.clone().unwrap_or_default();
         let head = receipt.head.clone();
-        let brings = Brings::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
+        let brings =
+            ResultChange::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
         self.record(Event::Landed { unit, commit, tree, head, brings });
     }
 
     /// Whoever finds something critical does not let it pass, whatever they call it: a person who is asked
     /// next decides. Where nobody is, what is shown goes back, and what is not shown is no verdict.
-    fn in_earnest(&self, unit: &UnitId, position: usize, ruling: &Ruling) -> Ruling {
+    fn downgrade_pass_with_critical(
+        &self,
+        unit: &UnitId,
+        position: usize,
+        ruling: &Ruling,
+    ) -> Ruling {
         let gates = &self.run.stage(unit).gates[position..];
         let is_review = matches!(gates[0].check, Check::Review { .. });
         let mut later = gates[1..].iter().filter(|gate| self.run.holds(&unit.scope, &gate.when));
@@ -237,7 +246,7 @@ impl Draft {
     /// The unit that a gate sends back to: its own, or the nearest one of that name further out.
     pub(super) fn target(&self, unit: &UnitId, redo: Option<&str>) -> UnitId {
         let Some(redo) = redo else { return unit.clone() };
-        let flow = &self.run.law().flow;
+        let flow = &self.run.definition().flow;
         let mut here = unit.clone();
         loop {
             let stages = flow.table(&here.scope);
@@ -267,17 +276,17 @@ impl Draft {
             return self.did_not_land(unit, target, &gate.name, findings);
         }
         if self.would_undo_landed(&target) {
-            return self.ask(unit, Some(&gate.name), Why::LandedAlready);
+            return self.ask(unit, Some(&gate.name), QuestionReason::LandedAlready);
         }
         if !self.run.stage(&target).is_called() {
-            return self.exhausted(unit, position, NoMore::NothingToRedo);
+            return self.exhausted(unit, position, ExhaustedReason::NothingToRedo);
         }
         let has_rounds = self.run.unit(&target).round < self.run.stage(&target).rounds;
         if !has_rounds {
-            return self.exhausted(unit, position, NoMore::RoundsUsedUp);
+            return self.exhausted(unit, position, ExhaustedReason::RoundsUsedUp);
         }
         if !shrinks {
-            return self.exhausted(unit, position, NoMore::NotShrinking);
+            return self.exhausted(unit, position, ExhaustedReason::NotShrinking);
         }
         let failure = command_failure(&gate.check, &findings);
         let by = SentBack::Gate { unit: unit.clone(), gate: gate.name };
@@ -293,11 +302,11 @@ impl Draft {
             let (by, words) = (SentBack::Landing, String::new());
             self.record(Event::UnitReopened { unit: target, by, findings, words });
         } else {
-            self.ask(unit, Some(gate), Why::DoesNotLand);
+            self.ask(unit, Some(gate), QuestionReason::DoesNotLand);
         }
     }
 
-    fn exhausted(&mut self, unit: &UnitId, position: usize, no_more: NoMore) {
+    fn exhausted(&mut self, unit: &UnitId, position: usize, no_more: ExhaustedReason) {
         let stage = self.run.stage(unit).clone();
         let gate = &stage.gates[position];
         let waive = |draft: &mut Self| {

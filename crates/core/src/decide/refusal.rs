@@ -84,7 +84,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = |choices: &[Choice]| {
-            choices.iter().map(|choice| choice.word()).collect::<Vec<&str>>().join(", ")
+            choices.iter().map(|choice| choice.as_str()).collect::<Vec<&str>>().join(", ")
         };
         match self {
             Self::AlreadyStarted => f.write_str("the run has started already"),
@@ -98,7 +98,7 @@ impl fmt::Display for Refusal {
                 f.write_str("the run is blocked; `forge resume` opens it again")
             }
             Self::AlreadyGoing => f.write_str("the run is not held: nothing to resume"),
-            Self::AlreadyHeld(hold) => write!(f, "the run is {} already", hold.word()),
+            Self::AlreadyHeld(hold) => write!(f, "the run is {} already", hold.as_str()),
             Self::Flow(error) => error.fmt(f),
             Self::Param(problem) => f.write_str(problem),
             Self::Manual => write!(
@@ -116,7 +116,7 @@ impl fmt::Display for Refusal {
                 write!(f, "{question} is answered already, or no longer matters")
             }
             Self::NotAnOption { choice, options } => {
-                write!(f, "`{}` is no answer to it; possible: {}", choice.word(), words(options))
+                write!(f, "`{}` is no answer to it; possible: {}", choice.as_str(), words(options))
             }
             Self::WrongGate { said, gate } => {
                 write!(f, "only `{gate}` can be waived here, by that name, not `{said}`")

@@ -5,11 +5,11 @@
 
 use super::{budget::Reserve, draft::Draft};
 use crate::{
-    event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, Why},
-    flow::{Auto, Check, Condition, Delivery, Order, Stage, When, Work},
+    event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, QuestionReason},
+    flow::{Auto, Check, Condition, Delivery, Stage, StageOrder, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
-    run::{Confidence, Due, Look, Phase, Standing, State},
+    run::{AllReviewsClean, Due, LookState, Phase, State, TableStatus},
     wanted,
 };
 
@@ -22,7 +22,7 @@ type Arrival = (u64, UnitId);
 impl Draft {
     /// Conditions on parameters are settled at the start, in the order of the table.
     pub(super) fn skip_by_params(&mut self) {
-        let stages = self.run.law().flow.stages.clone();
+        let stages = self.run.definition().flow.stages.clone();
         for stage in &stages {
             let unit = Scope::root().unit(&stage.name);
             if self.never_holds(&stage.when) {
@@ -73,7 +73,7 @@ impl Draft {
             return;
         }
         let (_, root) = self.run.table(&Scope::root());
-        let end = if root.standing() == Standing::Closed {
+        let end = if root.standing() == TableStatus::Closed {
             End::Done
         } else {
             let blocked = State::Failed { kind: FailureKind::Blocked };
@@ -99,11 +99,11 @@ impl Draft {
                         self.walk_items(&unit, arrivals);
                     }
                 }
-                State::Judging { gate, look: Look::Pending } => {
+                State::Judging { gate, look: LookState::Pending } => {
                     let unit = scope.unit(name);
                     self.look(&unit, gate, arrivals);
                 }
-                State::Judging { look: Look::UnderWay(_), .. }
+                State::Judging { look: LookState::UnderWay(_), .. }
                 | State::Asking { .. }
                 | State::Accepted
                 | State::Skipped
@@ -126,12 +126,12 @@ impl Draft {
             return;
         }
         if stage.work == (Work::Deliver { what: Delivery::PullRequest })
-            && let Some(what) = self.run.doubt()
+            && let Some(what) = self.run.reason_not_to_deliver()
         {
-            return self.ask(unit, None, Why::Unverified { what, found: Vec::new() });
+            return self.ask(unit, None, QuestionReason::Unverified { what, found: Vec::new() });
         }
         let attempt = unit.attempt(now.attempt + 1);
-        let gates_only = stage.order == Order::GatesFirst && now.due == Due::Fresh;
+        let gates_only = stage.order == StageOrder::GatesFirst && now.due == Due::Fresh;
         match &stage.work {
             Work::Each { list, .. } if self.run.items(unit, list).is_none() => {
                 let reason = format!("no stage reported the list `{list}`");
@@ -160,7 +160,7 @@ impl Draft {
         gate: Option<&str>,
         check: Option<&Check>,
     ) -> Option<Call> {
-        if self.run.calls().len() >= self.run.law().start.limits.at_once as usize {
+        if self.run.calls().len() >= self.run.definition().start.limits.at_once as usize {
             return None;
         }
         let ordinal = self.run.n_calls() + 1;
@@ -188,23 +188,24 @@ impl Draft {
         let n_items = self.run.unit(unit).inner.len();
         let standing = |draft: &Self, position| draft.run.unit(unit).inner.standing(position);
         let mut open: Vec<usize> =
-            (0..n_items).filter(|item| standing(self, *item) == Standing::Open).collect();
+            (0..n_items).filter(|item| standing(self, *item) == TableStatus::Open).collect();
         for item in open.clone() {
             let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
             self.walk(&scope, arrivals);
         }
-        open.retain(|item| standing(self, *item) == Standing::Open);
+        open.retain(|item| standing(self, *item) == TableStatus::Open);
         if *self.run.phase() == Phase::Going {
             for item in 0..n_items {
                 if open.len() >= at_once {
                     break;
                 }
-                if standing(self, item) == Standing::Waiting && self.may_open(unit, item, &open) {
+                if standing(self, item) == TableStatus::Waiting && self.may_open(unit, item, &open)
+                {
                     let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
                     let n_arrivals = arrivals.len();
                     self.walk(&scope, arrivals);
                     // What only has to land is as good as open, and will be when its turn comes.
-                    if standing(self, item) == Standing::Open || arrivals.len() > n_arrivals {
+                    if standing(self, item) == TableStatus::Open || arrivals.len() > n_arrivals {
                         open.push(item);
                     }
                 }
@@ -216,20 +217,20 @@ impl Draft {
     fn may_open(&self, unit: &UnitId, position: usize, open: &[usize]) -> bool {
         let inner = &self.run.unit(unit).inner;
         let (item, after) = inner.member(position);
-        after.iter().all(|first| inner.standing(*first) == Standing::Closed)
+        after.iter().all(|first| inner.standing(*first) == TableStatus::Closed)
             && open.iter().all(|other| !overlap(item, inner.member(*other).0))
     }
 
     fn close_items(&mut self, unit: &UnitId) {
         let inner = &self.run.unit(unit).inner;
         let unfinished: Vec<usize> =
-            (0..inner.len()).filter(|item| inner.standing(*item) != Standing::Closed).collect();
+            (0..inner.len()).filter(|item| inner.standing(*item) != TableStatus::Closed).collect();
         if unfinished.is_empty() {
             let attempt = self.run.current(unit);
             let outcome = Outcome::Done;
             return self.record(Event::AttemptEnded { attempt, outcome, receipt: None });
         }
-        if !unfinished.iter().any(|item| inner.standing(*item) == Standing::Failed) {
+        if !unfinished.iter().any(|item| inner.standing(*item) == TableStatus::Failed) {
             return;
         }
         let stuck = inner.stuck();
@@ -263,19 +264,19 @@ impl Draft {
             return self.record(Event::GateSkipped { unit: unit.clone(), gate: gate.name });
         }
         let now = self.run.unit(unit);
-        let (confidence, not_before, arrived) = (now.confidence, now.not_before, now.arrived);
+        let (reviews_clean, not_before, arrived) = (now.reviews_clean, now.not_before, now.arrived);
         let may_start = *self.run.phase() == Phase::Going && not_before <= self.run.now();
         match gate.check {
             Check::Human { question, auto } => {
                 let automatic = auto == Auto::Allowed
-                    && self.run.law().start.approvals == Approvals::Automatic
-                    && confidence == Confidence::Clean;
+                    && self.run.definition().start.approvals == Approvals::Automatic
+                    && reviews_clean == AllReviewsClean::Yes;
                 if automatic {
                     let verdict = self.run.verdict_word(unit);
                     let (unit, by) = (unit.clone(), Approval::Automatic);
                     self.record(Event::GatePassed { unit, gate: gate.name, by, verdict });
                 } else {
-                    self.ask(unit, Some(&gate.name), Why::Checkpoint { text: question });
+                    self.ask(unit, Some(&gate.name), QuestionReason::Checkpoint { text: question });
                 }
             }
             Check::Land => {
@@ -308,7 +309,7 @@ impl Draft {
         let lands = |draft: &Self, call: &CallId| match call {
             CallId::Attempt(_) => false,
             CallId::Judgement(judgement) => {
-                let stage = draft.run.law().flow.table(&judgement.attempt.unit.scope);
+                let stage = draft.run.definition().flow.table(&judgement.attempt.unit.scope);
                 let stage: Option<&Stage> =
                     stage.iter().find(|stage| stage.name == judgement.attempt.unit.stage);
                 stage.is_some_and(|stage| {
@@ -324,7 +325,7 @@ impl Draft {
         }
         arrivals.sort();
         if let Some((_, unit)) = arrivals.into_iter().next()
-            && let State::Judging { gate, look: Look::Pending } = self.run.unit(&unit).state
+            && let State::Judging { gate, look: LookState::Pending } = self.run.unit(&unit).state
         {
             let name = self.run.stage(&unit).gates[gate].name.clone();
             self.start_look(&unit, &name, &Check::Land);

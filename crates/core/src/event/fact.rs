@@ -12,8 +12,8 @@ use crate::{
 };
 
 use super::{
-    Answer, Approval, Brings, Call, Edit, End, FailureKind, Hold, Outcome, Person, Question,
-    Receipt, Ruling, SentBack, Start, Waiver,
+    Answer, Approval, Call, Edit, End, FailureKind, Hold, Outcome, Person, Question, Receipt,
+    ResultChange, Ruling, SentBack, Start, Waiver,
 };
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
@@ -190,8 +190,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
         /// Whether the result is another one with it.
-        #[serde(default, skip_serializing_if = "Brings::is_something")]
-        brings: Brings,
+        #[serde(default, skip_serializing_if = "ResultChange::is_changed")]
+        brings: ResultChange,
     },
     /// Something that a person should know, and that stops nothing.
     Noticed {

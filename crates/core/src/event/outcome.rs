@@ -139,7 +139,7 @@ pub enum Hold {
 
 impl Hold {
     /// The word for a run that is held like this.
-    pub const fn word(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Paused { .. } => "paused",
             Self::Interrupted { .. } => "interrupted",

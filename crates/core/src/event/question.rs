@@ -77,7 +77,7 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// Why it is asked.
-    pub why: Why,
+    pub why: QuestionReason,
     /// What can be answered.
     pub options: Vec<Choice>,
 }
@@ -85,7 +85,8 @@ pub struct Question {
 /// Why a question is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+#[schemars(rename = "Why")]
+pub enum QuestionReason {
     /// The flow says so.
     Checkpoint {
         /// The flow's words.
@@ -185,7 +186,7 @@ impl Question {
     /// The commands that this answer allows Forge to run. They were not there when the run began.
     pub fn allows(&self, answer: &Answer) -> &[String] {
         match (&self.why, answer) {
-            (Why::Unverified { found, .. }, Answer::Approve) => found,
+            (QuestionReason::Unverified { found, .. }, Answer::Approve) => found,
             (_, _) => &[],
         }
     }
@@ -206,7 +207,7 @@ impl Answer {
 
 impl Choice {
     /// The word a person types.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
             Self::Revise => "revise",

@@ -117,29 +117,32 @@ pub enum Edit {
 /// Whether what landed made the run's result another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Brings {
+#[schemars(rename = "Brings")]
+pub enum ResultChange {
     /// It did.
     #[default]
-    Something,
+    #[serde(rename = "something")]
+    Changed,
     /// There was nothing to land: the result had all of it already.
-    Nothing,
+    #[serde(rename = "nothing")]
+    Unchanged,
 }
 
-impl Brings {
+impl ResultChange {
     /// What a run whose result was `before` gets from one that is `after`.
     pub(crate) fn between(before: Option<&str>, after: &str) -> Self {
-        if before == Some(after) { Self::Nothing } else { Self::Something }
+        if before == Some(after) { Self::Unchanged } else { Self::Changed }
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(super) fn is_something(&self) -> bool {
-        *self == Self::Something
+    pub(super) fn is_changed(&self) -> bool {
+        *self == Self::Changed
     }
 }
 
 impl Receipt {
     /// Nothing was left behind, and this is what it used up.
-    pub fn of(spent: Spent) -> Self {
+    pub fn from_spent(spent: Spent) -> Self {
         Self {
             spent,
             used: None,

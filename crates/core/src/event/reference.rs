@@ -13,5 +13,6 @@ pub struct Person {
     /// A name, as the system knows it.
     pub who: String,
     /// `cli`, `tui`, `web`, …
-    pub door: String,
+    #[serde(rename = "door")]
+    pub channel: String,
 }

@@ -123,14 +123,15 @@ pub struct Coherence {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// What came of it.
-    #[serde(default, skip_serializing_if = "CameTo::is_pass")]
-    pub came_to: CameTo,
+    #[serde(default, skip_serializing_if = "TriageOutcome::is_pass")]
+    pub came_to: TriageOutcome,
 }
 
 /// What came of the look at a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CameTo {
+#[schemars(rename = "CameTo")]
+pub enum TriageOutcome {
     /// It can be acted on.
     #[default]
     Pass,
@@ -140,7 +141,7 @@ pub enum CameTo {
     Nothing,
 }
 
-impl CameTo {
+impl TriageOutcome {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_pass(&self) -> bool {
         *self == Self::Pass

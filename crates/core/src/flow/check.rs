@@ -182,7 +182,7 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
 
 /// What leaves a run leaves it once, and code only if it was proved and is part of the result.
 fn delivery(what: Delivery, known: &Known) -> Result<(), String> {
-    let word = what.word();
+    let word = what.as_str();
     if known.is_in_each {
         return Err(format!(
             "delivers `{word}` for each item, but what leaves a run leaves it once"

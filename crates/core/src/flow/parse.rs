@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::check;
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
-    FORMAT, Flow, FlowError, Gate, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX, Order, Param,
-    ROUNDS_DEFAULT, ROUNDS_MAX, Stage, Weight, When, Work,
+    FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
+    Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 
@@ -307,7 +307,7 @@ impl Reader<'_> {
             tier: row.tier,
             effort: row.effort,
             budget,
-            order: if row.gates_first { Order::GatesFirst } else { Order::WorkFirst },
+            order: if row.gates_first { StageOrder::GatesFirst } else { StageOrder::WorkFirst },
             name,
         })
     }
@@ -407,8 +407,8 @@ impl Reader<'_> {
                 Ok(Work::Flow { name: used, stages: inner.stages })
             }
             (None, None, None, None, Some(word)) => {
-                let what = Delivery::named(&word).ok_or_else(|| {
-                    let known: Vec<&str> = Delivery::ALL.iter().map(|what| what.word()).collect();
+                let what = Delivery::parse(&word).ok_or_else(|| {
+                    let known: Vec<&str> = Delivery::ALL.iter().map(|what| what.as_str()).collect();
                     let known = known.join(", ");
                     let problem = format!("delivers `{word}`, but what can be is {known}");
                     self.wrong(Some(&name), problem)
@@ -453,8 +453,8 @@ impl RawWhen {
 
 /// The check of this name, or which there are.
 fn built_in(word: &str) -> Result<BuiltIn, String> {
-    BuiltIn::named(word).ok_or_else(|| {
-        let known: Vec<&str> = BuiltIn::ALL.iter().map(|check| check.word()).collect();
+    BuiltIn::parse(word).ok_or_else(|| {
+        let known: Vec<&str> = BuiltIn::ALL.iter().map(|check| check.as_str()).collect();
         format!(
             "has a gate with the check `{word}`, which Forge does not have; it has {}",
             known.join(", ")
@@ -474,7 +474,7 @@ impl RawGate {
             self.human.map(|question| ("human".to_owned(), Check::Human { question, auto })),
             self.verify.filter(|on| *on).map(|_| ("verify".to_owned(), Check::Verify)),
             self.land.filter(|on| *on).map(|_| ("land".to_owned(), Check::Land)),
-            built_in.map(|check| (check.word().to_owned(), Check::BuiltIn { check })),
+            built_in.map(|check| (check.as_str().to_owned(), Check::BuiltIn { check })),
         ];
         let mut checks = checks.into_iter().flatten();
         let (Some((default, check)), None) = (checks.next(), checks.next()) else {
@@ -489,7 +489,7 @@ impl RawGate {
                 "has a gate `{name}` with `auto`, which only a human gate can have"
             ));
         }
-        let weight = if self.advisory { Weight::Advisory } else { Weight::Binding };
+        let weight = if self.advisory { GateWeight::Advisory } else { GateWeight::Binding };
         let gate = Gate {
             name,
             phase: self.phase,
@@ -500,7 +500,7 @@ impl RawGate {
             when: RawWhen::parse(self.when)?,
             weight,
         };
-        if weight == Weight::Advisory && (is_human || gate.is_proof()) {
+        if weight == GateWeight::Advisory && (is_human || gate.is_proof()) {
             return Err(format!(
                 "has an advisory gate `{}`: a person, `verify` and `land` cannot merely advise",
                 gate.name

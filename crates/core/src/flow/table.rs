@@ -93,7 +93,7 @@ pub struct Stage {
     /// What all calls of one unit may cost together.
     pub budget: Option<Money>,
     /// Whether the work or the gates come first.
-    pub order: Order,
+    pub order: StageOrder,
 }
 
 /// What a stage does.
@@ -156,7 +156,7 @@ impl Delivery {
     pub const ALL: [Self; 4] = [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit];
 
     /// The word in a flow.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::PullRequest => "pull-request",
             Self::Summary => "summary",
@@ -166,14 +166,14 @@ impl Delivery {
     }
 
     /// The delivery of this name.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|delivery| delivery.word() == word)
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|delivery| delivery.as_str() == word)
     }
 }
 
 /// Whether the work or the gates of a stage come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum StageOrder {
     /// The gates look at what was worked.
     WorkFirst,
     /// The gates look first, and the work is only done where they find something.
@@ -198,12 +198,12 @@ pub struct Gate {
     /// Whether the gate applies at all.
     pub when: When,
     /// Whether it can say no.
-    pub weight: Weight,
+    pub weight: GateWeight,
 }
 
 /// Whether a gate can say no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum GateWeight {
     /// What it finds goes back to work.
     Binding,
     /// What it finds is noted.
@@ -264,7 +264,7 @@ impl BuiltIn {
     pub const ALL: [Self; 3] = [Self::Changes, Self::Guarded, Self::NewTests];
 
     /// The word in a flow.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Changes => "changes",
             Self::Guarded => "guarded",
@@ -273,8 +273,8 @@ impl BuiltIn {
     }
 
     /// The check of this name.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|check| check.word() == word)
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|check| check.as_str() == word)
     }
 }
 

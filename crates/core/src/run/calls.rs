@@ -31,7 +31,7 @@ impl Run {
         self.ledger.settle(call, receipt.spent);
         let unit = call.unit();
         if self.has(unit) {
-            let (_, unit) = self.unit_beside(unit);
+            let (_, unit) = self.unit_without_opening(unit);
             unit.pay(receipt.spent, held);
             unit.tokens += receipt.spent.tokens;
         }

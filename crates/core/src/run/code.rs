@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{
     fold::Run,
-    history::Ending,
-    tree::{Code, Confidence, Files, Hand, Standing, State, position},
+    history::CallEnding,
+    tree::{AllReviewsClean, Authorship, CommittedCode, FilesState, State, TableStatus, position},
 };
 use crate::{
     event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
@@ -18,10 +18,10 @@ impl Run {
     /// A person's change is an attempt that is done: its gates look at it, and what came after
     /// begins again.
     pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit, why: &str) {
-        let law = Arc::clone(self.law_arc());
-        let shut = self.not_open(&attempt.unit.scope);
-        self.go_back_into(&attempt.unit.scope);
-        let stages = law.flow.table(&attempt.unit.scope);
+        let definition = Arc::clone(self.definition_arc());
+        let shut = self.closed_scopes(&attempt.unit.scope);
+        self.reopen_outer(&attempt.unit.scope);
+        let stages = definition.flow.table(&attempt.unit.scope);
         let position = position(stages, &attempt.unit.stage);
         let (now, arrived) = (self.now, self.n_facts);
         let table = self.table_mut(&attempt.unit.scope);
@@ -32,7 +32,7 @@ impl Run {
             }
         }
         if let Edit::Code { commit, tree } = edit {
-            table.code = Some(Code { commit: commit.clone(), tree: tree.clone() });
+            table.code = Some(CommittedCode { commit: commit.clone(), tree: tree.clone() });
         }
         let unit = &mut table.units[position];
         unit.attempt = attempt.number;
@@ -41,21 +41,21 @@ impl Run {
         unit.setbacks = 0;
         unit.not_before = 0;
         unit.fault = None;
-        unit.confidence = Confidence::Clean;
+        unit.reviews_clean = AllReviewsClean::Yes;
         unit.found.clear();
-        unit.opinions.clear();
+        unit.review_tallies.clear();
         unit.waived.clear();
-        unit.files = Files::Committed;
+        unit.files = FilesState::Committed;
         let what = match edit {
             Edit::Artifact { name, content } => {
-                unit.take_in(&[(name.clone(), content.clone())].into());
+                unit.replace_artifacts(&[(name.clone(), content.clone())].into());
                 format!("`{name}`")
             }
             Edit::Code { .. } => "the code".to_owned(),
         };
         // Whoever works on it next must not take it for their own, and change it back.
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-        unit.hand = Hand::Persons;
+        unit.authorship = Authorship::PersonToo;
         unit.words.push(format!("I changed {what} by hand{why}. What I wrote stays."));
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {
@@ -69,20 +69,20 @@ impl Run {
 
     /// The items on the way to a scope that are not open. Those that are open now may write the
     /// same paths.
-    fn not_open(&self, scope: &Scope) -> Vec<Scope> {
+    fn closed_scopes(&self, scope: &Scope) -> Vec<Scope> {
         let way = std::iter::successors(Some(scope.clone()), Scope::parent);
         let items = way.filter(|scope| !scope.is_root());
-        items.filter(|scope| self.table(scope).1.standing() != Standing::Open).collect()
+        items.filter(|scope| self.table(scope).1.standing() != TableStatus::Open).collect()
     }
 
     /// What is around a scope works on it again, and what came after that begins again: items
     /// that waited for this one, and rows after the table.
-    fn go_back_into(&mut self, scope: &Scope) {
-        let law = Arc::clone(self.law_arc());
+    fn reopen_outer(&mut self, scope: &Scope) {
+        let definition = Arc::clone(self.definition_arc());
         let now = self.now;
         let mut inside = scope.clone();
         while let Some((outer, group)) = inside.origin() {
-            let stages = law.flow.table(&outer);
+            let stages = definition.flow.table(&outer);
             let row = position(stages, &group);
             let table = self.table_mut(&outer);
             for follower in followers(stages, row) {
@@ -108,11 +108,11 @@ impl Run {
     pub(super) fn keep_code(&mut self, unit: &UnitId, receipt: &Receipt) {
         // What landed is where it was; the tree of its receipt is that of the run's result.
         if let (Some(commit), Some(tree), None) = (&receipt.commit, &receipt.tree, &receipt.head) {
-            let code = Code { commit: commit.clone(), tree: tree.clone() };
+            let code = CommittedCode { commit: commit.clone(), tree: tree.clone() };
             self.table_mut(&unit.scope).code = Some(code);
         }
         if !receipt.changed.is_empty() && self.has(unit) {
-            self.unit_beside(unit).1.changed.clone_from(&receipt.changed);
+            self.unit_without_opening(unit).1.changed.clone_from(&receipt.changed);
         }
         if !receipt.evidence.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
@@ -126,7 +126,9 @@ impl Run {
     pub fn head(&self) -> Option<&str> {
         match &self.head {
             Some(head) => Some(head),
-            None => self.law.as_ref().and_then(|law| law.start.base.as_deref()),
+            None => {
+                self.definition.as_ref().and_then(|definition| definition.start.base.as_deref())
+            }
         }
     }
 
@@ -141,18 +143,18 @@ impl Run {
     }
 
     /// The commit that the work of a scope stands at, once Forge has made one.
-    pub fn code(&self, scope: &Scope) -> Option<&Code> {
+    pub fn code(&self, scope: &Scope) -> Option<&CommittedCode> {
         self.table(scope).1.code.as_ref()
     }
 
     /// What the next thing that lands is added to: the result so far, or the code that the run began with.
     pub(crate) fn code_before(&self) -> Option<&str> {
-        self.head().or(self.law().start.base.as_deref())
+        self.head().or(self.definition().start.base.as_deref())
     }
 
     /// The code tree of the run's result, once something has landed.
     pub fn tree(&self) -> Option<&str> {
-        self.story.landed.newest().map(|landing| landing.tree.as_str())
+        self.history.landed.newest().map(|landing| landing.tree.as_str())
     }
 
     /// What Forge itself ran on a code tree, and what came of it last.
@@ -176,14 +178,14 @@ impl Run {
 
     /// What the reviews of a unit's current attempt say together: the worst of it.
     pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
-        let worst = self.unit(unit).opinions.iter().map(|opinion| opinion.says).max();
+        let worst = self.unit(unit).review_tallies.iter().map(|opinion| opinion.says).max();
         worst.map(|says| says.of(self.subject(unit)))
     }
 
     /// Why the run's result must not leave it, if something speaks against it: nothing proved it,
     /// or a check is red on exactly this code. A person's waiver by the name of the gate counts.
-    pub(crate) fn doubt(&self) -> Option<String> {
-        let waived = self.story.waived.iter().any(|waived| {
+    pub(crate) fn reason_not_to_deliver(&self) -> Option<String> {
+        let waived = self.history.waived.iter().any(|waived| {
             matches!(waived.why, Waiver::Person { .. }) && self.verifies(&waived.unit, &waived.gate)
         });
         if waived {
@@ -193,17 +195,18 @@ impl Run {
         if let Some((command, _)) = proofs.iter().find(|(_, colour)| *colour == Colour::Red) {
             return Some(format!("`{command}` is red on exactly this code"));
         }
-        let is_proved = self.story.calls.iter().any(|call| match (&call.call, &call.ending) {
-            (CallId::Judgement(judgement), Ending::Look(Ruling::Verdict(Verdict::Pass { .. }))) => {
-                self.verifies(&judgement.attempt.unit, &judgement.gate)
-            }
+        let is_proved = self.history.calls.iter().any(|call| match (&call.call, &call.ending) {
+            (
+                CallId::Judgement(judgement),
+                CallEnding::Look(Ruling::Verdict(Verdict::Pass { .. })),
+            ) => self.verifies(&judgement.attempt.unit, &judgement.gate),
             (CallId::Judgement(_) | CallId::Attempt(_), _) => false,
         });
         if is_proved { None } else { Some("nothing was verified in this run".to_owned()) }
     }
 
     fn verifies(&self, unit: &UnitId, gate: &str) -> bool {
-        let stages = self.law().flow.table(&unit.scope);
+        let stages = self.definition().flow.table(&unit.scope);
         let stage = stages.iter().find(|stage| stage.name == unit.stage);
         let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
         gate.is_some_and(|gate| gate.check == Check::Verify)
@@ -211,7 +214,7 @@ impl Run {
 
     /// Whether a person allowed a command that was not there when the run began.
     pub fn allows(&self, command: &str) -> bool {
-        self.story.asked.iter().any(|asked| {
+        self.history.asked.iter().any(|asked| {
             let said = asked.answer.as_ref().map(|said| asked.question.allows(&said.answer));
             said.is_some_and(|allowed| allowed.iter().any(|one| one == command))
         })

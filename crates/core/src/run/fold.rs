@@ -17,15 +17,17 @@ use crate::{
     verdict::{Finding, Proof, Severity, Verdict},
 };
 
-use super::history::{self, Story};
+use super::history::{self, History};
 
-use super::tree::{Confidence, Look, Opened, Opinion, State, Table, Unit, locate, position};
+use super::tree::{
+    AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
+};
 
 /// A flow under way.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What was frozen at the start.
-    pub(super) law: Option<Arc<Law>>,
+    pub(super) definition: Option<Arc<RunDefinition>>,
     /// Its life.
     pub(super) phase: Phase,
     /// The time of the last record.
@@ -51,9 +53,9 @@ pub struct Run {
     /// The cap of the whole run, which a person may have raised.
     pub(super) budget: Option<Money>,
     /// How often the same failure was seen since a person last looked.
-    pub(super) failures: Arc<BTreeMap<Failure, u32>>,
+    pub(super) failures: Arc<BTreeMap<FailureKey, u32>>,
     /// Marks of effects that must happen once, and whether they are done.
-    pub(super) marks: BTreeMap<String, Mark>,
+    pub(super) marks: BTreeMap<String, EffectMark>,
     /// The commit that is the run's result so far, once something has landed.
     pub(super) head: Option<String>,
     /// The branch that the result lands on.
@@ -63,12 +65,12 @@ pub struct Run {
     /// Facts taken in: the order of arrival.
     pub(super) n_facts: u64,
     /// What a summary tells.
-    pub(super) story: Arc<Story>,
+    pub(super) history: Arc<History>,
 }
 
 /// What was frozen at the start.
 #[derive(Debug)]
-pub struct Law {
+pub struct RunDefinition {
     /// The table.
     pub flow: Flow,
     /// Everything else.
@@ -90,7 +92,7 @@ pub enum Phase {
 
 /// Whether an effect that must happen once has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum EffectMark {
     /// It is about to.
     Intended,
     /// It has.
@@ -98,7 +100,7 @@ pub enum Mark {
 }
 
 /// What makes two failures the same: place, class and fingerprint.
-type Failure = (String, FaultClass, String);
+type FailureKey = (String, FaultClass, String);
 
 impl Default for Run {
     fn default() -> Self {
@@ -110,7 +112,7 @@ impl Run {
     /// A run to which nothing has happened.
     pub fn new() -> Self {
         Self {
-            law: None,
+            definition: None,
             phase: Phase::Fresh,
             now: 0,
             started_at: 0,
@@ -129,7 +131,7 @@ impl Run {
             branch: None,
             evidence: Arc::default(),
             n_facts: 0,
-            story: Arc::default(),
+            history: Arc::default(),
         }
     }
 
@@ -150,7 +152,7 @@ impl Run {
         self.n_facts += 1;
         let ordinal =
             history::ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
-        Story::hear(&mut self.story, self.now, event, ordinal.unwrap_or_default());
+        History::record(&mut self.history, self.now, event, ordinal.unwrap_or_default());
         match event {
             Event::RunStarted(start) => self.start(start),
             Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),
@@ -176,18 +178,20 @@ impl Run {
             Event::JudgementStarted { judgement, call } => {
                 let (_, unit) = self.unit_mut(&judgement.attempt.unit);
                 if let State::Judging { look, .. } = &mut unit.state {
-                    *look = Look::UnderWay(judgement.number);
+                    *look = LookState::UnderWay(judgement.number);
                     unit.looks = judgement.number;
                 }
                 let session = unit.session.take();
                 self.call_started(CallId::Judgement(judgement.clone()), call, session);
             }
             Event::Judged { judgement, ruling, receipt } => self.judged(judgement, ruling, receipt),
-            Event::CallSettled { call, spent, .. } => self.settle(call, &Receipt::of(*spent)),
+            Event::CallSettled { call, spent, .. } => {
+                self.settle(call, &Receipt::from_spent(*spent))
+            }
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
             Event::GateWaived { unit, gate, why } => {
                 let (_, waived) = self.unit_mut(unit);
-                waived.confidence = Confidence::Doubted;
+                waived.reviews_clean = AllReviewsClean::No;
                 if matches!(why, Waiver::Person { .. }) {
                     waived.waived.insert(gate.clone());
                 }
@@ -219,10 +223,10 @@ impl Run {
             }
             Event::Edited { attempt, edit, why, .. } => self.edited(attempt, edit, why),
             Event::EffectIntended { mark, .. } => {
-                self.marks.entry(mark.clone()).or_insert(Mark::Intended);
+                self.marks.entry(mark.clone()).or_insert(EffectMark::Intended);
             }
             Event::EffectDone { mark, .. } => {
-                self.marks.insert(mark.clone(), Mark::Done);
+                self.marks.insert(mark.clone(), EffectMark::Done);
             }
         }
     }
@@ -238,7 +242,7 @@ impl Run {
         if let Some(coherence) = &start.coherence {
             self.ledger.add(coherence.spent, Money(0));
         }
-        self.law = Some(Arc::new(Law { flow, start: start.clone() }));
+        self.definition = Some(Arc::new(RunDefinition { flow, start: start.clone() }));
     }
 
     pub(super) fn attempt_started(&mut self, attempt: &AttemptId, call: Option<&Call>) {
@@ -256,9 +260,9 @@ impl Run {
         unit.state = State::Working;
         unit.attempt = attempt.number;
         unit.since = now;
-        unit.confidence = unit.hand.confidence();
+        unit.reviews_clean = unit.authorship.first_reviews_clean();
         unit.found.clear();
-        unit.opinions.clear();
+        unit.review_tallies.clear();
         unit.waived.clear();
         unit.looks = 0;
         unit.faults = 0;
@@ -292,7 +296,7 @@ impl Run {
         let (stage, unit) = self.unit_mut(&attempt.unit);
         unit.since = now;
         if let Some(receipt) = receipt {
-            unit.take_in(&receipt.artifacts);
+            unit.replace_artifacts(&receipt.artifacts);
             unit.keep_files(outcome, receipt);
             unit.n_findings += u32::try_from(receipt.found.len()).unwrap_or(u32::MAX);
             unit.found.extend(receipt.found.iter().cloned());
@@ -371,21 +375,21 @@ impl Run {
         let (_, unit) = self.unit_mut(id);
         unit.since = now;
         let State::Judging { look, .. } = &mut unit.state else { return };
-        *look = Look::Pending;
+        *look = LookState::Pending;
         match ruling {
             Ruling::Verdict(verdict) => {
                 unit.setbacks = 0;
                 unit.faults = 0;
                 let worst = verdict.findings().iter().map(|finding| finding.severity).max();
                 if worst == Some(Severity::Critical) {
-                    unit.confidence = Confidence::Doubted;
+                    unit.reviews_clean = AllReviewsClean::No;
                 }
                 unit.n_findings += u32::try_from(verdict.findings().len()).unwrap_or(u32::MAX);
                 unit.notes.extend(verdict.findings().iter().cloned());
                 unit.found.extend(verdict.findings().iter().cloned());
                 if is_review {
-                    unit.opinions.retain(|opinion| opinion.gate != gate);
-                    unit.opinions.push(Opinion::of(gate, verdict));
+                    unit.review_tallies.retain(|opinion| opinion.gate != gate);
+                    unit.review_tallies.push(ReviewTally::new(gate, verdict));
                 }
                 match verdict {
                     Verdict::Pass { .. } => self.pass_gate(id, gate),
@@ -393,9 +397,9 @@ impl Run {
                     Verdict::Revise { findings } => {
                         let serious = findings.iter().filter(|f| f.is_serious()).count();
                         unit.serious.insert(gate.to_owned(), serious);
-                        unit.confidence = Confidence::Doubted;
+                        unit.reviews_clean = AllReviewsClean::No;
                     }
-                    Verdict::Block { .. } => unit.confidence = Confidence::Doubted,
+                    Verdict::Block { .. } => unit.reviews_clean = AllReviewsClean::No,
                 }
             }
             Ruling::Fault { class, .. } => {
@@ -405,7 +409,7 @@ impl Run {
             Ruling::Unverified { .. } => {
                 unit.setbacks = 0;
                 unit.faults = 0;
-                unit.confidence = Confidence::Doubted;
+                unit.reviews_clean = AllReviewsClean::No;
             }
             Ruling::Blocked { .. } => {
                 unit.setbacks = 0;
@@ -477,8 +481,8 @@ impl Run {
         findings: &[Finding],
         words: &str,
     ) {
-        let law = Arc::clone(self.law_arc());
-        let stages = law.flow.table(&reopened.scope);
+        let definition = Arc::clone(self.definition_arc());
+        let stages = definition.flow.table(&reopened.scope);
         let position = position(stages, &reopened.stage);
         let now = self.now;
         let table = self.table_mut(&reopened.scope);
@@ -510,9 +514,10 @@ impl Run {
 
     /// Questions about units that no longer wait for an answer are gone.
     pub(super) fn forget_questions(&mut self) {
-        let (open, law) = (&self.root, self.law.as_ref().expect("a run that started has a law"));
+        let (open, definition) =
+            (&self.root, self.definition.as_ref().expect("a run that started has a law"));
         let still_asked = |question: &Question| {
-            let (_, unit) = locate(&law.flow, open, &question.unit);
+            let (_, unit) = locate(&definition.flow, open, &question.unit);
             unit.state == State::Asking { question: question.id }
         };
         self.questions.retain(|_, question| still_asked(question));
@@ -543,9 +548,9 @@ impl Run {
     /// An item opens again when the items that are open leave room for it.
     pub(super) fn wait_for_its_turn(&mut self, scope: &Scope) {
         let (outer, group) = scope.origin().expect("a scope that is not the root is an item's");
-        let (_, each) = self.unit_beside(&outer.unit(&group));
+        let (_, each) = self.unit_without_opening(&outer.unit(&group));
         let table = each.inner.table_mut(scope.item().unwrap_or_default());
-        table.expect("a fact names an item of its list").opened = Opened::NotYet;
+        table.expect("a fact names an item of its list").opened = TableOpened::NotYet;
     }
 
     pub(super) fn count_failure(&mut self, unit: &UnitId, class: FaultClass, what: &str) {
@@ -560,14 +565,14 @@ impl Run {
     }
 
     pub(super) fn table_mut(&mut self, scope: &Scope) -> &mut Table {
-        let law = Arc::clone(self.law_arc());
-        let mut stages: &[Stage] = &law.flow.stages;
+        let definition = Arc::clone(self.definition_arc());
+        let mut stages: &[Stage] = &definition.flow.stages;
         let mut table = Arc::make_mut(&mut self.root);
         for (group, item) in scope.steps() {
             let position = position(stages, group);
             let inner = &mut table.units[position].inner;
             table = inner.table_mut(item).expect("a fact names an item of its list");
-            table.opened = Opened::Yes;
+            table.opened = TableOpened::Yes;
             stages = stages[position].inner();
         }
         table
@@ -578,14 +583,14 @@ impl Run {
         if !id.scope.is_root() {
             self.table_mut(&id.scope);
         }
-        self.unit_beside(id)
+        self.unit_without_opening(id)
     }
 
     /// A unit, to be changed, with its row. This does not open its item: the price of a call
     /// that was overtaken says nothing about where the item stands now.
-    pub(super) fn unit_beside(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
-        let law = self.law.as_ref().expect("a run that started has a law");
-        let mut stages: &[Stage] = &law.flow.stages;
+    pub(super) fn unit_without_opening(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        let definition = self.definition.as_ref().expect("a run that started has a law");
+        let mut stages: &[Stage] = &definition.flow.stages;
         let mut table = Arc::make_mut(&mut self.root);
         for (group, item) in id.scope.steps() {
             let position = position(stages, group);

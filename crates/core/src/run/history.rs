@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::{
-        Answer, Approval, Brings, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
-        Receipt, Ruling, SentBack, Waiver,
+        Answer, Approval, Edit, Event, FailureKind, Hold, Outcome, Person, Question, Receipt,
+        ResultChange, Ruling, SentBack, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, UnitId},
     money::{Spent, Used},
@@ -23,34 +23,34 @@ const CHUNK_ENTRIES: usize = 32;
 
 /// What happened, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
+pub struct History {
     /// Calls that have ended.
-    pub calls: Log<EndedCall>,
+    pub calls: SharedLog<EndedCall>,
     /// Units that went back to work.
-    pub sent_back: Log<Return>,
+    pub sent_back: SharedLog<ReopenedUnit>,
     /// Questions, and their answers.
-    pub asked: Log<Asked>,
+    pub asked: SharedLog<AskedQuestion>,
     /// Gates that passed without a judgement.
-    pub passed: Log<Passed>,
+    pub passed: SharedLog<PassedGate>,
     /// Gates that were waived.
-    pub waived: Log<Waived>,
+    pub waived: SharedLog<WaivedGate>,
     /// When nothing new was started, and why.
-    pub held: Log<(Time, Hold)>,
+    pub held: SharedLog<(Time, Hold)>,
     /// Units that failed, and why.
-    pub failed: Log<Failed>,
+    pub failed: SharedLog<FailedUnit>,
     /// What became part of the result.
-    pub landed: Log<Landing>,
+    pub landed: SharedLog<LandedUnit>,
     /// What persons changed by hand.
-    pub edited: Log<ByHand>,
+    pub edited: SharedLog<ManualEdit>,
     /// What was done outside, once.
-    pub done: Log<Done>,
+    pub done: SharedLog<DoneEffect>,
     /// What a person should know.
-    pub notes: Log<(UnitId, String)>,
+    pub notes: SharedLog<(UnitId, String)>,
 }
 
 /// A list that grows at its end.
 #[derive(Clone, Debug)]
-pub struct Log<T> {
+pub struct SharedLog<T> {
     full: Vec<Arc<Vec<T>>>,
     last: Vec<T>,
 }
@@ -65,7 +65,7 @@ pub struct EndedCall {
     /// When it ended.
     pub at: Time,
     /// How.
-    pub ending: Ending,
+    pub ending: CallEnding,
     /// What it used up.
     pub spent: Spent,
     /// Who used it.
@@ -78,7 +78,7 @@ pub struct EndedCall {
 
 /// How a call ended.
 #[derive(Clone, Debug)]
-pub enum Ending {
+pub enum CallEnding {
     /// It was work.
     Work(Outcome),
     /// It was a look.
@@ -89,7 +89,7 @@ pub enum Ending {
 
 /// A unit that went back to work.
 #[derive(Clone, Debug)]
-pub struct Return {
+pub struct ReopenedUnit {
     /// Which.
     pub unit: UnitId,
     /// Who or what sent it back.
@@ -100,18 +100,18 @@ pub struct Return {
 
 /// A question, and what was answered.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct AskedQuestion {
     /// When it was asked.
     pub at: Time,
     /// The question.
     pub question: Question,
     /// The answer, if there is one.
-    pub answer: Option<Said>,
+    pub answer: Option<GivenAnswer>,
 }
 
 /// What a person answered.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct GivenAnswer {
     /// When.
     pub at: Time,
     /// What.
@@ -124,7 +124,7 @@ pub struct Said {
 
 /// A gate that passed without a judgement.
 #[derive(Clone, Debug)]
-pub struct Passed {
+pub struct PassedGate {
     /// When.
     pub at: Time,
     /// Whose gate.
@@ -137,7 +137,7 @@ pub struct Passed {
 
 /// A gate that was waived.
 #[derive(Clone, Debug)]
-pub struct Waived {
+pub struct WaivedGate {
     /// Whose gate.
     pub unit: UnitId,
     /// Which.
@@ -148,7 +148,7 @@ pub struct Waived {
 
 /// A unit that failed.
 #[derive(Clone, Debug)]
-pub struct Failed {
+pub struct FailedUnit {
     /// When.
     pub at: Time,
     /// Which.
@@ -161,7 +161,7 @@ pub struct Failed {
 
 /// Something that became part of the result.
 #[derive(Clone, Debug)]
-pub struct Landing {
+pub struct LandedUnit {
     /// Which unit.
     pub unit: UnitId,
     /// The commit that was judged.
@@ -169,12 +169,12 @@ pub struct Landing {
     /// The code tree of the result with it.
     pub tree: String,
     /// Whether it made the result another one.
-    pub brings: Brings,
+    pub brings: ResultChange,
 }
 
 /// Something that a person changed by hand.
 #[derive(Clone, Debug)]
-pub struct ByHand {
+pub struct ManualEdit {
     /// Of which unit.
     pub unit: UnitId,
     /// What.
@@ -187,20 +187,20 @@ pub struct ByHand {
 
 /// Something that was done outside, once.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct DoneEffect {
     /// By which attempt.
     pub attempt: AttemptId,
     /// What the outside world calls it.
     pub reference: String,
 }
 
-impl<T> Default for Log<T> {
+impl<T> Default for SharedLog<T> {
     fn default() -> Self {
         Self { full: Vec::new(), last: Vec::new() }
     }
 }
 
-impl<T> Log<T> {
+impl<T> SharedLog<T> {
     /// All entries, the oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.full.iter().flat_map(|chunk| chunk.iter()).chain(&self.last)
@@ -229,7 +229,7 @@ impl<T> Log<T> {
     }
 }
 
-impl<T: Clone> Log<T> {
+impl<T: Clone> SharedLog<T> {
     /// The newest entry that fits, to be changed.
     fn newest_mut(&mut self, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
         if let Some(position) = self.last.iter().rposition(&fits) {
@@ -240,86 +240,90 @@ impl<T: Clone> Log<T> {
     }
 }
 
-impl Story {
+impl History {
     /// Takes one fact in. A fact that a summary does not tell copies nothing. `ordinal` is the number of the call that it ends, if it ends one.
-    pub(super) fn hear(story: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
+    pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
         match event {
             Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
                 let call = CallId::Attempt(attempt.clone());
-                Arc::make_mut(story).call_ended(
+                Arc::make_mut(history).call_ended(
                     at,
                     call,
                     ordinal,
-                    Ending::Work(outcome.clone()),
+                    CallEnding::Work(outcome.clone()),
                     receipt,
                 );
             }
             Event::Judged { judgement, ruling, receipt } => {
                 let call = CallId::Judgement(judgement.clone());
-                Arc::make_mut(story).call_ended(
+                Arc::make_mut(history).call_ended(
                     at,
                     call,
                     ordinal,
-                    Ending::Look(ruling.clone()),
+                    CallEnding::Look(ruling.clone()),
                     receipt,
                 );
             }
             Event::CallSettled { call, spent, used, took_ms } => {
                 let (used, took_ms) = (used.clone(), *took_ms);
-                let receipt = Receipt { used, took_ms, ..Receipt::of(*spent) };
-                Arc::make_mut(story).call_ended(
+                let receipt = Receipt { used, took_ms, ..Receipt::from_spent(*spent) };
+                Arc::make_mut(history).call_ended(
                     at,
                     call.clone(),
                     ordinal,
-                    Ending::Overtaken,
+                    CallEnding::Overtaken,
                     &receipt,
                 );
             }
             Event::UnitReopened { unit, by, findings, .. } => {
                 let (unit, by, findings) = (unit.clone(), by.clone(), findings.clone());
-                Arc::make_mut(story).sent_back.push(Return { unit, by, findings });
+                Arc::make_mut(history).sent_back.push(ReopenedUnit { unit, by, findings });
             }
             Event::QuestionAsked(question) => {
                 let question = question.as_ref().clone();
-                Arc::make_mut(story).asked.push(Asked { at, question, answer: None });
+                Arc::make_mut(history).asked.push(AskedQuestion { at, question, answer: None });
             }
             Event::Answered { question, answer, words, by } => {
-                let said =
-                    Said { at, answer: answer.clone(), words: words.clone(), by: by.clone() };
-                let asked = &mut Arc::make_mut(story).asked;
+                let said = GivenAnswer {
+                    at,
+                    answer: answer.clone(),
+                    words: words.clone(),
+                    by: by.clone(),
+                };
+                let asked = &mut Arc::make_mut(history).asked;
                 if let Some(asked) = asked.newest_mut(|asked| asked.question.id == *question) {
                     asked.answer = Some(said);
                 }
             }
             Event::GatePassed { unit, gate, by, .. } => {
                 let (unit, gate, by) = (unit.clone(), gate.clone(), *by);
-                Arc::make_mut(story).passed.push(Passed { at, unit, gate, by });
+                Arc::make_mut(history).passed.push(PassedGate { at, unit, gate, by });
             }
             Event::GateWaived { unit, gate, why } => {
                 let (unit, gate, why) = (unit.clone(), gate.clone(), *why);
-                Arc::make_mut(story).waived.push(Waived { unit, gate, why });
+                Arc::make_mut(history).waived.push(WaivedGate { unit, gate, why });
             }
-            Event::RunHeld { hold } => Arc::make_mut(story).held.push((at, hold.clone())),
+            Event::RunHeld { hold } => Arc::make_mut(history).held.push((at, hold.clone())),
             Event::UnitFailed { unit, kind, reason } => {
                 let (unit, kind, reason) = (unit.clone(), *kind, reason.clone());
-                Arc::make_mut(story).failed.push(Failed { at, unit, kind, reason });
+                Arc::make_mut(history).failed.push(FailedUnit { at, unit, kind, reason });
             }
             Event::Landed { unit, commit, tree, brings, .. } => {
                 let (unit, commit, tree) = (unit.clone(), commit.clone(), tree.clone());
-                let landing = Landing { unit, commit, tree, brings: *brings };
-                Arc::make_mut(story).landed.push(landing);
+                let landing = LandedUnit { unit, commit, tree, brings: *brings };
+                Arc::make_mut(history).landed.push(landing);
             }
             Event::Edited { attempt, edit, by, why } => {
                 let (unit, edit) = (attempt.unit.clone(), edit.clone());
                 let (by, why) = (by.clone(), why.clone());
-                Arc::make_mut(story).edited.push(ByHand { unit, edit, by, why });
+                Arc::make_mut(history).edited.push(ManualEdit { unit, edit, by, why });
             }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());
-                Arc::make_mut(story).done.push(Done { attempt, reference });
+                Arc::make_mut(history).done.push(DoneEffect { attempt, reference });
             }
             Event::Noticed { unit, what } => {
-                Arc::make_mut(story).notes.push((unit.clone(), what.clone()));
+                Arc::make_mut(history).notes.push((unit.clone(), what.clone()));
             }
             Event::AttemptEnded { receipt: None, .. }
             | Event::RunStarted(_)
@@ -342,7 +346,7 @@ impl Story {
         at: Time,
         call: CallId,
         ordinal: u32,
-        ending: Ending,
+        ending: CallEnding,
         receipt: &Receipt,
     ) {
         self.calls.push(EndedCall {
@@ -358,7 +362,7 @@ impl Story {
     }
 
     /// A question that was asked, with its answer.
-    pub fn question(&self, id: QuestionId) -> Option<&Asked> {
+    pub fn question(&self, id: QuestionId) -> Option<&AskedQuestion> {
         self.asked.iter().rev().find(|asked| asked.question.id == id)
     }
 }

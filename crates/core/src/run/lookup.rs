@@ -12,9 +12,9 @@ use crate::{
 };
 
 use super::{
-    fold::{Law, Mark, Phase, Run},
-    history::Story,
-    tree::{Opened, Table, Unit, find, locate, position},
+    fold::{EffectMark, Phase, Run, RunDefinition},
+    history::History,
+    tree::{Table, TableOpened, Unit, find, locate, position},
 };
 
 impl Run {
@@ -34,8 +34,8 @@ impl Run {
     }
 
     /// What happened, as far as a summary tells of it.
-    pub fn story(&self) -> &Story {
-        &self.story
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// Facts taken in.
@@ -47,38 +47,38 @@ impl Run {
     ///
     /// # Panics
     /// Before the run started.
-    pub fn law(&self) -> &Law {
-        self.law_arc()
+    pub fn definition(&self) -> &RunDefinition {
+        self.definition_arc()
     }
 
     /// Whether the run has started.
     pub fn is_started(&self) -> bool {
-        self.law.is_some()
+        self.definition.is_some()
     }
 
-    pub(super) fn law_arc(&self) -> &Arc<Law> {
-        self.law.as_ref().expect("a run that started has a law")
+    pub(super) fn definition_arc(&self) -> &Arc<RunDefinition> {
+        self.definition.as_ref().expect("a run that started has a law")
     }
 
     /// The row that a unit follows.
     pub fn stage(&self, unit: &UnitId) -> &Stage {
-        let stages = self.law().flow.table(&unit.scope);
+        let stages = self.definition().flow.table(&unit.scope);
         &stages[position(stages, &unit.stage)]
     }
 
     /// Where a unit stands.
     pub fn unit(&self, id: &UnitId) -> &Unit {
-        locate(&self.law().flow, &self.root, id).1
+        locate(&self.definition().flow, &self.root, id).1
     }
 
     /// Whether a name is that of a unit of this run.
     pub fn has(&self, id: &UnitId) -> bool {
-        self.law.is_some() && find(&self.law().flow, &self.root, id).is_some()
+        self.definition.is_some() && find(&self.definition().flow, &self.root, id).is_some()
     }
 
     /// The table in use in this scope, with its rows.
     pub fn table(&self, scope: &Scope) -> (&[Stage], &Table) {
-        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut stages: &[Stage] = &self.definition().flow.stages;
         let mut table: &Table = &self.root;
         for (group, item) in scope.steps() {
             let position = position(stages, group);
@@ -115,7 +115,7 @@ impl Run {
     }
 
     /// Whether an effect that must happen once has happened.
-    pub fn mark(&self, mark: &str) -> Option<Mark> {
+    pub fn mark(&self, mark: &str) -> Option<EffectMark> {
         self.marks.get(mark).copied()
     }
 
@@ -135,7 +135,7 @@ impl Run {
     pub fn holds(&self, scope: &Scope, when: &When) -> bool {
         when.0.iter().all(|condition| match condition {
             Condition::Param { name, is } => {
-                self.law().start.params.get(name).is_some_and(|value| is.contains(value))
+                self.definition().start.params.get(name).is_some_and(|value| is.contains(value))
             }
             Condition::Item { tag, is } => {
                 self.tag(scope, tag).is_some_and(|value| is.iter().any(|known| known == value))
@@ -145,7 +145,7 @@ impl Run {
 
     /// A tag of the item, or of the nearest item further out that has it.
     pub(super) fn tag(&self, scope: &Scope, tag: &str) -> Option<&str> {
-        let mut stages: &[Stage] = &self.law().flow.stages;
+        let mut stages: &[Stage] = &self.definition().flow.stages;
         let mut table: &Table = &self.root;
         let mut found = None;
         for (group, item) in scope.steps() {
@@ -168,8 +168,8 @@ impl Run {
     /// All units that ever did something, from the top, those of items inside their `each`.
     pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
         let mut found = Vec::new();
-        if self.law.is_some() {
-            collect(&Scope::root(), &self.law().flow.stages, &self.root, &mut found);
+        if self.definition.is_some() {
+            collect(&Scope::root(), &self.definition().flow.stages, &self.root, &mut found);
         }
         found
     }
@@ -186,7 +186,7 @@ pub(super) fn collect<'a>(
         let id = scope.unit(&stage.name);
         found.push((id.clone(), stage, unit));
         for (item, inner) in unit.inner.members() {
-            if inner.opened == Opened::Yes {
+            if inner.opened == TableOpened::Yes {
                 collect(&id.item(&item.id), stage.inner(), inner, found);
             }
         }

@@ -24,16 +24,16 @@ pub struct Table {
     /// One for each row.
     pub units: Vec<Unit>,
     /// Whether anything in it has begun.
-    pub opened: Opened,
+    pub opened: TableOpened,
     /// The commit that its work stands at, once Forge has made one.
-    pub code: Option<Code>,
+    pub code: Option<CommittedCode>,
     /// For each row, the rows that come first.
     after: Arc<Vec<Vec<usize>>>,
 }
 
 /// A commit and its code tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
+pub struct CommittedCode {
     /// The commit.
     pub commit: String,
     /// Its tree, without what Forge itself keeps in it.
@@ -42,7 +42,7 @@ pub struct Code {
 
 /// What became of the files that the latest attempt at a unit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Files {
+pub enum FilesState {
     /// They are in a commit, or there were none.
     #[default]
     Committed,
@@ -52,7 +52,7 @@ pub enum Files {
 
 /// Whether anything in a table has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opened {
+pub enum TableOpened {
     /// Nothing.
     NotYet,
     /// Something.
@@ -61,7 +61,7 @@ pub enum Opened {
 
 /// How an item as a whole stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TableStatus {
     /// Nothing has begun.
     Waiting,
     /// It was begun and may go on.
@@ -109,7 +109,7 @@ pub struct Unit {
     /// How its latest attempt failed, if no attempt has had a result since.
     pub fault: Option<Fault>,
     /// Whether every review of the current attempt passed without critical findings.
-    pub confidence: Confidence,
+    pub reviews_clean: AllReviewsClean,
     /// What the next attempt has to deal with.
     pub findings: Vec<Finding>,
     /// Whether it is to be worked on again, or for the first time.
@@ -117,11 +117,11 @@ pub struct Unit {
     /// What persons said to the next attempt, in their words.
     pub words: Vec<String>,
     /// Whether a person ever changed it by hand.
-    pub hand: Hand,
+    pub authorship: Authorship,
     /// What was found at the current attempt.
     pub found: Vec<Finding>,
     /// What reviews say of the current attempt, in the order of their looks.
-    pub opinions: Vec<Opinion>,
+    pub review_tallies: Vec<ReviewTally>,
     /// All that was found so far.
     pub notes: Vec<Finding>,
     /// Findings ever numbered.
@@ -131,7 +131,7 @@ pub struct Unit {
     /// Gates that do not apply.
     pub skipped: BTreeSet<String>,
     /// What became of the files that the latest attempt changed.
-    pub files: Files,
+    pub files: FilesState,
     /// The commit that landed.
     pub landed: Option<String>,
     /// What the latest good attempt left behind.
@@ -171,7 +171,7 @@ pub enum State {
         /// The position of the gate.
         gate: usize,
         /// Whether it looks already.
-        look: Look,
+        look: LookState,
     },
     /// A person has to choose.
     Asking {
@@ -191,7 +191,7 @@ pub enum State {
 
 /// Whether a gate looks already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum LookState {
     /// It is to look.
     Pending,
     /// It looks, and this is the number of its look.
@@ -200,7 +200,7 @@ pub enum Look {
 
 /// What a review says of an attempt, without its findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opinion {
+pub struct ReviewTally {
     /// Which gate.
     pub gate: String,
     /// What it says.
@@ -213,9 +213,9 @@ pub struct Opinion {
     pub minor: u32,
 }
 
-impl Opinion {
+impl ReviewTally {
     /// What a verdict says, in short.
-    pub(super) fn of(gate: &str, verdict: &Verdict) -> Self {
+    pub(super) fn new(gate: &str, verdict: &Verdict) -> Self {
         let count = |severity| {
             let found = verdict.findings().iter().filter(|found| found.severity == severity);
             u32::try_from(found.count()).unwrap_or(u32::MAX)
@@ -247,32 +247,32 @@ pub enum Due {
 
 /// Whose hand is in what a unit has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hand {
+pub enum Authorship {
     /// Those of agents alone.
     #[default]
     Agents,
     /// A person's, too: what is made of it later is not approved by itself.
-    Persons,
+    PersonToo,
 }
 
-impl Hand {
+impl Authorship {
     /// How an attempt of an agent begins.
-    pub(super) const fn confidence(self) -> Confidence {
+    pub(super) const fn first_reviews_clean(self) -> AllReviewsClean {
         match self {
-            Self::Agents => Confidence::Clean,
-            Self::Persons => Confidence::Doubted,
+            Self::Agents => AllReviewsClean::Yes,
+            Self::PersonToo => AllReviewsClean::No,
         }
     }
 }
 
 /// Whether every review of an attempt passed without critical findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Confidence {
+pub enum AllReviewsClean {
     /// So far.
     #[default]
-    Clean,
+    Yes,
     /// Something was found, waived or left open.
-    Doubted,
+    No,
 }
 
 /// The items of a unit.
@@ -313,27 +313,27 @@ impl Table {
         let after = stages.iter().map(|stage| stage.after.clone()).collect();
         Self {
             units: vec![Unit::default(); stages.len()],
-            opened: Opened::NotYet,
+            opened: TableOpened::NotYet,
             code: None,
             after: Arc::new(after),
         }
     }
 
     /// How it stands as a whole.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> TableStatus {
         let is_failed = |unit: &Unit| matches!(unit.state, State::Failed { .. });
         if self.units.iter().any(is_failed) {
             match (self.can_go_on(), self.opened) {
-                (true, Opened::Yes) => Standing::Open,
-                (true, Opened::NotYet) => Standing::Waiting,
-                (false, _) => Standing::Failed,
+                (true, TableOpened::Yes) => TableStatus::Open,
+                (true, TableOpened::NotYet) => TableStatus::Waiting,
+                (false, _) => TableStatus::Failed,
             }
         } else if self.units.iter().all(|unit| unit.state.is_closed()) {
-            Standing::Closed
-        } else if self.opened == Opened::Yes {
-            Standing::Open
+            TableStatus::Closed
+        } else if self.opened == TableOpened::Yes {
+            TableStatus::Open
         } else {
-            Standing::Waiting
+            TableStatus::Waiting
         }
     }
 
@@ -382,7 +382,7 @@ impl Table {
 
     /// Begins again, but for the items inside that are good already.
     fn reset(&mut self, stages: &[Stage]) {
-        self.opened = Opened::NotYet;
+        self.opened = TableOpened::NotYet;
         for (unit, stage) in self.units.iter_mut().zip(stages) {
             unit.reset(stage);
         }
@@ -394,7 +394,7 @@ impl Unit {
     /// neither parameters nor the tags of the same item change.
     pub(super) fn reset(&mut self, stage: &Stage) {
         for table in &mut self.inner.tables {
-            if table.standing() != Standing::Closed {
+            if table.standing() != TableStatus::Closed {
                 Arc::make_mut(table).reset(stage.inner());
             }
         }
@@ -406,7 +406,7 @@ impl Unit {
             round: old.round,
             landings: old.landings,
             words: old.words,
-            hand: old.hand,
+            authorship: old.authorship,
             notes: old.notes,
             n_findings: old.n_findings,
             serious: old.serious,
@@ -427,7 +427,7 @@ impl Unit {
     }
 
     /// Takes in what an attempt wrote; what that replaces is remembered.
-    pub(super) fn take_in(&mut self, written: &BTreeMap<String, Blob>) {
+    pub(super) fn replace_artifacts(&mut self, written: &BTreeMap<String, Blob>) {
         if !written.is_empty() {
             let names = written.keys();
             let old = names.filter_map(|name| self.artifacts.get_key_value(name));
@@ -444,7 +444,7 @@ impl Unit {
     /// Whether a reset would undo work that has landed. Items that are good are not reset.
     pub fn has_landed_and_open(&self) -> bool {
         let undone = |table: &Table| {
-            table.standing() != Standing::Closed
+            table.standing() != TableStatus::Closed
                 && table.units.iter().any(Self::has_landed_and_open)
         };
         self.landed.is_some() || self.inner.tables.iter().any(|table| undone(table))
@@ -471,13 +471,13 @@ impl Unit {
             | Outcome::Lost
             | Outcome::Interrupted => {
                 let is_committed = receipt.commit.is_some();
-                self.files = if is_committed { Files::Committed } else { Files::Left };
+                self.files = if is_committed { FilesState::Committed } else { FilesState::Left };
             }
         }
     }
 
     pub(super) fn come_to_gate(&mut self, stage: &Stage, gate: usize, arrived: u64) {
-        self.state = State::Judging { gate, look: Look::Pending };
+        self.state = State::Judging { gate, look: LookState::Pending };
         self.looks = 0;
         self.faults = 0;
         self.session = None;
@@ -486,7 +486,7 @@ impl Unit {
     }
 
     pub(super) fn step_over_skipped(&mut self, stage: &Stage) {
-        if let State::Judging { gate, look: Look::Pending } = &mut self.state {
+        if let State::Judging { gate, look: LookState::Pending } = &mut self.state {
             while stage.gates.get(*gate).is_some_and(|gate| self.skipped.contains(&gate.name)) {
                 *gate += 1;
             }
@@ -565,7 +565,7 @@ impl Inner {
     }
 
     /// How the item at a position stands.
-    pub fn standing(&self, position: usize) -> Standing {
+    pub fn standing(&self, position: usize) -> TableStatus {
         self.tables[position].standing()
     }
 
@@ -580,7 +580,7 @@ impl Inner {
         for position in &self.members.order {
             let waits = self.members.after[*position].iter().any(|first| stuck.contains(first));
             let standing = self.tables[*position].standing();
-            if standing == Standing::Failed || (waits && standing != Standing::Closed) {
+            if standing == TableStatus::Failed || (waits && standing != TableStatus::Closed) {
                 stuck.insert(*position);
             }
         }
@@ -611,7 +611,7 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
     for (unit, stage) in inside.units.iter_mut().zip(stages) {
         unit.artifacts.clear();
         unit.replaced.clear();
-        unit.files = Files::default();
+        unit.files = FilesState::default();
         unit.serious.clear();
         // Another item may have other tags, so that other gates apply, and other stages.
         unit.skipped.clear();

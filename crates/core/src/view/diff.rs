@@ -12,7 +12,8 @@ use crate::{event::Blob, id::UnitId, inbox::artifact_name, run::Run};
 /// What a person can look at before they answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Change {
+#[schemars(rename = "Change")]
+pub enum ChangeKind {
     /// Nothing yet.
     #[default]
     Nothing,
@@ -26,7 +27,7 @@ pub enum Change {
 
 /// A text that a unit wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct TextVersion {
     /// Its name.
     pub name: String,
     /// What it replaced.
@@ -35,11 +36,11 @@ pub struct Version {
     pub now: Blob,
 }
 
-impl Change {
+impl ChangeKind {
     /// What there is to see of a unit.
-    pub fn of(run: &Run, id: &UnitId) -> Self {
+    pub fn from_run(run: &Run, id: &UnitId) -> Self {
         let unit = run.unit(id);
-        let has_code = run.law().start.base.is_some()
+        let has_code = run.definition().start.base.is_some()
             && (unit.landed.is_some() || run.code(&id.scope).is_some());
         // In the flow's own table the code is that of all rows: a row that only wrote has none of it.
         let only_wrote = id.scope.is_root() && unit.changed.is_empty() && unit.landed.is_none();
@@ -64,12 +65,12 @@ impl Change {
 }
 
 /// The texts that the worker of a unit left, without those of who judged it.
-pub fn versions(run: &Run, id: &UnitId) -> Vec<Version> {
+pub fn versions(run: &Run, id: &UnitId) -> Vec<TextVersion> {
     let unit = run.unit(id);
     let version = |name: &String| {
         let name = artifact_name(name, &id.scope);
         let now = unit.artifacts.get(&name)?.clone();
-        Some(Version { before: unit.replaced.get(&name).cloned(), name, now })
+        Some(TextVersion { before: unit.replaced.get(&name).cloned(), name, now })
     };
     run.stage(id).writes.iter().filter_map(version).collect()
 }

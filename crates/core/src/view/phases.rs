@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     format::stamp,
-    stats::{COHERENCE, Hand, hand_of},
+    stats::{COHERENCE, Worker, worker_of},
 };
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
@@ -176,14 +176,14 @@ enum Progress {
 
 impl PhasesView {
     /// Where a run stands, in the phases of its flow.
-    pub fn of(id: &str, run: &Run) -> Self {
+    pub fn new(id: &str, run: &Run) -> Self {
         let timestamps =
             Timestamps { created: stamp(run.started_at()), last_updated: stamp(run.now()) };
         let spec_name = id.split_once('-').map_or(id, |(_, rest)| rest).to_owned();
         if !run.is_started() {
             return Self::nothing(spec_name, timestamps);
         }
-        let start = &run.law().start;
+        let start = &run.definition().start;
         let effort = start.params.get("effort").cloned();
         let phases = progress(run);
         let labels = |wanted: Progress| -> Vec<String> {
@@ -199,7 +199,7 @@ impl PhasesView {
         };
         Self {
             spec_name,
-            flow_template: effort.as_deref().and_then(FlowTemplate::of),
+            flow_template: effort.as_deref().and_then(FlowTemplate::from_effort),
             effort,
             auto_approve: start.approvals == Approvals::Automatic,
             skip_pr: start.params.get("pr").is_some_and(|pr| pr == "no"),
@@ -211,7 +211,7 @@ impl PhasesView {
             current_phase,
             current_phase_status: status(run, open.map(|(_, progress)| *progress)),
             phase_log: log(run),
-            tasks: tasks::of(run),
+            tasks: tasks::task_states(run),
             revisions: Revisions {
                 design_revisions: rounds(run, DESIGN),
                 task_revisions: rounds(run, TASKS),
@@ -249,7 +249,7 @@ impl PhasesView {
 
 impl FlowTemplate {
     /// How an effort is called.
-    pub fn of(effort: &str) -> Option<Self> {
+    pub fn from_effort(effort: &str) -> Option<Self> {
         match effort {
             "S" => Some(Self::Light),
             "M" => Some(Self::Standard),
@@ -287,7 +287,7 @@ impl Progress {
 /// All labels of the run's flow, in the order of its table, and how far each is.
 fn progress(run: &Run) -> Vec<(String, Progress)> {
     let mut carriers = Vec::new();
-    carry(&run.law().flow.stages, &[], &mut carriers);
+    carry(&run.definition().flow.stages, &[], &mut carriers);
     let mut phases: Vec<(String, Progress)> = Vec::new();
     for carrier in &carriers {
         let own = carrier.progress(run);
@@ -457,13 +457,13 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
     };
     match run.phase() {
         Phase::Over(End::Failed | End::Blocked) => {
-            let failed = run.story().failed.newest()?;
+            let failed = run.history().failed.newest()?;
             let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
             let message = format!("{}: {}", failed.unit, failed.reason);
             Some(PhaseError { phase, message, timestamp: stamp(failed.at) })
         }
         Phase::Held(Hold::Escalated { what }) => {
-            run.story().held.newest().map(|(at, _)| error(what, *at))
+            run.history().held.newest().map(|(at, _)| error(what, *at))
         }
         Phase::Fresh
         | Phase::Going
@@ -480,7 +480,7 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
 
 /// The label under which a call, or the work of a unit, is counted.
 pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<String> {
-    let stages = run.law().flow.table(&unit.scope);
+    let stages = run.definition().flow.table(&unit.scope);
     let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
     let upto = gate.and_then(|gate| stage.gate(gate)).map_or(0, |position| position + 1);
     let by_gate = stage.gates[..upto].iter().rev().find_map(|gate| gate.phase.clone());
@@ -488,7 +488,7 @@ pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<S
 }
 
 fn log(run: &Run) -> Vec<PhaseLogRow> {
-    let ended = run.story().calls.iter().rev().filter_map(|call| log_row(run, call));
+    let ended = run.history().calls.iter().rev().filter_map(|call| log_row(run, call));
     // The look at the request was before all of them.
     let mut rows: Vec<PhaseLogRow> = ended.chain(look_row(run)).take(PHASE_LOG_ROWS_MAX).collect();
     rows.reverse();
@@ -497,9 +497,9 @@ fn log(run: &Run) -> Vec<PhaseLogRow> {
 
 /// Nothing, where no agent was at work, and for calls that have no phase.
 fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
-    match hand_of(run, call) {
-        Hand::Forge => return None,
-        Hand::Agent => {}
+    match worker_of(run, call) {
+        Worker::Forge => return None,
+        Worker::Agent => {}
     }
     let gate = match &call.call {
         CallId::Attempt(_) => None,
@@ -516,7 +516,7 @@ fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
 
 /// The look at the request, which was over when the run began.
 fn look_row(run: &Run) -> Option<PhaseLogRow> {
-    let coherence = run.law().start.coherence.as_ref()?;
+    let coherence = run.definition().start.coherence.as_ref()?;
     Some(PhaseLogRow {
         phase: COHERENCE.to_owned(),
         tokens: coherence.spent.tokens.total(),
@@ -534,7 +534,7 @@ fn models(used: Option<&Used>) -> String {
 }
 
 fn rounds(run: &Run, label: &str) -> u32 {
-    let stages = run.law().flow.stages.iter();
+    let stages = run.definition().flow.stages.iter();
     let own = stages.filter(|stage| stage.phase.as_deref() == Some(label));
     let own = own.filter(|stage| !matches!(stage.work, Work::Each { .. }));
     own.map(|stage| run.unit(&Scope::root().unit(&stage.name)).round).sum()
@@ -544,12 +544,12 @@ fn rounds(run: &Run, label: &str) -> u32 {
 fn revision_pending(run: &Run, label: &str, phases: &[(String, Progress)]) -> bool {
     let is_over = phases.iter().any(|(known, progress)| known == label && progress.is_over());
     let is_here = |gate: &str, unit: &UnitId| {
-        let stages = run.law().flow.table(&unit.scope);
+        let stages = run.definition().flow.table(&unit.scope);
         let stage = stages.iter().find(|stage| stage.name == unit.stage);
         let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
         gate.is_some_and(|gate| gate.phase.as_deref() == Some(label))
     };
-    let asked = run.story().asked.iter().rev().find(|asked| {
+    let asked = run.history().asked.iter().rev().find(|asked| {
         asked.question.gate.as_deref().is_some_and(|gate| is_here(gate, &asked.question.unit))
     });
     let answer = asked.and_then(|asked| asked.answer.as_ref()).map(|said| &said.answer);

@@ -10,7 +10,7 @@ use super::{
     run_row::RunRow,
 };
 use crate::{
-    event::{Brings, Colour, Event, Evidence, Receipt, Record, Waiver},
+    event::{Colour, Event, Evidence, Receipt, Record, ResultChange, Waiver},
     flow::Work,
     id::{QuestionId, Scope, UnitId},
     inbox::artifacts,
@@ -94,14 +94,14 @@ pub struct ArtifactView {
 
 impl ResultView {
     /// What a run has come to, from all its records.
-    pub fn of(id: &str, run: &Run, records: &[Record]) -> Self {
-        let mut told = Told::default();
+    pub fn new(id: &str, run: &Run, records: &[Record]) -> Self {
+        let mut fold = ResultFold::default();
         for fact in records.iter().flat_map(|record| &record.facts) {
-            told.hear(fact);
+            fold.apply(fact);
         }
-        let start = run.is_started().then(|| &run.law().start);
-        let tree = told.tree;
-        let evidence: Vec<Evidence> = told
+        let start = run.is_started().then(|| &run.definition().start);
+        let tree = fold.tree;
+        let evidence: Vec<Evidence> = fold
             .evidence
             .into_values()
             .filter(|evidence| Some(&evidence.tree) == tree.as_ref())
@@ -114,9 +114,9 @@ impl ResultView {
         };
         // Forge's own last commit holds no work.
         let is_work = |unit: &UnitId| !matches!(run.stage(unit).work, Work::Deliver { .. });
-        let landed = told.landed.iter().filter(|(unit, _)| run.has(unit) && is_work(unit));
+        let landed = fold.landed.iter().filter(|(unit, _)| run.has(unit) && is_work(unit));
         Self {
-            row: RunRow::of(id, run),
+            row: RunRow::new(id, run),
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
             base: start.and_then(|start| start.base.clone()),
             base_branch: start.and_then(|start| start.base_branch.clone()),
@@ -132,8 +132,8 @@ impl ResultView {
                     attempts: run.unit(unit).attempt,
                 })
                 .collect(),
-            waived: told.waived,
-            notes: told.notes,
+            waived: fold.waived,
+            notes: fold.notes,
             noted: noted(run),
             artifacts: artifacts(run)
                 .into_iter()
@@ -167,7 +167,7 @@ fn noted(run: &Run) -> Vec<NotedView> {
 
 /// What the facts tell, in their order.
 #[derive(Default)]
-struct Told {
+struct ResultFold {
     /// The code of the result.
     tree: Option<String>,
     landed: Vec<(UnitId, String)>,
@@ -177,8 +177,8 @@ struct Told {
     notes: Vec<String>,
 }
 
-impl Told {
-    fn hear(&mut self, fact: &Event) {
+impl ResultFold {
+    fn apply(&mut self, fact: &Event) {
         match fact {
             Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
                 self.receipt(&attempt.to_string(), receipt);
@@ -189,8 +189,8 @@ impl Told {
             Event::Landed { unit, commit, tree, brings, .. } => {
                 self.tree = Some(tree.clone());
                 match brings {
-                    Brings::Something => self.landed.push((unit.clone(), commit.clone())),
-                    Brings::Nothing => {}
+                    ResultChange::Changed => self.landed.push((unit.clone(), commit.clone())),
+                    ResultChange::Unchanged => {}
                 }
             }
             Event::Answered { question, words, by, .. } => {

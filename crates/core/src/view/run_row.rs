@@ -7,8 +7,8 @@ use crate::{
     Effect, Time,
     event::{End, Hold},
     money::Money,
-    path_claims::{Claim, claims},
-    run::{Look, Phase, Run, State, Unit},
+    path_claims::{PathClaim, claims},
+    run::{LookState, Phase, Run, State, Unit},
     wanted,
 };
 
@@ -16,7 +16,7 @@ use super::{format::Amount, sentence::held_because, standing::Standing};
 
 impl Standing {
     /// Where a run stands.
-    pub fn of(run: &Run) -> Self {
+    pub fn from_run(run: &Run) -> Self {
         match run.phase() {
             Phase::Fresh => Self::Going,
             Phase::Going => Self::going(run),
@@ -89,25 +89,25 @@ pub struct RunRow {
     pub changed_at: Time,
     /// Paths that its open work may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<Claim>,
+    pub claims: Vec<PathClaim>,
 }
 
 impl RunRow {
     /// The line of a run.
-    pub fn of(id: &str, run: &Run) -> Self {
+    pub fn new(id: &str, run: &Run) -> Self {
         let (flow, title, started_at) = if run.is_started() {
-            let start = &run.law().start;
+            let start = &run.definition().start;
             (start.flow.clone(), title(&start.request), run.started_at())
         } else {
             (String::new(), String::new(), run.now())
         };
-        let standing = Standing::of(run);
+        let standing = Standing::from_run(run);
         let limit = if standing == Standing::Limited { soonest(run) } else { None };
         Self {
             run: id.to_owned(),
             flow,
             title,
-            source: run.is_started().then(|| run.law().start.source.clone()).flatten(),
+            source: run.is_started().then(|| run.definition().start.source.clone()).flatten(),
             standing,
             until: limit.as_ref().map(|(until, _)| *until),
             why: limit.map_or_else(|| why(run), |(_, what)| what),
@@ -170,9 +170,9 @@ fn why(run: &Run) -> String {
 /// Whether a unit could go on, but for a limit.
 pub(super) fn is_limited(run: &Run, unit: &Unit) -> bool {
     let waits = match unit.state {
-        State::Waiting | State::Judging { look: Look::Pending, .. } => true,
+        State::Waiting | State::Judging { look: LookState::Pending, .. } => true,
         State::Working
-        | State::Judging { look: Look::UnderWay(_), .. }
+        | State::Judging { look: LookState::UnderWay(_), .. }
         | State::Asking { .. }
         | State::Accepted
         | State::Skipped

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Time,
-    event::{Choice, FailureKind, Question, Record, Why},
+    event::{Choice, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Work},
     id::{CallId, UnitId},
     money::Money,
-    run::{Opinion, Phase, Run, State, Unit},
+    run::{Phase, ReviewTally, Run, State, Unit},
     verdict::{Finding, Shown, VerdictWord},
 };
 
 use super::{
-    diff::Change,
+    diff::ChangeKind,
     format::Amount,
     run_row::{RunRow, is_limited},
     sentence::question_text,
@@ -171,8 +171,8 @@ pub struct QuestionView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// What `forge show RUN --diff UNIT` shows.
-    #[serde(default, skip_serializing_if = "Change::is_nothing")]
-    pub change: Change,
+    #[serde(default, skip_serializing_if = "ChangeKind::is_nothing")]
+    pub change: ChangeKind,
     /// What it shows of texts that replaced others: the lines that differ. Made by who can read them; `status`
     /// has it, and a long one is cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -223,14 +223,15 @@ pub struct OptionView {
     /// What it does.
     pub does: String,
     /// Whether words go with it.
-    #[serde(default, skip_serializing_if = "Words::are_none")]
-    pub words: Words,
+    #[serde(default, skip_serializing_if = "AnswerWords::are_none")]
+    pub words: AnswerWords,
 }
 
 /// Whether words of a person go with an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Words {
+#[schemars(rename = "Words")]
+pub enum AnswerWords {
     /// Nobody works with them.
     #[default]
     None,
@@ -240,13 +241,13 @@ pub enum Words {
     Needed,
 }
 
-impl Words {
+impl AnswerWords {
     /// Whether nobody works with them.
     pub fn are_none(&self) -> bool {
         *self == Self::None
     }
 
-    fn of(run: &Run, question: &Question, choice: Choice) -> Self {
+    fn for_choice(run: &Run, question: &Question, choice: Choice) -> Self {
         match choice {
             Choice::Revise | Choice::Waive => Self::Needed,
             Choice::Approve | Choice::GiveUp => Self::None,
@@ -306,7 +307,7 @@ fn is_zero(n: &u32) -> bool {
 
 impl RunView {
     /// All of one run.
-    pub fn of(id: &str, run: &Run) -> Self {
+    pub fn new(id: &str, run: &Run) -> Self {
         let units = run.units();
         let units = units.iter().map(|(id, stage, unit)| {
             let gate = match unit.state {
@@ -344,16 +345,16 @@ impl RunView {
                     let closed = unit
                         .inner
                         .members()
-                        .filter(|(_, table)| table.standing() == crate::run::Standing::Closed);
+                        .filter(|(_, table)| table.standing() == crate::run::TableStatus::Closed);
                     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                     (count(closed.count()), count(unit.inner.len()))
                 }),
             }
         });
         let units = units.collect();
-        let start = run.is_started().then(|| &run.law().start);
+        let start = run.is_started().then(|| &run.definition().start);
         Self {
-            row: RunRow::of(id, run),
+            row: RunRow::new(id, run),
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
             budget: run.budget(),
             unknown_at_most: run.ledger().unknown_at_most,
@@ -364,7 +365,7 @@ impl RunView {
             asked: match run.phase() {
                 Phase::Over(_) => Vec::new(),
                 Phase::Fresh | Phase::Going | Phase::Held(_) => {
-                    run.questions().map(|question| QuestionView::of(run, question)).collect()
+                    run.questions().map(|question| QuestionView::new(run, question)).collect()
                 }
             },
             units,
@@ -394,15 +395,15 @@ fn unit_state(run: &Run, unit: &Unit) -> UnitState {
 
 impl QuestionView {
     /// A question, with all that helps to choose.
-    pub fn of(run: &Run, question: &Question) -> Self {
+    pub fn new(run: &Run, question: &Question) -> Self {
         let unit = run.unit(&question.unit);
         let option = |choice: &Choice| OptionView {
             answer: match (choice, &question.gate) {
                 (Choice::Waive, Some(gate)) => format!("waive {gate}"),
-                (choice, _) => choice.word().to_owned(),
+                (choice, _) => choice.as_str().to_owned(),
             },
             does: what_it_does(run, question, *choice),
-            words: Words::of(run, question, *choice),
+            words: AnswerWords::for_choice(run, question, *choice),
         };
         Self {
             question: question.id.to_string(),
@@ -417,7 +418,7 @@ impl QuestionView {
             listed: listed(run, &question.unit),
             artifacts: unit.artifacts.keys().cloned().collect(),
             changed: unit.changed.clone(),
-            change: Change::of(run, &question.unit),
+            change: ChangeKind::from_run(run, &question.unit),
             diff: String::new(),
         }
     }
@@ -425,14 +426,14 @@ impl QuestionView {
 
 fn verdicts(run: &Run, unit: &UnitId) -> Vec<VerdictView> {
     let subject = run.subject(unit);
-    let view = |opinion: &Opinion| VerdictView {
+    let view = |opinion: &ReviewTally| VerdictView {
         gate: opinion.gate.clone(),
         verdict: opinion.says.of(subject),
         critical: opinion.critical,
         major: opinion.major,
         minor: opinion.minor,
     };
-    run.unit(unit).opinions.iter().map(view).collect()
+    run.unit(unit).review_tallies.iter().map(view).collect()
 }
 
 fn listed(run: &Run, unit: &UnitId) -> Option<ListView> {
@@ -458,20 +459,22 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
         Choice::Approve => match question.why {
-            Why::Checkpoint { .. } | Why::Guarded => format!("it passes, and {then}"),
-            Why::Unverified { .. } => {
+            QuestionReason::Checkpoint { .. } | QuestionReason::Guarded => {
+                format!("it passes, and {then}")
+            }
+            QuestionReason::Unverified { .. } => {
                 format!("Forge may run these commands in this run, and `{gate}` looks again")
             }
-            Why::RoundsUsedUp
-            | Why::NotShrinking
-            | Why::NoResult { .. }
-            | Why::CapReached { .. }
-            | Why::Setbacks { .. }
-            | Why::NoVerdict { .. }
-            | Why::Blocked { .. }
-            | Why::DoesNotLand
-            | Why::LandedAlready
-            | Why::NothingToRedo => {
+            QuestionReason::RoundsUsedUp
+            | QuestionReason::NotShrinking
+            | QuestionReason::NoResult { .. }
+            | QuestionReason::CapReached { .. }
+            | QuestionReason::Setbacks { .. }
+            | QuestionReason::NoVerdict { .. }
+            | QuestionReason::Blocked { .. }
+            | QuestionReason::DoesNotLand
+            | QuestionReason::LandedAlready
+            | QuestionReason::NothingToRedo => {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
         },
@@ -480,7 +483,9 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
             if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
-            } else if let (true, Why::Unverified { found, .. }) = (is_verify, &question.why) {
+            } else if let (true, QuestionReason::Unverified { found, .. }) =
+                (is_verify, &question.why)
+            {
                 let how_long = if found.is_empty() { "" } else { ", while its checks are these" };
                 format!("`{gate}` is waived in your name for all of this run{how_long}, and {then}")
             } else {
@@ -494,20 +499,20 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         }
         Choice::Retry => {
             let with = match question.why {
-                Why::CapReached { cap: Some(_) } => ", with the same cap",
-                Why::CapReached { cap: None }
-                | Why::Checkpoint { .. }
-                | Why::Guarded
-                | Why::RoundsUsedUp
-                | Why::NotShrinking
-                | Why::NoResult { .. }
-                | Why::Setbacks { .. }
-                | Why::NoVerdict { .. }
-                | Why::Blocked { .. }
-                | Why::DoesNotLand
-                | Why::LandedAlready
-                | Why::Unverified { .. }
-                | Why::NothingToRedo => "",
+                QuestionReason::CapReached { cap: Some(_) } => ", with the same cap",
+                QuestionReason::CapReached { cap: None }
+                | QuestionReason::Checkpoint { .. }
+                | QuestionReason::Guarded
+                | QuestionReason::RoundsUsedUp
+                | QuestionReason::NotShrinking
+                | QuestionReason::NoResult { .. }
+                | QuestionReason::Setbacks { .. }
+                | QuestionReason::NoVerdict { .. }
+                | QuestionReason::Blocked { .. }
+                | QuestionReason::DoesNotLand
+                | QuestionReason::LandedAlready
+                | QuestionReason::Unverified { .. }
+                | QuestionReason::NothingToRedo => "",
             };
             match question.gate {
                 Some(_) => format!("`{gate}` looks again{with}"),
@@ -525,7 +530,7 @@ pub fn call_in_words(run: &Run, call: &CallId) -> String {
         CallId::Attempt(_) => match &stage.work {
             Work::Agent { role } => format!("agent as {role}"),
             Work::Command { run } => format!("command {run}"),
-            Work::Deliver { what } => format!("delivers {}", what.word()),
+            Work::Deliver { what } => format!("delivers {}", what.as_str()),
             Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "items".to_owned(),
         },
         CallId::Judgement(judgement) => {
@@ -534,7 +539,7 @@ pub fn call_in_words(run: &Run, call: &CallId) -> String {
                 Some(Check::Review { role }) => format!("review as {role}"),
                 Some(Check::Command { run }) => format!("command {run}"),
                 Some(Check::Artifact { name }) => format!("looks for {name}"),
-                Some(Check::BuiltIn { check }) => format!("checks {}", check.word()),
+                Some(Check::BuiltIn { check }) => format!("checks {}", check.as_str()),
                 Some(Check::Verify) => "verifies".to_owned(),
                 Some(Check::Land) => "lands".to_owned(),
                 Some(Check::Human { .. }) | None => "asks".to_owned(),

@@ -3,8 +3,8 @@
 use crate::{
     Time,
     event::{
-        Approval, Brings, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, Ruling,
-        SentBack, Waiver, Why,
+        Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, QuestionReason,
+        ResultChange, Ruling, SentBack, Waiver,
     },
     failure::{FaultClass, main_line},
     money::{Cost, Spent},
@@ -138,7 +138,7 @@ pub fn sentence(event: &Event) -> String {
         }
         Event::Answered { question, answer, words, by } => {
             let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
-            format!("{} answered {question} with {}{words}", by.who, answer.choice().word())
+            format!("{} answered {question} with {}{words}", by.who, answer.choice().as_str())
         }
         Event::UnitReopened { unit, by, findings, words } => {
             let what = match (findings.is_empty(), words.is_empty()) {
@@ -158,7 +158,7 @@ pub fn sentence(event: &Event) -> String {
         }
         Event::UnitAccepted { unit } => format!("{unit} is good"),
         Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
-        Event::Landed { unit, brings: Brings::Nothing, .. } => {
+        Event::Landed { unit, brings: ResultChange::Unchanged, .. } => {
             format!("{unit}: nothing to land, the run's result has all of it already")
         }
         Event::Landed { unit, commit, head: Some(head), .. } if head != commit => {
@@ -215,49 +215,53 @@ pub(super) fn held_because(held: &Hold) -> String {
 pub(super) fn question_text(question: &Question) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match &question.why {
-        Why::Checkpoint { text } => text.clone(),
-        Why::RoundsUsedUp => {
+        QuestionReason::Checkpoint { text } => text.clone(),
+        QuestionReason::RoundsUsedUp => {
             format!("`{gate}` still wants changes, and the rounds are used up. What now?")
         }
-        Why::NotShrinking => {
+        QuestionReason::NotShrinking => {
             format!("`{gate}` finds as much as before, so another round would not help. What now?")
         }
-        Why::NoResult { class, what } if gate.is_empty() => {
+        QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
             format!("It has no result that can be used (last: {last}). What now?")
         }
         // The work has a result, but its gate may not spend more.
-        Why::NoResult { what, .. } => {
+        QuestionReason::NoResult { what, .. } => {
             format!("`{gate}` cannot look: {}. What now?", last_line(what).trim_end_matches('.'))
         }
-        Why::CapReached { cap } => {
+        QuestionReason::CapReached { cap } => {
             let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
             match gate {
                 "" => format!("It reached its cap{cap} before it had a result. What now?"),
                 gate => format!("`{gate}` reached its cap{cap} before it had a verdict. What now?"),
             }
         }
-        Why::Setbacks { n } => {
+        QuestionReason::Setbacks { n } => {
             format!("It was lost, interrupted or limited {n} times in a row. What now?")
         }
-        Why::NoVerdict { what } => {
+        QuestionReason::NoVerdict { what } => {
             format!(
                 "`{gate}` keeps ending without a verdict (last: {}). What now?",
                 last_line(what)
             )
         }
-        Why::Blocked { class, what } => blocked(*class, gate, line(what).trim_end_matches('.')),
-        Why::DoesNotLand => "It does not fit to what landed meanwhile, twice. What now?".to_owned(),
-        Why::NothingToRedo => {
+        QuestionReason::Blocked { class, what } => {
+            blocked(*class, gate, line(what).trim_end_matches('.'))
+        }
+        QuestionReason::DoesNotLand => {
+            "It does not fit to what landed meanwhile, twice. What now?".to_owned()
+        }
+        QuestionReason::NothingToRedo => {
             format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
         }
-        Why::Unverified { what, .. } => {
+        QuestionReason::Unverified { what, .. } => {
             format!("Nothing proves that it works: {}. What now?", line(what).trim_end_matches('.'))
         }
-        Why::Guarded => {
+        QuestionReason::Guarded => {
             "It changes files that guard the project. Do you agree to these changes?".to_owned()
         }
-        Why::LandedAlready => {
+        QuestionReason::LandedAlready => {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }
     }
@@ -268,7 +272,7 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     match class {
         BlockerClass::NoAccess => format!(
-            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
+            "{who} cannot go on, because the provider does not let the agent in: {what}. SharedLog in, \
              then retry. A run keeps the model and the command that it began with: wrong ones are for \
              a new run. What now?"
         ),

@@ -63,7 +63,7 @@ impl Standing {
     }
 
     /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Going => "going",
             Self::Waiting => "waiting",

@@ -51,17 +51,17 @@ pub fn spendings<'a>(
             }
             Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
                 let call = CallId::Attempt(attempt.clone());
-                let ended = Ended { run, at, call, end: CallEnd::of_work(outcome) };
+                let ended = Ended { run, at, call, end: CallEnd::from_outcome(outcome) };
                 spendings.extend(ended.spendings(flow.as_ref(), receipt));
             }
             Event::Judged { judgement, ruling, receipt } => {
                 let call = CallId::Judgement(judgement.clone());
-                let ended = Ended { run, at, call, end: CallEnd::of_look(ruling) };
+                let ended = Ended { run, at, call, end: CallEnd::from_ruling(ruling) };
                 spendings.extend(ended.spendings(flow.as_ref(), receipt));
             }
             Event::CallSettled { call, spent, used, took_ms } => {
                 let (used, took_ms) = (used.clone(), *took_ms);
-                let receipt = Receipt { used, took_ms, ..Receipt::of(*spent) };
+                let receipt = Receipt { used, took_ms, ..Receipt::from_spent(*spent) };
                 let ended = Ended { run, at, call: call.clone(), end: CallEnd::Overtaken };
                 spendings.extend(ended.spendings(flow.as_ref(), &receipt));
             }
@@ -109,9 +109,9 @@ impl Ended<'_> {
             stages.find(|stage| stage.name == unit.stage)
         });
         let role = stage.and_then(|stage| role(stage, &self.call));
-        match hand(role, self.end, &receipt.spent, receipt.used.as_ref()) {
-            Hand::Forge => return Vec::new(),
-            Hand::Agent => {}
+        match worker(role, self.end, &receipt.spent, receipt.used.as_ref()) {
+            Worker::Forge => return Vec::new(),
+            Worker::Agent => {}
         }
         let whole = Spending {
             run: self.run.to_owned(),
@@ -179,14 +179,14 @@ fn of_look(run: &str, number: u32, at: Time, role: &str, coherence: &Coherence) 
         tokens: coherence.spent.tokens,
         cost: coherence.spent.cost,
         took_ms: coherence.took_ms,
-        end: CallEnd::of_request(coherence.came_to),
+        end: CallEnd::from_triage(coherence.came_to),
     };
     whole.by_model(coherence.spent, coherence.used.clone())
 }
 
 /// Who was at work in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hand {
+pub(super) enum Worker {
     /// An agent. Only this is counted as a call, wherever calls are counted.
     Agent,
     /// Forge itself, or nobody.
@@ -194,19 +194,23 @@ pub(super) enum Hand {
 }
 
 /// Who was at work in a call of a run.
-pub(super) fn hand_of(run: &Run, ended: &EndedCall) -> Hand {
+pub(super) fn worker_of(run: &Run, ended: &EndedCall) -> Worker {
     let unit = ended.call.unit();
-    let mut stages = run.law().flow.table(&unit.scope).iter();
+    let mut stages = run.definition().flow.table(&unit.scope).iter();
     let stage = stages.find(|stage| stage.name == unit.stage);
     let role = stage.and_then(|stage| role(stage, &ended.call));
-    hand(role, CallEnd::of(&ended.ending), &ended.spent, ended.used.as_ref())
+    worker(role, CallEnd::from_ending(&ended.ending), &ended.spent, ended.used.as_ref())
 }
 
 /// What used something up was an agent, whatever the flow says.
-fn hand(role: Option<&str>, end: CallEnd, spent: &Spent, used: Option<&Used>) -> Hand {
+fn worker(role: Option<&str>, end: CallEnd, spent: &Spent, used: Option<&Used>) -> Worker {
     let is_free = *spent == Spent::NOTHING && used.is_none();
     // Work that made way was never begun.
-    if is_free && (role.is_none() || end == CallEnd::Deferred) { Hand::Forge } else { Hand::Agent }
+    if is_free && (role.is_none() || end == CallEnd::Deferred) {
+        Worker::Forge
+    } else {
+        Worker::Agent
+    }
 }
 
 /// Whom the agent of a call plays, if it is an agent's.

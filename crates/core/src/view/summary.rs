@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use super::{ProofState, RunRow, Standing, WaivedView, format::Amount};
 use crate::{
     Time,
-    event::{Approval, Brings, Colour, Detail, Edit, Waiver},
+    event::{Approval, Colour, Detail, Edit, ResultChange, Waiver},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
@@ -28,8 +28,9 @@ use crate::{
 
 pub use markdown::markdown;
 pub use types::{
-    ApprovalView, CallView, CheckView, DeliveryState, DeliveryView, EditView, Improvement, Left,
-    LeftView, ParamView, PhaseRow, ProofView, Rest, SummaryView, TaskRow, TaskStanding,
+    ApprovalView, CallView, CheckView, DeliveryState, DeliveryView, EditView, Improvement,
+    ParamView, PhaseRow, ProofView, RemainingFinding, RemainingReason, RemainingWork, SummaryView,
+    TaskRow, TaskStanding,
 };
 
 /// The most tasks that a summary lists.
@@ -40,12 +41,12 @@ pub const FINDINGS_MAX: usize = 50;
 pub const CALLS_MAX: usize = 1_000;
 
 /// What a run came to, at this moment.
-pub fn of(id: &str, run: &Run, at: Time) -> SummaryView {
-    let row = RunRow::of(id, run);
-    let start = run.is_started().then(|| &run.law().start);
+pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
+    let row = RunRow::new(id, run);
+    let start = run.is_started().then(|| &run.definition().start);
     let (phases, total) = usage::phases(run);
     let (tasks, more_tasks) = cut(tasks(run), TASKS_MAX);
-    let (findings, more_findings) = cut(left(run), FINDINGS_MAX);
+    let (findings, more_findings) = cut(remaining_findings(run), FINDINGS_MAX);
     let wants_calls = start.is_some_and(|start| start.detail == Detail::Debug);
     let (calls, more_calls) =
         cut(if wants_calls { usage::calls(run) } else { Vec::new() }, CALLS_MAX);
@@ -97,7 +98,7 @@ fn cut<T>(mut list: Vec<T>, most: usize) -> (Vec<T>, u32) {
 fn why(run: &Run, row: &RunRow) -> String {
     match row.standing {
         Standing::Failed | Standing::Blocked => {
-            let units = run.story().failed.iter().filter(|failed| run.has(&failed.unit));
+            let units = run.history().failed.iter().filter(|failed| run.has(&failed.unit));
             let mut reasons: BTreeMap<String, String> = BTreeMap::new();
             for failed in units {
                 let unit = run.unit(&failed.unit);
@@ -142,11 +143,12 @@ fn proof(run: &Run) -> ProofView {
         (Some(_), some) if some.iter().any(|check| check.colour == Colour::Red) => ProofState::Red,
         (Some(_), _) => ProofState::Verified,
     };
-    let is_proof =
-        |unit: &UnitId, name: &str| run.law().flow.gate(unit, name).is_some_and(Gate::is_proof);
-    let waived = run.story().waived.iter().filter_map(|waived| match waived.why {
+    let is_proof = |unit: &UnitId, name: &str| {
+        run.definition().flow.gate(unit, name).is_some_and(Gate::is_proof)
+    };
+    let waived = run.history().waived.iter().filter_map(|waived| match waived.why {
         Waiver::Person { question } if is_proof(&waived.unit, &waived.gate) => {
-            let said = run.story().question(question).and_then(|asked| asked.answer.as_ref());
+            let said = run.history().question(question).and_then(|asked| asked.answer.as_ref());
             Some(WaivedView {
                 unit: waived.unit.to_string(),
                 gate: waived.gate.clone(),
@@ -164,9 +166,9 @@ fn proof(run: &Run) -> ProofView {
 }
 
 /// What is left to be done.
-fn rest(run: &Run) -> Rest {
+fn rest(run: &Run) -> RemainingWork {
     if matches!(run.phase(), Phase::Over(_)) {
-        return Rest::Nothing;
+        return RemainingWork::Nothing;
     }
     let writes = |work: &Work| match work {
         Work::Deliver { what: Delivery::Summary | Delivery::Comment | Delivery::Commit } => true,
@@ -180,9 +182,9 @@ fn rest(run: &Run) -> Rest {
     let units = run.units();
     let mut open = units.iter().filter(|(_, _, unit)| !unit.state.is_closed());
     if run.is_started() && open.all(|(_, stage, _)| writes(&stage.work)) {
-        Rest::ToBeWrittenDown
+        RemainingWork::ToBeWrittenDown
     } else {
-        Rest::Work
+        RemainingWork::Work
     }
 }
 
@@ -196,7 +198,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
             Delivery::Comment if unit.state == State::Skipped => continue,
             Delivery::PullRequest | Delivery::Comment => {}
         }
-        let done = run.story().done.iter().rev().find(|done| done.attempt.unit == id);
+        let done = run.history().done.iter().rev().find(|done| done.attempt.unit == id);
         let (state, why) = match unit.state {
             // Nothing was done outside, and the receipt says why.
             State::Accepted if done.is_none() && !unit.receipt_notes().is_empty() => {
@@ -219,7 +221,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         };
         views.push(DeliveryView {
             unit: id.to_string(),
-            what: what.word().to_owned(),
+            what: what.as_str().to_owned(),
             state,
             reference: done.map(|done| done.reference.clone()).unwrap_or_default(),
             why,
@@ -256,11 +258,10 @@ fn tasks(run: &Run) -> Vec<TaskRow> {
 }
 
 fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::Table) -> TaskRow {
-    let brought = run
-        .story()
-        .landed
-        .iter()
-        .any(|landing| landing.brings == Brings::Something && landing.unit.scope.within(scope));
+    let brought =
+        run.history().landed.iter().any(|landing| {
+            landing.brings == ResultChange::Changed && landing.unit.scope.within(scope)
+        });
     let units = || table.units.iter();
     let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));
     let mut amount = Amount::default();
@@ -273,13 +274,13 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
         id,
         title: item.title.clone(),
         state: match table.standing() {
-            crate::run::Standing::Waiting => TaskStanding::Waiting,
-            crate::run::Standing::Open if is_asked => TaskStanding::Asking,
-            crate::run::Standing::Open => TaskStanding::Open,
-            crate::run::Standing::Closed if brought => TaskStanding::Landed,
-            crate::run::Standing::Closed if table.has_landed() => TaskStanding::Unchanged,
-            crate::run::Standing::Closed => TaskStanding::Done,
-            crate::run::Standing::Failed => TaskStanding::Failed,
+            crate::run::TableStatus::Waiting => TaskStanding::Waiting,
+            crate::run::TableStatus::Open if is_asked => TaskStanding::Asking,
+            crate::run::TableStatus::Open => TaskStanding::Open,
+            crate::run::TableStatus::Closed if brought => TaskStanding::Landed,
+            crate::run::TableStatus::Closed if table.has_landed() => TaskStanding::Unchanged,
+            crate::run::TableStatus::Closed => TaskStanding::Done,
+            crate::run::TableStatus::Failed => TaskStanding::Failed,
         },
         attempts: units().map(|unit| unit.attempt).sum(),
         rounds: units().map(|unit| unit.round).sum(),
@@ -290,15 +291,15 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
 }
 
 /// Findings that are left, the worst first, in the order of the flow where they are as bad.
-pub fn left(run: &Run) -> Vec<LeftView> {
+pub fn remaining_findings(run: &Run) -> Vec<RemainingFinding> {
     let mut all = Vec::new();
     for (id, _, unit) in run.units() {
         let is_good = unit.state == State::Accepted;
         let found = if unit.found.is_empty() && !is_good { &unit.findings } else { &unit.found };
         for finding in found {
-            all.push(LeftView {
+            all.push(RemainingFinding {
                 unit: id.to_string(),
-                left: left_as(run, &id, unit, finding),
+                reason: remaining_reason(run, &id, unit, finding),
                 finding: finding.clone(),
             });
         }
@@ -307,15 +308,17 @@ pub fn left(run: &Run) -> Vec<LeftView> {
     all
 }
 
-fn left_as(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> Left {
-    let was_refused = unit.opinions.iter().any(|opinion| opinion.says >= Says::Revise);
-    let (waived, passed) = (&run.story().waived, &run.story().passed);
+fn remaining_reason(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> RemainingReason {
+    let was_refused = unit.review_tallies.iter().any(|opinion| opinion.says >= Says::Revise);
+    let (waived, passed) = (&run.history().waived, &run.history().passed);
     // Nothing is called waived that nobody let pass.
     let was_waived = waived.iter().any(|waived| waived.unit == *id)
         || passed.iter().any(|passed| passed.unit == *id);
     match unit.state {
-        State::Accepted if was_waived && (finding.is_serious() || was_refused) => Left::Waived,
-        State::Accepted => Left::Note,
+        State::Accepted if was_waived && (finding.is_serious() || was_refused) => {
+            RemainingReason::Waived
+        }
+        State::Accepted => RemainingReason::Note,
         State::Waiting
         | State::Working
         | State::Judging { .. }
@@ -323,16 +326,16 @@ fn left_as(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> Left {
         | State::Failed { .. }
         | State::Skipped => {
             if finding.is_serious() {
-                Left::Open
+                RemainingReason::Open
             } else {
-                Left::Note
+                RemainingReason::Note
             }
         }
     }
 }
 
 fn edits(run: &Run) -> Vec<EditView> {
-    let view = run.story().edited.iter().map(|edited| EditView {
+    let view = run.history().edited.iter().map(|edited| EditView {
         unit: edited.unit.to_string(),
         artifact: match &edited.edit {
             Edit::Artifact { name, .. } => Some(name.clone()),
@@ -346,16 +349,16 @@ fn edits(run: &Run) -> Vec<EditView> {
 
 fn approvals(run: &Run) -> Vec<ApprovalView> {
     let is_human = |unit: &UnitId, name: &str| {
-        run.law()
+        run.definition()
             .flow
             .gate(unit, name)
             .is_some_and(|gate| matches!(gate.check, Check::Human { .. }))
     };
-    let own = run.story().passed.iter().filter(|passed| is_human(&passed.unit, &passed.gate));
+    let own = run.history().passed.iter().filter(|passed| is_human(&passed.unit, &passed.gate));
     let view = own.map(|passed| {
         let said = match passed.by {
             Approval::Person { question } => {
-                run.story().question(question).and_then(|asked| asked.answer.as_ref())
+                run.history().question(question).and_then(|asked| asked.answer.as_ref())
             }
             Approval::Automatic => None,
         };

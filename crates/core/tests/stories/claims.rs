@@ -2,7 +2,7 @@
 
 use forge_core::{
     event::{Answer, Outcome},
-    path_claims::{Claim, claims},
+    path_claims::{PathClaim, claims},
     view::RunRow,
 };
 
@@ -40,9 +40,9 @@ fn begun() -> World {
 
 /// What a run claims, in words.
 fn claimed(world: &World) -> Vec<String> {
-    let row = RunRow::of("r", &world.run);
+    let row = RunRow::new("r", &world.run);
     assert_eq!(row.claims, claims(&world.run));
-    let in_words = |claim: &Claim| format!("{}: {}", claim.scope, claim.writes.join(", "));
+    let in_words = |claim: &PathClaim| format!("{}: {}", claim.scope, claim.writes.join(", "));
     row.claims.iter().map(in_words).collect()
 }
 
@@ -152,13 +152,13 @@ fn an_edit_claims_again_what_it_opens() {
 
 #[test]
 fn claims_touch_where_items_overlap() {
-    let claim = |writes: &[&str]| Claim {
+    let claim = |writes: &[&str]| PathClaim {
         scope: forge_core::id::Scope::root(),
         writes: writes.iter().map(|path| (*path).to_owned()).collect(),
     };
-    assert!(claim(&["src/a"]).touches(&claim(&["SRC"])));
-    assert!(!claim(&["src/a"]).touches(&claim(&["src/b"])));
-    assert!(claim(&[]).touches(&claim(&["src/b"])), "no paths mean all of them");
+    assert!(claim(&["src/a"]).overlaps(&claim(&["SRC"])));
+    assert!(!claim(&["src/a"]).overlaps(&claim(&["src/b"])));
+    assert!(claim(&[]).overlaps(&claim(&["src/b"])), "no paths mean all of them");
     let mut world = World::small(BUILD).list("split", vec![item("A")]).begin();
     world.end("split#1");
     assert_eq!(claimed(&world), ["build.A: "]);

@@ -4,7 +4,7 @@ use forge_core::{
     event::{Colour, Evidence, Outcome, Receipt},
     id::Scope,
     money::Spent,
-    run::{Code, Files},
+    run::{CommittedCode, FilesState},
     view::RunView,
 };
 
@@ -32,7 +32,7 @@ at_once = 2
 
 fn committed(commit: &str) -> Receipt {
     let (commit, tree) = (Some(commit.to_owned()), Some(format!("tree-of-{commit}")));
-    Receipt { commit, tree, ..Receipt::of(Spent::NOTHING) }
+    Receipt { commit, tree, ..Receipt::from_spent(Spent::NOTHING) }
 }
 
 fn landed(commit: &str, head: &str) -> Receipt {
@@ -44,8 +44,8 @@ fn scope(item: &str) -> Scope {
     "build".parse::<forge_core::id::UnitId>().unwrap().item(item)
 }
 
-fn code(commit: &str) -> Code {
-    Code { commit: commit.to_owned(), tree: format!("tree-of-{commit}") }
+fn code(commit: &str) -> CommittedCode {
+    CommittedCode { commit: commit.to_owned(), tree: format!("tree-of-{commit}") }
 }
 
 fn begun() -> World {
@@ -68,7 +68,7 @@ fn the_result_is_the_base_until_something_lands() {
     world.end("build.A/make#1");
     assert_eq!(world.run.head(), Some("base"));
     assert!(!world.run.has_landed());
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     assert_eq!((view.base.as_deref(), view.head.as_deref()), (Some("base"), None));
     assert_eq!(view.branch.as_deref(), Some("forge/queue"));
 }
@@ -82,7 +82,7 @@ fn what_lands_as_it_is_becomes_the_result() {
     assert_eq!(world.run.head(), Some("a1"));
     world.says("build.A/make landed as a1");
     assert_eq!(world.unit("build.A/make").landed.as_deref(), Some("a1"));
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     assert_eq!(view.head.as_deref(), Some("a1"));
     let unit = view.units.iter().find(|unit| unit.unit == "build.A/make").unwrap();
     assert_eq!(unit.landed.as_deref(), Some("a1"));
@@ -127,7 +127,7 @@ fn the_code_of_a_scope_is_what_was_committed_last() {
     world.stop();
     world.rules("build.A/make#2/verify#1", forge_core::event::Ruling::Interrupted);
     world.try_edit("build.A/make", recoded()).unwrap();
-    let by_hand = Code { commit: "by-hand".into(), tree: "tree-by-hand".into() };
+    let by_hand = CommittedCode { commit: "by-hand".into(), tree: "tree-by-hand".into() };
     assert_eq!(world.run.code(&scope("A")), Some(&by_hand));
     assert_eq!(world.run.head(), Some("base"), "no edit moves the result");
 }
@@ -145,28 +145,32 @@ fn code_outlives_being_sent_back_but_not_another_item_of_the_same_id() {
     world.end("split#2");
     assert_eq!(world.run.code(&scope("A")), None, "another item begins anew");
     assert_eq!(world.run.code(&scope("B")), Some(&code("b1")), "the same item goes on");
-    assert_eq!(world.unit("build.A/make").files, Files::Committed, "and there is nothing left");
+    assert_eq!(
+        world.unit("build.A/make").files,
+        FilesState::Committed,
+        "and there is nothing left"
+    );
 }
 
 #[test]
 fn files_that_no_commit_holds_are_as_the_attempt_left_them() {
     let mut world = begun();
     let files = |world: &World| world.unit("build.A/make").files;
-    assert_eq!(files(&world), Files::Committed, "there are none");
+    assert_eq!(files(&world), FilesState::Committed, "there are none");
     let deferred = Outcome::Deferred { until: 0, what: "x".into() };
-    world = world.leaves("build.A/make#1", Receipt::of(Spent::NOTHING));
+    world = world.leaves("build.A/make#1", Receipt::from_spent(Spent::NOTHING));
     world.ends("build.A/make#1", deferred.clone());
-    assert_eq!(files(&world), Files::Committed, "who makes way touches nothing");
+    assert_eq!(files(&world), FilesState::Committed, "who makes way touches nothing");
     world.input_at(world.now() + 1_000, &forge_core::Input::Tick).unwrap();
-    world = world.leaves("build.A/make#2", Receipt::of(Spent::NOTHING));
+    world = world.leaves("build.A/make#2", Receipt::from_spent(Spent::NOTHING));
     world.ends("build.A/make#2", Outcome::Lost);
-    assert_eq!(files(&world), Files::Left);
+    assert_eq!(files(&world), FilesState::Left);
     world.ends("build.A/make#3", deferred);
-    assert_eq!(files(&world), Files::Left, "and leaves what was there");
+    assert_eq!(files(&world), FilesState::Left, "and leaves what was there");
     world.input_at(world.now() + 1_000, &forge_core::Input::Tick).unwrap();
     world = world.leaves("build.A/make#4", committed("a4"));
     world.end("build.A/make#4");
-    assert_eq!(files(&world), Files::Committed);
+    assert_eq!(files(&world), FilesState::Committed);
 }
 
 #[test]
@@ -174,7 +178,7 @@ fn gates_that_look_first_leave_no_files() {
     let flow =
         "[[stage]]\nname = \"a\"\nagent = \"x\"\ngates_first = true\ngates = [{ verify = true }]\n";
     let world = World::small(flow).begin();
-    assert_eq!(world.unit("a").files, Files::Committed);
+    assert_eq!(world.unit("a").files, FilesState::Committed);
 }
 
 #[test]
@@ -185,7 +189,7 @@ fn evidence_is_bound_to_the_tree_and_the_last_word_counts() {
         colour,
         took_ms: Some(7),
     };
-    let proved = |evidence| Receipt { evidence, ..Receipt::of(Spent::NOTHING) };
+    let proved = |evidence| Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) };
     let red = vec![ran("t1", "test", Colour::Red), ran("t1", "lint", Colour::Green)];
     let mut world = begun()
         .leaves("build.A/make#1/verify#1", proved(red))

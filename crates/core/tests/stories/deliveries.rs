@@ -41,7 +41,7 @@ fn offered(checks: &str) -> World {
 fn proof(tree: &str, colour: Colour) -> Receipt {
     let command = "make test".to_owned();
     let evidence = vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None }];
-    Receipt { evidence, ..Receipt::of(Spent::NOTHING) }
+    Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 
 fn landed(tree: &str) -> Receipt {
@@ -49,7 +49,7 @@ fn landed(tree: &str) -> Receipt {
         commit: Some("c1".to_owned()),
         tree: Some(tree.to_owned()),
         head: Some("h1".to_owned()),
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     }
 }
 
@@ -58,7 +58,7 @@ fn last_commit(tree: &str) -> Receipt {
         commit: Some("c2".to_owned()),
         tree: Some(tree.to_owned()),
         head: Some("c2".to_owned()),
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     }
 }
 
@@ -99,7 +99,7 @@ fn a_review_that_was_waived_proves_nothing() {
     world.rules("make#1/critic#1", revises(1));
     world.says("make: critic has no rounds left, its findings are noted");
     world.end("make#1/land#1");
-    assert_eq!(Standing::of(&world.run), Standing::Waiting);
+    assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_last_commit_that_changes_the_code_is_a_fault() {
     );
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.head(), Some("c2"));
-    assert_eq!(world.run.story().landed.len(), 2);
+    assert_eq!(world.run.history().landed.len(), 2);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_delivery_starts_only_after_everything_before_it_is_closed_well() {
 #[test]
 fn every_delivery_has_a_word() {
     for delivery in Delivery::ALL {
-        assert_eq!(Delivery::named(delivery.word()), Some(delivery));
+        assert_eq!(Delivery::parse(delivery.as_str()), Some(delivery));
     }
-    assert_eq!(Delivery::named("pr"), None);
+    assert_eq!(Delivery::parse("pr"), None);
 }

@@ -374,7 +374,7 @@ fn what_an_agent_makes_of_a_persons_edit_is_not_approved_by_itself() {
     world.end("design#3");
     world.end("design#3/critic#1");
     assert_eq!(world.wanted(), ["Q2"], "they are asked what became of it");
-    let view = forge_core::view::summary::of("r", &world.run, world.run.now());
+    let view = forge_core::view::summary::summarize("r", &world.run, world.run.now());
     let text = forge_core::view::summary::markdown(&view);
     assert!(text.contains("- design: `design.md` changed by hand by eve: "), "{text}");
 }

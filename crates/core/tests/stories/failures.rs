@@ -367,18 +367,18 @@ fn reports_that_nobody_waits_for_mean_nothing() {
             attempt: attempt("work#7"),
             outcome: Outcome::Done,
             lists: vec![],
-            receipt: Receipt::of(Spent::NOTHING),
+            receipt: Receipt::from_spent(Spent::NOTHING),
         },
         Report::Judged {
             judgement: judgement("work#1/critic#1"),
             ruling: revises(1),
-            receipt: Receipt::of(Spent::NOTHING),
+            receipt: Receipt::from_spent(Spent::NOTHING),
         },
         Report::Worked {
             attempt: attempt("nobody.X/knows#1"),
             outcome: Outcome::Done,
             lists: vec![],
-            receipt: Receipt::of(Spent::NOTHING),
+            receipt: Receipt::from_spent(Spent::NOTHING),
         },
         Report::Intends { attempt: attempt("work#2"), mark: "m".into() },
     ];
@@ -397,19 +397,19 @@ fn nothing_is_heard_before_the_beginning() {
 
 #[test]
 fn what_must_happen_once_is_marked_before_and_after() {
-    use forge_core::run::Mark;
+    use forge_core::run::EffectMark;
     let flow = "[[stage]]\nname = \"send\"\ndeliver = \"comment\"\n";
     let mut world = World::small(flow).begin();
     let intends = |n| Report::Intends { attempt: attempt(&format!("send#{n}")), mark: "pr".into() };
     let did =
         || Report::Did { attempt: attempt("send#1"), mark: "pr".into(), reference: "#7".into() };
     world.report(intends(1));
-    assert_eq!(world.run.mark("pr"), Some(Mark::Intended));
+    assert_eq!(world.run.mark("pr"), Some(EffectMark::Intended));
     world.ends("send#1", Outcome::Lost);
-    assert_eq!(world.run.mark("pr"), Some(Mark::Intended), "a loss does not forget it");
+    assert_eq!(world.run.mark("pr"), Some(EffectMark::Intended), "a loss does not forget it");
     assert_eq!(world.report(intends(2)).facts, [], "nor is it intended twice");
     world.report(did());
-    assert_eq!(world.run.mark("pr"), Some(Mark::Done));
+    assert_eq!(world.run.mark("pr"), Some(EffectMark::Done));
     world.go_on();
     world.is(&Phase::Over(End::Done));
     world.says("about to do pr");

@@ -4,7 +4,7 @@ use forge_core::{
     Command, Refusal,
     event::{Answer, End, Hold, Outcome, Ruling},
     run::Phase,
-    wanted::{Stop, stop},
+    wanted::{StopManner, stop},
 };
 
 use crate::world::{World, block, fault, partial, person, revises, writes};
@@ -66,7 +66,7 @@ fn an_interrupted_run_wants_its_calls_ended_gently_and_their_attempts_are_nobody
     world.interrupt();
     world.is(&Phase::Held(Hold::Interrupted { by: person("ada") }));
     assert_eq!(world.wanted(), [] as [String; 0]);
-    assert_eq!(stop(&world.run), Stop::Gently);
+    assert_eq!(stop(&world.run), StopManner::Gently);
     assert_eq!(world.calls(), ["a#1", "b#1"]);
     world.ends("a#1", Outcome::Interrupted);
     world.ends("b#1", Outcome::Interrupted);
@@ -79,10 +79,10 @@ fn an_interrupted_run_wants_its_calls_ended_gently_and_their_attempts_are_nobody
 #[test]
 fn a_stopped_run_wants_its_calls_killed_at_once() {
     let mut world = World::small(TWO).begin();
-    assert_eq!(stop(&world.run), Stop::Gently);
+    assert_eq!(stop(&world.run), StopManner::Gently);
     world.stop();
     world.is(&Phase::Held(Hold::Stopped { by: person("ada") }));
-    assert_eq!(stop(&world.run), Stop::AtOnce);
+    assert_eq!(stop(&world.run), StopManner::AtOnce);
     assert_eq!(world.wanted(), [] as [String; 0]);
 }
 
@@ -98,7 +98,7 @@ fn a_second_interrupt_does_not_weaken_a_stop() {
     assert_eq!(refused(&mut world, interrupt()), "the run is stopped already");
     let stop_again = Command::Stop { by: person("ada") };
     assert_eq!(refused(&mut world, stop_again), "the run is stopped already");
-    assert_eq!(stop(&world.run), Stop::AtOnce);
+    assert_eq!(stop(&world.run), StopManner::AtOnce);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn an_abandoned_run_is_over_whatever_its_calls_still_say() {
         world.ends("a#1", fault("x"));
         world.abandon();
         world.is(&Phase::Over(End::Abandoned));
-        assert_eq!(stop(&world.run), Stop::AtOnce);
+        assert_eq!(stop(&world.run), StopManner::AtOnce);
         world.ends("a#2", outcome.clone());
         world.ends("b#1", outcome);
         world.is(&Phase::Over(End::Abandoned));

@@ -7,7 +7,7 @@ use forge_core::{
     Command, Input, Report, Run, decide,
     event::{
         Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, Question,
-        Receipt, Record, Ruling, SentBack, Waiver, Why,
+        QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
@@ -175,7 +175,7 @@ writes = ["summary.md"]
         changed: vec!["src/a.rs".into()],
         notes: vec!["it changed code, which its role does not".into()],
         flaws: vec!["a file larger than the limit".into()],
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     };
     let known = Evidence { took_ms: None, ..evidence(Colour::Green) };
     let red = Receipt { evidence: vec![evidence(Colour::Red), known], ..made.clone() };
@@ -246,7 +246,7 @@ agent = "writer"
             used: Some(Used { agent: agent.into(), models }),
             session: Some(format!("session-of-{agent}")),
             took_ms: 900,
-            ..Receipt::of(Spent::NOTHING)
+            ..Receipt::from_spent(Spent::NOTHING)
         }
     };
     let mut world = World::of(start_of("agents", &[("agents", flow)], &[]))
@@ -338,8 +338,8 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
     }
     assert_eq!(run.phase(), &Phase::Over(End::Done));
     assert_eq!(run.head(), Some("merge1"));
-    assert_eq!(run.law().start.branch.as_deref(), Some("forge/queue"));
-    assert_eq!(run.law().start.base_branch.as_deref(), Some("main"));
+    assert_eq!(run.definition().start.branch.as_deref(), Some("forge/queue"));
+    assert_eq!(run.definition().start.base_branch.as_deref(), Some("main"));
     let make = run.unit(&"make".parse().unwrap());
     assert_eq!((make.attempt, make.landed.as_deref()), (4, Some("commit1")));
     assert_eq!(run.unit(&"tell".parse().unwrap()).attempt, 1);
@@ -456,7 +456,7 @@ fn every_fact_can_be_written_and_read_back() {
         ended(Outcome::Blocked { class: BlockerClass::NoAccess, what: "x".into() }),
         ended(Outcome::Fault { class: FaultClass::Secret, what: "x".into() }),
     ]);
-    let receipt = Receipt::of(Spent::UNKNOWN);
+    let receipt = Receipt::from_spent(Spent::UNKNOWN);
     let judged =
         |ruling| Event::Judged { judgement: judgement.clone(), ruling, receipt: receipt.clone() };
     let severity = forge_core::verdict::Severity::Critical;
@@ -482,20 +482,20 @@ fn every_fact_can_be_written_and_read_back() {
         }))
     };
     all.extend([
-        asked(Why::RoundsUsedUp),
-        asked(Why::NotShrinking),
-        asked(Why::NoResult { class: None, what: "x".into() }),
-        asked(Why::NoResult { class: Some(FaultClass::Secret), what: "x".into() }),
-        asked(Why::CapReached { cap: None }),
-        asked(Why::CapReached { cap: Some(Money(100_000)) }),
-        asked(Why::Setbacks { n: 5 }),
-        asked(Why::NoVerdict { what: "x".into() }),
-        asked(Why::Blocked { class: BlockerClass::Unknown, what: "x".into() }),
-        asked(Why::DoesNotLand),
-        asked(Why::LandedAlready),
-        asked(Why::NothingToRedo),
-        asked(Why::Unverified { what: "x".into(), found: Vec::new() }),
-        asked(Why::Guarded),
+        asked(QuestionReason::RoundsUsedUp),
+        asked(QuestionReason::NotShrinking),
+        asked(QuestionReason::NoResult { class: None, what: "x".into() }),
+        asked(QuestionReason::NoResult { class: Some(FaultClass::Secret), what: "x".into() }),
+        asked(QuestionReason::CapReached { cap: None }),
+        asked(QuestionReason::CapReached { cap: Some(Money(100_000)) }),
+        asked(QuestionReason::Setbacks { n: 5 }),
+        asked(QuestionReason::NoVerdict { what: "x".into() }),
+        asked(QuestionReason::Blocked { class: BlockerClass::Unknown, what: "x".into() }),
+        asked(QuestionReason::DoesNotLand),
+        asked(QuestionReason::LandedAlready),
+        asked(QuestionReason::NothingToRedo),
+        asked(QuestionReason::Unverified { what: "x".into(), found: Vec::new() }),
+        asked(QuestionReason::Guarded),
     ]);
     let reopened =
         |by| Event::UnitReopened { unit: unit.clone(), by, findings: vec![], words: String::new() };

@@ -217,15 +217,15 @@ fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
             }
         }
     }
-    let (head, n_landed) = (world.run.head().map(str::to_owned), world.run.story().landed.len());
+    let (head, n_landed) = (world.run.head().map(str::to_owned), world.run.history().landed.len());
     let pass = forge_core::verdict::Verdict::Pass { findings: vec![] };
     world.report(forge_core::Report::Judged {
         judgement: crate::world::judgement("verify#1/land#1"),
         ruling: Ruling::Verdict(pass),
-        receipt: forge_core::event::Receipt::of(forge_core::money::Spent::NOTHING),
+        receipt: forge_core::event::Receipt::from_spent(forge_core::money::Spent::NOTHING),
     });
     assert_eq!(world.calls(), ["deliver#1"]);
     world.never_says("verify landed");
     assert_eq!(world.run.head().map(str::to_owned), head);
-    assert_eq!(world.run.story().landed.len(), n_landed);
+    assert_eq!(world.run.history().landed.len(), n_landed);
 }

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use forge_core::{
     Effect, Run, Time,
     event::{Answer, Approval, End, Event, Outcome, Receipt, Record, Ruling, Waiver},
-    flow::{Auto, BuiltIn, Check, Gate, Weight, Work, firsts},
+    flow::{Auto, BuiltIn, Check, Gate, GateWeight, Work, firsts},
     id::{CallId, JudgementId, QuestionId, Scope, UnitId},
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
     path_claims::claims,
-    run::{Look, Phase, Standing, State},
+    run::{LookState, Phase, State, TableStatus},
     verdict::Verdict,
     view::{Axis, PhasesView, spendings, stats, summary},
     wanted,
@@ -88,7 +88,7 @@ impl Watch {
             assert_eq!(state, State::Accepted, "{unit} has landed and was reset");
         }
         if run.is_started() {
-            let head = self.head.as_ref().or(run.law().start.base.as_ref());
+            let head = self.head.as_ref().or(run.definition().start.base.as_ref());
             assert_eq!(run.head(), head.map(String::as_str), "only landing moves the result");
         }
         check(run);
@@ -304,7 +304,7 @@ impl Watch {
                     let said = Answer::Waive { gate: gate.name.clone() };
                     assert_eq!(self.answers.get(&question), Some(&said), "{unit}: {}", gate.name);
                 }
-                Waiver::Advisory => assert_eq!(gate.weight, Weight::Advisory, "{unit}"),
+                Waiver::Advisory => assert_eq!(gate.weight, GateWeight::Advisory, "{unit}"),
                 Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
                     panic!("{unit}: `{}` was waived by nobody", gate.name)
                 }
@@ -351,12 +351,12 @@ impl Watch {
 
 /// What is told of a run at its end agrees with its facts.
 fn is_told(run: &Run) {
-    let summary = summary::of("r", run, run.now());
+    let summary = summary::summarize("r", run, run.now());
     let (total, ledger) = (&summary.total, run.ledger());
     assert_eq!((total.known, total.estimated), (ledger.known, ledger.estimated));
     assert_eq!((total.unknown_calls, total.tokens), (ledger.n_unknown, ledger.tokens));
     assert!(!summary::markdown(&summary).is_empty());
-    let phases = PhasesView::of("20261115-r-abcd", run);
+    let phases = PhasesView::new("20261115-r-abcd", run);
     let both = phases.completed_phases.iter().find(|phase| phases.skipped_phases.contains(phase));
     assert_eq!(both, None, "a phase is both completed and skipped");
     let is_done = *run.phase() == Phase::Over(End::Done);
@@ -364,7 +364,7 @@ fn is_told(run: &Run) {
 }
 
 fn gate_of<'a>(run: &'a Run, unit: &UnitId, name: &str) -> &'a Gate {
-    let stages = run.law().flow.table(&unit.scope);
+    let stages = run.definition().flow.table(&unit.scope);
     let stage = stages.iter().find(|stage| stage.name == unit.stage).unwrap();
     &stage.gates[stage.gate(name).unwrap()]
 }
@@ -407,10 +407,10 @@ fn lands_in_order(judgement: &JudgementId, run: &Run) {
     if run.stage(unit).gates[position].check != Check::Land {
         return;
     }
-    let State::Judging { look: Look::UnderWay(_), .. } = run.unit(unit).state else { return };
+    let State::Judging { look: LookState::UnderWay(_), .. } = run.unit(unit).state else { return };
     let arrived = run.unit(unit).arrived;
     for (other, stage, standing) in run.units() {
-        let State::Judging { gate, look: Look::Pending } = standing.state else { continue };
+        let State::Judging { gate, look: LookState::Pending } = standing.state else { continue };
         let waits = stage.gates.get(gate).is_some_and(|gate| gate.check == Check::Land);
         let may = standing.not_before <= run.now() && is_reached(run, &other.scope);
         assert!(
@@ -424,7 +424,7 @@ fn lands_in_order(judgement: &JudgementId, run: &Run) {
 fn is_reached(run: &Run, scope: &Scope) -> bool {
     let Some((outer, group)) = scope.origin() else { return true };
     run.unit(&outer.unit(&group)).state == State::Working
-        && run.table(scope).1.standing() == Standing::Open
+        && run.table(scope).1.standing() == TableStatus::Open
         && is_reached(run, &outer)
 }
 
@@ -433,12 +433,12 @@ pub(crate) fn check(run: &Run) {
     if !run.is_started() {
         return;
     }
-    let at_once = run.law().start.limits.at_once as usize;
+    let at_once = run.definition().start.limits.at_once as usize;
     assert!(run.calls().len() <= at_once, "more calls than allowed at once");
     let lands = |call: &&CallId| match call {
         CallId::Attempt(_) => false,
         CallId::Judgement(judgement) => {
-            let flow = &run.law().flow;
+            let flow = &run.definition().flow;
             let stages = flow.table(&judgement.attempt.unit.scope);
             let stage = stages.iter().find(|s| s.name == judgement.attempt.unit.stage).unwrap();
             stage.gates[stage.gate(&judgement.gate).unwrap()].check == Check::Land
@@ -461,13 +461,13 @@ pub(crate) fn check(run: &Run) {
             continue;
         };
         let open: Vec<usize> = (0..unit.inner.len())
-            .filter(|item| unit.inner.standing(*item) == Standing::Open)
+            .filter(|item| unit.inner.standing(*item) == TableStatus::Open)
             .collect();
         assert!(open.len() <= *at_once, "{id} has too many items open");
         for (n, a) in open.iter().enumerate() {
             let (a, after) = unit.inner.member(*a);
             let mut firsts = after.iter().map(|first| unit.inner.standing(*first));
-            assert!(firsts.all(|first| first == Standing::Closed), "{} began too early", a.id);
+            assert!(firsts.all(|first| first == TableStatus::Closed), "{} began too early", a.id);
             for b in &open[n + 1..] {
                 let b = unit.inner.member(*b).0;
                 assert!(!overlap(a, b), "{} and {} write the same place", a.id, b.id);
@@ -516,7 +516,7 @@ pub(crate) fn check(run: &Run) {
             match end {
                 End::Done => {
                     let (_, root) = run.table(&Scope::root());
-                    assert_eq!(root.standing(), Standing::Closed, "done, but not all of it");
+                    assert_eq!(root.standing(), TableStatus::Closed, "done, but not all of it");
                 }
                 End::Failed | End::Blocked => assert!(has_failed(), "failed, but nothing failed"),
                 End::Abandoned => {}

@@ -5,7 +5,7 @@ use forge_core::{
     event::{Answer, Choice, End, Hold, Outcome, Receipt, Ruling},
     failure::FaultClass,
     money::{Cost, Money, Spent},
-    run::{Files, Phase},
+    run::{FilesState, Phase},
     view::{RunRow, RunView},
 };
 
@@ -141,8 +141,8 @@ fn an_estimated_price_counts_like_a_known_one_and_is_called_an_estimate() {
     assert_eq!(ledger.committed(), cents(250), "the review holds the rest");
     assert_eq!(world.unit("work").spent, cents(50));
     world.says("work#1 ended (about $0.50): did work#1");
-    assert_eq!(RunRow::of("r", &world.run).amount().in_words(), "about $0.50");
-    let unit = &RunView::of("r", &world.run).units[0];
+    assert_eq!(RunRow::new("r", &world.run).amount().in_words(), "about $0.50");
+    let unit = &RunView::new("r", &world.run).units[0];
     assert_eq!((unit.estimated, unit.amount().in_words().as_str()), (cents(50), "about $0.50"));
 }
 
@@ -155,7 +155,7 @@ fn what_is_known_estimated_and_unknown_is_told_apart_for_run_and_unit() {
         .cost("work#1/critic#1", Cost::Unknown)
         .cost("next#1", Cost::Estimated(cents(10)))
         .told();
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     let words = "at least about $0.50 (1 call of unknown cost)";
     assert_eq!(view.row.amount().in_words(), words);
     let of = |unit: usize| view.units[unit].amount().in_words();
@@ -194,7 +194,7 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
         "Q1 is asked about work: It reached its cap of $0.50 before it had a result. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
-    let retry = &RunView::of("r", &world.run).asked[0].options[0];
+    let retry = &RunView::new("r", &world.run).asked[0].options[0];
     assert_eq!(retry.does, "`work` is tried again, with the same cap");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
@@ -260,14 +260,14 @@ fn the_work_of_an_attempt_that_reached_its_cap_is_kept() {
     let kept = Receipt {
         commit: Some("half".into()),
         tree: Some("tree".into()),
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     };
     let mut world = World::small(ONE).call_budget("0.50").leaves("work#2", kept).begin();
     world.ends("work#1", spent_out());
-    assert_eq!(world.unit("work").files, Files::Left, "as the attempt left them");
+    assert_eq!(world.unit("work").files, FilesState::Left, "as the attempt left them");
     world.say(1, Answer::Retry, "");
     world.ends("work#2", spent_out());
-    assert_eq!(world.unit("work").files, Files::Committed);
+    assert_eq!(world.unit("work").files, FilesState::Committed);
     let root = forge_core::id::Scope::root();
     assert_eq!(world.run.code(&root).map(|code| code.commit.as_str()), Some("half"));
 }
@@ -371,7 +371,7 @@ fn a_review_that_reached_its_cap_is_asked_about_at_once() {
     world.says("Q1 is asked about work: `critic` reached its cap of $0.20 before it had a verdict. What now?");
     let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
     assert_eq!(world.options(1), options);
-    let retry = &RunView::of("r", &world.run).asked[0].options[0];
+    let retry = &RunView::new("r", &world.run).asked[0].options[0];
     assert_eq!(retry.does, "`critic` looks again, with the same cap");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#1/critic#2"), Some(cents(20)));

@@ -13,7 +13,7 @@ use forge_core::verdict::{Severity, Verdict};
 const ID: &str = "20261115-add-a-queue-abcd";
 
 fn phases(world: &World) -> PhasesView {
-    PhasesView::of(ID, &world.run)
+    PhasesView::new(ID, &world.run)
 }
 
 /// One line for each record: the phase, where it stands, and how much is over.
@@ -185,14 +185,14 @@ fn a_long_log_has_only_its_end() {
     }
     let log = phases(&world).phase_log;
     assert_eq!(log.len(), PHASE_LOG_ROWS_MAX);
-    let last = world.run.story().calls.newest().unwrap().at;
+    let last = world.run.history().calls.newest().unwrap().at;
     assert_eq!(log.last().unwrap().timestamp, forge_core::view::stamp(last));
 }
 
 #[test]
 fn a_delivery_that_had_nothing_to_deliver_is_skipped_and_not_completed() {
     let why = "nothing to deliver, because the code is what the run started from";
-    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) };
+    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
     let view = phases(&world.told());
     assert_eq!(

@@ -105,7 +105,7 @@ fn a_change_to_what_guards_the_project_is_put_to_a_person() {
         "Q1 is asked about make: It changes files that guard the project. Do you agree to these changes?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
-    let view = QuestionView::of(&world.run, world.run.questions().next().unwrap());
+    let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
     assert_eq!(view.findings.len(), 1, "the person sees which");
     assert_eq!(view.options[0].does, "it passes, and `critic` looks next");
     world.say(1, Answer::Approve, "the test was wrong");

@@ -1,18 +1,18 @@
 //! What a call may read: what its row names, and nothing later than it.
 
-use forge_core::inbox::{Source, artifacts, inbox};
+use forge_core::inbox::{InboxSource, artifacts, entries};
 
 use crate::world::{World, after, revise, writes};
 
 fn read(world: &World, unit: &str, gate: Option<&str>) -> Vec<String> {
-    inbox(&world.run, &unit.parse().unwrap(), gate)
+    entries(&world.run, &unit.parse().unwrap(), gate)
         .into_iter()
         .map(|reading| match reading.source {
-            Source::Request => reading.name,
-            Source::Blob(blob) if blob.0.starts_with(&format!("{} by ", reading.name)) => {
+            InboxSource::Request => reading.name,
+            InboxSource::Blob(blob) if blob.0.starts_with(&format!("{} by ", reading.name)) => {
                 format!("{} by {}", reading.name, blob.0.rsplit(' ').next().unwrap())
             }
-            Source::Blob(blob) => format!("{} = {}", reading.name, blob.0),
+            InboxSource::Blob(blob) => format!("{} = {}", reading.name, blob.0),
         })
         .collect()
 }

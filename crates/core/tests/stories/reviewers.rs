@@ -109,7 +109,7 @@ fn a_review_that_blocks_ends_the_run_and_names_the_reason() {
             Ruling::Blocked { class: BlockerClass::ExternalDependency, what: "no network".into() },
         )
         .told();
-    assert_eq!(Standing::of(&world.run), Standing::Waiting);
+    assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
     assert_eq!(world.options(2), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.says("build.T2/implement is good");
     world.never_says("deliver#1 started");
-    let view = QuestionView::of(&world.run, world.run.questions().next().unwrap());
+    let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
     assert_eq!(view.verdicts[0].verdict.word(), "FAIL", "it is code that is judged");
     assert_eq!(
         (view.verdicts[0].critical, view.verdicts[0].major, view.verdicts[0].minor),
@@ -202,7 +202,7 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
     world.says(&format!("Q2 is asked about build.T1/implement: {text}"));
     assert!(world.try_say(2, Answer::Approve, "").is_err(), "an approval proves nothing");
     world.never_says("deliver#1 started");
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     let does = &view.asked[0].options[1].does;
     assert_eq!(
         does,
@@ -325,7 +325,7 @@ fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
     world.says("Q3 is asked about build.T2/implement: Nothing proves that it works: the run added make check. What now?");
     let options = [Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp];
     assert_eq!(world.options(3), options);
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     let does: Vec<&str> = view.asked[0].options.iter().map(|option| &*option.does).collect();
     assert_eq!(does[0], "Forge may run these commands in this run, and `verify` looks again");
     assert_eq!(
@@ -387,7 +387,7 @@ fn a_green_verification_at_the_end_calls_nobody_and_changes_no_result() {
     let world = World::feature("M").told();
     assert_eq!(world.unit("verify").attempt, 1);
     assert!(world.unit("verify").receipt.is_none(), "nobody worked");
-    assert!(world.unit("verify").opinions.is_empty());
+    assert!(world.unit("verify").review_tallies.is_empty());
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_checkpoint_shows_what_a_person_needs_to_decide() {
         .verdict("split#1/review#1", revise(1))
         .begin();
     let view = |world: &World| {
-        QuestionView::of(&world.run, world.run.questions().next().expect("something is asked"))
+        QuestionView::new(&world.run, world.run.questions().next().expect("something is asked"))
     };
     while world.run.questions().next().is_none() {
         let call = world.wanted().pop().unwrap();
@@ -451,7 +451,7 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
         colour: Colour::Red,
         took_ms: None,
     };
-    let receipt = Receipt { evidence: vec![evidence], ..Receipt::of(Spent::NOTHING) };
+    let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").leaves("verify#1/land#1", receipt).told();
     world.says("Q2 is asked about deliver: Nothing proves that it works: `make test` is red on exactly this code. What now?");
 }

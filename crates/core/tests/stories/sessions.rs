@@ -22,7 +22,7 @@ agent = "other"
 "#;
 
 fn in_session(session: &str) -> Receipt {
-    Receipt { session: Some(session.to_owned()), ..Receipt::of(Spent::NOTHING) }
+    Receipt { session: Some(session.to_owned()), ..Receipt::from_spent(Spent::NOTHING) }
 }
 
 fn limited(until: u64) -> Outcome {

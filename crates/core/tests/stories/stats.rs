@@ -32,7 +32,7 @@ fn model(name: &str, cents: u64, input: u64) -> ModelUse {
 
 fn by(agent: &str, models: Vec<ModelUse>) -> Receipt {
     let used = Some(Used { agent: agent.to_owned(), models });
-    Receipt { used, took_ms: 1_000, ..Receipt::of(Spent::NOTHING) }
+    Receipt { used, took_ms: 1_000, ..Receipt::from_spent(Spent::NOTHING) }
 }
 
 fn cents(n: u64) -> Cost {
@@ -114,7 +114,7 @@ fn work_that_made_way_is_no_call() {
     let mut deferred = world.response(&"plan#1".parse().unwrap());
     if let forge_core::Report::Worked { outcome, receipt, .. } = &mut deferred {
         *outcome = Outcome::Deferred { until: 60_000, what };
-        *receipt = Receipt::of(Spent::NOTHING);
+        *receipt = Receipt::from_spent(Spent::NOTHING);
     }
     world.report(deferred);
     assert_eq!(told(&world), []);
@@ -258,7 +258,7 @@ fn every_end_of_a_call_has_its_word() {
     world.end("plan#4");
     let all = told(&world);
     let words: Vec<String> =
-        all.iter().map(|one| format!("{} {}", one.call, one.end.word())).collect();
+        all.iter().map(|one| format!("{} {}", one.call, one.end.as_str())).collect();
     assert_eq!(
         words,
         [

@@ -1,7 +1,9 @@
 //! `summary.md`: what a run came to, how ever it ended, from facts alone.
 
 use forge_core::{
-    event::{Answer, CameTo, Coherence, Colour, Detail, End, Evidence, Outcome, Receipt, Ruling},
+    event::{
+        Answer, Coherence, Colour, Detail, End, Evidence, Outcome, Receipt, Ruling, TriageOutcome,
+    },
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{Severity, Verdict},
@@ -13,13 +15,13 @@ use crate::world::{World, after, fault, finding, item, red, revise, writes};
 const ID: &str = "20261115-add-a-queue-abcd";
 
 fn told(world: &World) -> String {
-    summary::markdown(&summary::of(ID, &world.run, world.run.now()))
+    summary::markdown(&summary::summarize(ID, &world.run, world.run.now()))
 }
 
 fn proved(tree: &str) -> Receipt {
     let (command, colour) = ("make test".to_owned(), Colour::Green);
     let evidence = vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None }];
-    Receipt { evidence, ..Receipt::of(Spent::NOTHING) }
+    Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 
 /// A feature in which several things went wrong before all was good.
@@ -41,7 +43,7 @@ fn troubled() -> World {
         }),
         session: Some("session-7".to_owned()),
         took_ms: 61_500,
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     };
     let limited = Outcome::Limited { until: 5_000, what: "5-hour limit of claude".to_owned() };
     World::feature("M")
@@ -87,7 +89,7 @@ fn with_debug_every_call_is_told() {
         used: Some(Used { agent: "claude".to_owned(), models: vec![] }),
         took_ms: 900,
         summary: "clear".to_owned(),
-        came_to: CameTo::Pass,
+        came_to: TriageOutcome::Pass,
     });
     let world = world.told();
     insta::assert_snapshot!("summary_debug", told(&world));
@@ -97,7 +99,7 @@ fn with_debug_every_call_is_told() {
 fn a_look_at_the_request_that_came_to_nothing_is_not_said_to_have_passed() {
     let mut world = World::feature("S");
     world.start.detail = Detail::Debug;
-    let (spent, came_to) = (Spent::NOTHING, CameTo::Nothing);
+    let (spent, came_to) = (Spent::NOTHING, TriageOutcome::Nothing);
     let look = Coherence { spent, used: None, took_ms: 5, summary: String::new(), came_to };
     world.start.coherence = Some(look);
     let text = told(&world.told());
@@ -126,7 +128,7 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
         told(&waiting)
             .contains("The run **waits for a person**: it waits for an answer: Q1 about design.")
     );
-    let fresh = summary::of(ID, &forge_core::Run::new(), 0);
+    let fresh = summary::summarize(ID, &forge_core::Run::new(), 0);
     assert!(summary::markdown(&fresh).contains("still going"));
 }
 
@@ -187,7 +189,7 @@ fn long_lists_are_cut_and_counted() {
     let mut world = many(120).verdict("split#1/critic#1", Verdict::Pass { findings: notes });
     world.start.request = "x".repeat(20_000);
     let world = world.told_until("build.T0/make#1");
-    let view = summary::of(ID, &world.run, world.run.now());
+    let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!((view.tasks.len(), view.more_tasks), (summary::TASKS_MAX, 20));
     assert_eq!((view.findings.len(), view.more_findings), (summary::FINDINGS_MAX, 10));
     let text = summary::markdown(&view);
@@ -207,7 +209,7 @@ fn calls_are_cut_and_counted() {
         let again = world.unit("s").not_before;
         world.input_at(again, &forge_core::Input::Tick).unwrap();
     }
-    let view = summary::of(ID, &world.run, world.run.now());
+    let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!((view.calls.len(), view.more_calls), (summary::CALLS_MAX, 3));
     assert!(told(&world).contains("… and 3 more calls"));
 }
@@ -240,10 +242,10 @@ fn what_the_look_at_the_request_cost_is_part_of_what_the_run_spent() {
         used: None,
         took_ms: 5,
         summary: String::new(),
-        came_to: CameTo::Pass,
+        came_to: TriageOutcome::Pass,
     });
     let mut world = world.begin();
-    assert_eq!(RunRow::of(ID, &world.run).spent, Money(400_000));
+    assert_eq!(RunRow::new(ID, &world.run).spent, Money(400_000));
     let call = crate::world::reserved(&world, "analyse#1");
     assert_eq!(call, Some(Money(50_000)), "a cap counts it");
     world.end("analyse#1");
@@ -253,7 +255,7 @@ fn what_the_look_at_the_request_cost_is_part_of_what_the_run_spent() {
     assert_eq!((all[0].call.as_str(), all[0].role.as_str()), ("coherence#1", "coherence-checker"));
     assert_eq!(stats(&all, Axis::Run).total.known, world.run.ledger().known);
     assert_eq!(stats(&all, Axis::Run).total.tokens, world.run.ledger().tokens);
-    let view = summary::of(ID, &world.run, world.run.now());
+    let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!(view.phases[0].stage, "coherence");
     assert_eq!(view.total.known, world.run.ledger().known);
 }
@@ -266,19 +268,19 @@ fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
         used: Some(Used { agent: "claude".to_owned(), models: vec![] }),
         took_ms: 900,
         summary: String::new(),
-        came_to: CameTo::Pass,
+        came_to: TriageOutcome::Pass,
     });
     let world = world.told();
     let records = world.records();
     let facts = records.iter().flat_map(|record| record.facts.iter().map(|fact| (record.at, fact)));
     let counted = stats(&spendings(ID, facts), Axis::Run).total.calls;
-    assert!(counted > 0 && (counted as usize) < world.run.story().calls.iter().count());
-    let view = summary::of(ID, &world.run, world.run.now());
+    assert!(counted > 0 && (counted as usize) < world.run.history().calls.iter().count());
+    let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!(view.total.calls, counted, "the summary");
     assert_eq!(view.phases.iter().map(|row| row.used.calls).sum::<u32>(), counted, "its rows");
     let forges_own = view.phases.iter().find(|row| row.stage == "deliver").expect("it is told");
     assert_eq!((forges_own.attempts, forges_own.used.calls), (1, 0));
-    let log = PhasesView::of(ID, &world.run).phase_log;
+    let log = PhasesView::new(ID, &world.run).phase_log;
     assert_eq!(log.len(), counted as usize, "the log of state.json");
     assert_eq!((log[0].phase.as_str(), log[0].duration_ms), ("coherence", 900));
     assert!(log.iter().all(|row| row.phase != "pr-creation"));
@@ -322,7 +324,7 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
         commit: Some(commit.to_owned()),
         tree: Some("tree".to_owned()),
         head: head.map(str::to_owned),
-        ..Receipt::of(Spent::NOTHING)
+        ..Receipt::from_spent(Spent::NOTHING)
     };
     let tasks = [
         writes("T1", "src/a"),
@@ -338,7 +340,7 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
     world.start.base = Some("base".to_owned());
     let world = world.told();
     world.is(&Phase::Over(End::Done));
-    let tasks = summary::of(ID, &world.run, world.run.now()).tasks;
+    let tasks = summary::summarize(ID, &world.run, world.run.now()).tasks;
     let states: Vec<_> = tasks.iter().map(|task| (task.id.as_str(), task.state)).collect();
     // One that adds nothing to what the run began with, and one that adds nothing to what landed before.
     let (landed, unchanged) = (TaskStanding::Landed, TaskStanding::Unchanged);
@@ -351,7 +353,7 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
 #[test]
 fn a_delivery_that_had_nothing_to_deliver_is_not_called_delivered() {
     let why = "nothing to deliver, because the code is what the run started from";
-    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) };
+    let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
     let text = told(&world.told());
     assert!(text.contains(&format!("- pull-request: not delivered: {why}")), "{text}");

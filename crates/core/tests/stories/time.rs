@@ -21,7 +21,7 @@ fn a_limit_parks_the_work_until_its_reset_and_costs_nothing() {
     let mut world = World::small(ONE).begin();
     world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(world.wanted(), ["wake at 900000"]);
-    assert_eq!(Standing::of(&world.run), Standing::Limited);
+    assert_eq!(Standing::from_run(&world.run), Standing::Limited);
     world.input_at(899_999, &Input::Tick).unwrap();
     assert_eq!(world.calls(), [] as [String; 0]);
     world.input_at(900_000, &Input::Tick).unwrap();
@@ -36,12 +36,12 @@ fn a_limit_says_how_long_and_why() {
     let what = "the provider's rate limit".to_owned();
     world.ends("work#1", Outcome::Limited { until: 1_794_751_500_000, what });
     world.says("work#1 has to wait until 2026-11-15 14:05 UTC: the provider's rate limit");
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     let (until, why) = (Some(1_794_751_500_000), "the provider's rate limit");
     assert_eq!((view.row.until, view.row.why.as_str()), (until, why));
     assert_eq!((view.units[0].until, view.units[0].why.as_str()), (until, why));
     world.input_at(1_794_751_500_000, &Input::Tick).unwrap();
-    let view = RunView::of("r", &world.run);
+    let view = RunView::new("r", &world.run);
     assert_eq!((view.row.until, view.row.why.as_str()), (None, ""), "it goes on");
     assert_eq!((view.units[0].until, view.units[0].why.as_str()), (None, ""));
     world.end("work#2");
@@ -49,7 +49,7 @@ fn a_limit_says_how_long_and_why() {
     world.rules("work#2/critic#1", Ruling::Limited { until: 1_794_837_900_000, what });
     world
         .says("work#2/critic#1 has to wait until 2026-11-16 14:05 UTC: the provider's usage limit");
-    assert_eq!(RunRow::of("r", &world.run).why, "the provider's usage limit");
+    assert_eq!(RunRow::new("r", &world.run).why, "the provider's usage limit");
 }
 
 #[test]
@@ -94,7 +94,7 @@ agent = "y"
     world.ends("a#1", Outcome::Limited { until: 900_000, what: String::new() });
     world.ends("b#1", Outcome::Limited { until: 700_000, what: "the limit of b".to_owned() });
     assert_eq!(world.wanted(), ["wake at 700000"]);
-    let row = RunRow::of("r", &world.run);
+    let row = RunRow::new("r", &world.run);
     assert_eq!((row.until, row.why.as_str()), (Some(700_000), "the limit of b"));
     world.input_at(700_000, &Input::Tick).unwrap();
     assert_eq!(world.wanted(), ["b#2", "wake at 900000"]);

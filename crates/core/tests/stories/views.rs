@@ -3,7 +3,9 @@
 use forge_core::{
     Run,
     event::{Answer, Outcome},
-    view::{Change, QuestionView, RunRow, RunView, Standing, UnitState, call_in_words, versions},
+    view::{
+        ChangeKind, QuestionView, RunRow, RunView, Standing, UnitState, call_in_words, versions,
+    },
 };
 
 use crate::world::{World, block, fault, revise, revises};
@@ -18,7 +20,7 @@ gates = [{ review = "critic" }, { verify = true }, { human = "Good?" }]
 "#;
 
 fn standing(world: &World) -> (Standing, u8) {
-    let standing = Standing::of(&world.run);
+    let standing = Standing::from_run(&world.run);
     (standing, standing.exit_code())
 }
 
@@ -48,7 +50,7 @@ fn every_standing_has_its_word_and_exit_code() {
     assert_eq!(standing(&World::small(ASKED).told()), (Standing::Done, 0));
     let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no")).told();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
-    assert_eq!(RunRow::of("r", &blocked.run).why, "failed: write");
+    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
     let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).told();
     assert_eq!(standing(&failed), (Standing::Failed, 1));
@@ -56,8 +58,11 @@ fn every_standing_has_its_word_and_exit_code() {
     let same = |world: World, n: u32| world.outcome(&format!("write#{n}"), fault("same"));
     let escalated = (1..=3).fold(World::small(&misses), same).told();
     assert_eq!(standing(&escalated), (Standing::Escalated, 4));
-    assert_eq!(RunRow::of("r", &escalated.run).why, "`write` failed 3 times in the same way: same");
-    assert_eq!(Standing::of(&Run::new()).word(), "going");
+    assert_eq!(
+        RunRow::new("r", &escalated.run).why,
+        "`write` failed 3 times in the same way: same"
+    );
+    assert_eq!(Standing::from_run(&Run::new()).as_str(), "going");
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn a_question_shows_what_each_answer_does() {
     world.end("write#1");
     world.rules("write#1/critic#1", revises(1));
     let question = world.run.questions().next().unwrap();
-    let view = QuestionView::of(&world.run, question);
+    let view = QuestionView::new(&world.run, question);
     let options: Vec<(&str, &str)> =
         view.options.iter().map(|o| (o.answer.as_str(), o.does.as_str())).collect();
     assert_eq!(
@@ -87,7 +92,7 @@ fn a_question_shows_what_each_answer_does() {
     world.say(1, Answer::Approve, "");
     world.rules("write#1/verify#1", revises(1));
     let question = world.run.questions().next().unwrap();
-    let view = QuestionView::of(&world.run, question);
+    let view = QuestionView::new(&world.run, question);
     assert_eq!(view.options[1].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
     assert_eq!(view.options[1].does, "`verify` is waived in your name, and `write` is done");
@@ -104,7 +109,7 @@ gates = [{ review = "critic", writes = ["review.md"] }, { human = "Good?" }]
 "#;
     let mut world = World::small(flow).begin();
     let change = |world: &World| {
-        QuestionView::of(&world.run, world.run.questions().next().expect("it is asked")).change
+        QuestionView::new(&world.run, world.run.questions().next().expect("it is asked")).change
     };
     let before = |world: &World| -> Vec<(String, Option<String>, String)> {
         let texts = versions(&world.run, &"design".parse().unwrap()).into_iter();
@@ -113,18 +118,18 @@ gates = [{ review = "critic", writes = ["review.md"] }, { human = "Good?" }]
     world.end("design#1");
     let first = before(&world)[0].2.clone();
     world.end("design#1/critic#1");
-    assert_eq!(change(&world), Change::NewTexts);
+    assert_eq!(change(&world), ChangeKind::NewTexts);
     assert_eq!(before(&world), [("design.md".to_owned(), None, first.clone())]);
     world.say(1, Answer::Revise, "shorter");
     world.end("design#2");
     let second = before(&world)[0].2.clone();
     world.end("design#2/critic#1");
-    assert_eq!(change(&world), Change::ChangedTexts);
+    assert_eq!(change(&world), ChangeKind::ChangedTexts);
     assert_eq!(before(&world), [("design.md".to_owned(), Some(first), second.clone())]);
     // What a person wrote replaces what was there, too.
     world.edit("design", "design.md");
     world.end("design#3/critic#1");
-    assert_eq!(change(&world), Change::ChangedTexts);
+    assert_eq!(change(&world), ChangeKind::ChangedTexts);
     let by_hand = "by hand".to_owned();
     assert_eq!(before(&world), [("design.md".to_owned(), Some(second), by_hand)]);
 }
@@ -133,7 +138,7 @@ gates = [{ review = "critic", writes = ["review.md"] }, { human = "Good?" }]
 fn the_view_of_a_run_is_its_tree() {
     let mut world = World::feature("S").begin();
     world.go_on();
-    let view = RunView::of("20261115-add-a-queue-abcd", &world.run);
+    let view = RunView::new("20261115-add-a-queue-abcd", &world.run);
     assert_eq!(view.row.standing, Standing::Done);
     assert_eq!(view.row.title, "add a queue");
     let rows: Vec<String> = view
@@ -170,14 +175,14 @@ fn the_view_of_a_run_is_its_tree() {
 #[test]
 fn states_of_units_are_told_apart() {
     let mut world = World::small(ASKED).begin();
-    let state = |world: &World| RunView::of("r", &world.run).units[0].state;
+    let state = |world: &World| RunView::new("r", &world.run).units[0].state;
     assert_eq!(state(&world), UnitState::Working);
     world.ends("write#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(state(&world), UnitState::Limited);
     world.input_at(900_000, &forge_core::Input::Tick).unwrap();
     world.end("write#2");
     assert_eq!(state(&world), UnitState::Judging);
-    assert_eq!(RunView::of("r", &world.run).units[0].gate.as_deref(), Some("critic"));
+    assert_eq!(RunView::new("r", &world.run).units[0].gate.as_deref(), Some("critic"));
     world.rules("write#2/critic#1", revises(1));
     world.end("write#2/verify#1");
     assert_eq!(state(&world), UnitState::Asking);
@@ -199,7 +204,7 @@ fn a_long_request_is_cut_for_the_list() {
     let mut world = World::small(ASKED);
     world.start.request = format!("\n  {}\nmore", "x".repeat(200));
     let world = world.begin();
-    let row = RunRow::of("r", &world.run);
+    let row = RunRow::new("r", &world.run);
     assert_eq!(row.title.chars().count(), 80);
     assert!(row.title.ends_with('…'));
 }

@@ -52,7 +52,7 @@ pub(crate) struct World {
 }
 
 pub(crate) fn person(who: &str) -> Person {
-    Person { who: who.to_owned(), door: "cli".to_owned() }
+    Person { who: who.to_owned(), channel: "cli".to_owned() }
 }
 
 pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str)]) -> Start {
@@ -336,12 +336,13 @@ impl World {
         let at_least = self.at_least.get(&name).copied().unwrap_or_default();
         let spent = Spent { cost, tokens, at_least };
         let left = self.left.get(&name).cloned();
-        let mut receipt = left.map_or_else(|| Receipt::of(spent), |left| Receipt { spent, ..left });
+        let mut receipt =
+            left.map_or_else(|| Receipt::from_spent(spent), |left| Receipt { spent, ..left });
         match call {
             CallId::Attempt(attempt) => {
                 let unit = attempt.unit.to_string();
                 let listed = self.lists.get(&name).or_else(|| self.lists.get(&unit)).cloned();
-                let stages = self.run.law().flow.table(&attempt.unit.scope);
+                let stages = self.run.definition().flow.table(&attempt.unit.scope);
                 let stage = stages.iter().find(|stage| stage.name == attempt.unit.stage).unwrap();
                 let lists = stage.list.clone().zip(listed).into_iter().collect();
                 receipt.summary = format!("did {name}");
@@ -368,7 +369,7 @@ impl World {
 
     /// Whether an agent is at work in it, and not Forge itself.
     fn is_agents(&self, call: &CallId) -> bool {
-        let stages = self.run.law().flow.table(&call.unit().scope);
+        let stages = self.run.definition().flow.table(&call.unit().scope);
         let stage = stages.iter().find(|stage| stage.name == call.unit().stage);
         stage.is_some_and(|stage| match call {
             CallId::Attempt(_) => matches!(stage.work, Work::Agent { .. }),
@@ -445,7 +446,7 @@ impl World {
                 let asked = self.run.question(*question).unwrap();
                 let approve = || {
                     let is_checkpoint =
-                        matches!(asked.why, forge_core::event::Why::Checkpoint { .. });
+                        matches!(asked.why, forge_core::event::QuestionReason::Checkpoint { .. });
                     (is_checkpoint && asked.options.contains(&Choice::Approve))
                         .then(|| (Answer::Approve, String::new()))
                 };

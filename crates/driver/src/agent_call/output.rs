@@ -51,7 +51,7 @@ pub fn report(
     let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
     match (run.call_kind(call), call) {
         (CallKind::Command { .. }, CallId::Attempt(attempt)) => {
-            let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let mut receipt = Receipt { took_ms, ..Receipt::from_spent(Spent::NOTHING) };
             let mut lists = Vec::new();
             let outcome = match command_end(folder, ending) {
                 CommandEnd::Success => match take_artifacts(context, run, call, folder)? {
@@ -90,7 +90,7 @@ pub fn report(
             Ok(Report::Worked { attempt: attempt.clone(), outcome, lists, receipt })
         }
         (CallKind::Command { run: command }, CallId::Judgement(judgement)) => {
-            let receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+            let receipt = Receipt { took_ms, ..Receipt::from_spent(Spent::NOTHING) };
             let ruling = match command_end(folder, ending) {
                 CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
                 CommandEnd::Failure { code, what } => Ruling::Verdict(Verdict::Revise {
@@ -208,7 +208,7 @@ pub fn look_for_artifact(
         },
     };
     let (judgement, ruling) = (judgement.clone(), Ruling::Verdict(verdict));
-    Ok(Report::Judged { judgement, ruling, receipt: Receipt::of(Spent::NOTHING) })
+    Ok(Report::Judged { judgement, ruling, receipt: Receipt::from_spent(Spent::NOTHING) })
 }
 
 fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
@@ -366,7 +366,7 @@ fn resolve_symlinked_writes(
     mut lists: BTreeMap<String, Vec<Item>>,
 ) -> Result<BTreeMap<String, Vec<Item>>, Trouble> {
     let has_paths = lists.values().flatten().any(|item| !item.writes.is_empty());
-    let (true, Some(_), Some(head)) = (has_paths, &run.law().start.base, run.head()) else {
+    let (true, Some(_), Some(head)) = (has_paths, &run.definition().start.base, run.head()) else {
         return Ok(lists);
     };
     let links = context.home.repository.links_at(head)?;

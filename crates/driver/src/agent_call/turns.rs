@@ -259,7 +259,7 @@ impl UsageTotals {
 
     fn receipt(self) -> Receipt {
         let models: Vec<ModelUse> = self.uses.iter().map(model_use).collect();
-        let mut receipt = Receipt::of(spent(&self.uses));
+        let mut receipt = Receipt::from_spent(spent(&self.uses));
         if receipt.spent.cost == Cost::Unknown {
             receipt.spent.at_least = Money(self.known_micros);
         }

@@ -102,7 +102,7 @@ impl Recipients {
 mod tests {
     use super::*;
     use forge_core::{
-        event::{Answer, Brings, Outcome, Person, Receipt},
+        event::{Answer, Outcome, Person, Receipt, ResultChange},
         money::Spent,
     };
 
@@ -117,19 +117,19 @@ mod tests {
             colour,
             took_ms: None,
         }];
-        let receipt = Some(Receipt { evidence, ..Receipt::of(Spent::NOTHING) });
+        let receipt = Some(Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) });
         Event::AttemptEnded { attempt: unit().attempt(1), outcome: Outcome::Done, receipt }
     }
 
     fn landed(tree: &str) -> Event {
         let (commit, tree) = ("c".to_owned(), tree.to_owned());
-        Event::Landed { unit: unit(), commit, tree, head: None, brings: Brings::Nothing }
+        Event::Landed { unit: unit(), commit, tree, head: None, brings: ResultChange::Unchanged }
     }
 
     fn waived(gate: &str) -> [Event; 2] {
         let question = QuestionId(1);
         let answer = Answer::Waive { gate: gate.to_owned() };
-        let by = Person { who: "ada".to_owned(), door: "cli".to_owned() };
+        let by = Person { who: "ada".to_owned(), channel: "cli".to_owned() };
         let words = "it is only text".to_owned();
         let (unit, gate, why) = (unit(), gate.to_owned(), Waiver::Person { question });
         [Event::Answered { question, answer, words, by }, Event::GateWaived { unit, gate, why }]

@@ -17,7 +17,7 @@ use forge_core::{
     flow::Check,
     id::UnitId,
     money::Spent,
-    run::Mark,
+    run::EffectMark,
     verdict::BlockerClass,
 };
 use forge_project::bounded_read::read_text;
@@ -46,20 +46,20 @@ const FILE: &str = "delivery.json";
 pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     let repository = &context.home.repository;
-    let start = &run.law().start;
+    let start = &run.definition().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
         return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
     };
     let mark = format!("{}@{head}", call.unit());
     let (attempt, mark_of) = (attempt(plan).clone(), mark.clone());
     match run.mark(&mark) {
-        None | Some(Mark::Intended) => {}
-        Some(Mark::Done) => {
+        None | Some(EffectMark::Intended) => {}
+        Some(EffectMark::Done) => {
             let summary = match found(&context.home.run(context.id), &mark)? {
                 Some(place) => format!("delivered as {place}/{TEXT}"),
                 None => "delivered before this run was rewound".to_owned(),
             };
-            return Ok(done(plan, Receipt { summary, ..Receipt::of(Spent::NOTHING) }));
+            return Ok(done(plan, Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));
         }
     }
     let tree = repository.code_tree(head).map_err(Trouble::from)?;

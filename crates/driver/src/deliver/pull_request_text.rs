@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use forge_core::{
     event::Colour,
-    inbox::{self, Source},
+    inbox::{self, InboxSource},
     run::{Run, State},
     verdict::{Risk, Shown},
     view::{short_commit, summary},
@@ -41,7 +41,7 @@ pub(super) fn title(request: &str) -> String {
 pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
     let run = plan.run;
     let mut text = format!("# {}\n", flat(&offer.title));
-    section(&mut text, "What was wanted", &quoted(&run.law().start.request));
+    section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
     for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
         let told = match artifact {
             "tasks.md" => parts(run),
@@ -118,13 +118,13 @@ fn parts(run: &Run) -> Option<String> {
 
 /// An artifact that the stage may read, cut and quoted.
 fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
-    let readings = inbox::inbox(plan.run, plan.call.unit(), None);
+    let readings = inbox::entries(plan.run, plan.call.unit(), None);
     let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
         return Ok(None);
     };
     let bytes = match &reading.source {
-        Source::Request => return Ok(None),
-        Source::Blob(blob) => plan.context.blob(blob)?,
+        InboxSource::Request => return Ok(None),
+        InboxSource::Blob(blob) => plan.context.blob(blob)?,
     };
     Ok(Some(cut(artifact, &String::from_utf8_lossy(&bytes))))
 }
@@ -167,14 +167,14 @@ fn verified(offer: &Offer) -> String {
 
 /// What was found and is still so, and why it is offered all the same.
 fn left(run: &Run) -> Option<String> {
-    let all = summary::left(run);
+    let all = summary::remaining_findings(run);
     let mut text = String::new();
     for left in all.iter().take(LEFT_MAX) {
         let _ = writeln!(
             text,
             "- {} ({}), {}: {}",
             left.finding.severity.word(),
-            left.left.word(),
+            left.reason.as_str(),
             flat(&left.unit),
             flat(&left.finding.in_words())
         );

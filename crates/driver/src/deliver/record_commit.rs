@@ -57,7 +57,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     let head = Some(commit.clone());
     let (commit, tree) = (Some(commit), Some(tree));
-    Ok(done(plan, Receipt { commit, tree, head, ..Receipt::of(Spent::NOTHING) }))
+    Ok(done(plan, Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
 }
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
@@ -73,7 +73,7 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
             let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
             files.push(file(plan, "events.jsonl", &lines)?);
             let request = format!("artifacts/{REQUEST}");
-            files.push(file(plan, &request, &run.law().start.request)?);
+            files.push(file(plan, &request, &run.definition().start.request)?);
             for (path, blob) in artifacts(run) {
                 files.push(at(plan, format!("artifacts/{path}"), &blob)?);
             }
@@ -98,7 +98,7 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
 /// The run as it will stand when this delivery is done.
 fn ended(plan: &Plan<'_>) -> Run {
     let mut end = plan.run.clone();
-    let report = Input::Report(done(plan, Receipt::of(Spent::NOTHING)));
+    let report = Input::Report(done(plan, Receipt::from_spent(Spent::NOTHING)));
     if let Ok(record) = decide(plan.run, plan.run.now(), &report) {
         end.take(&record);
     }

@@ -24,7 +24,7 @@ pub(super) fn done(plan: &Plan<'_>, receipt: Receipt) -> Report {
 
 /// There is nothing to deliver, and this is why.
 pub(super) fn nothing(plan: &Plan<'_>, why: &str) -> Report {
-    done(plan, Receipt { notes: vec![why.to_owned()], ..Receipt::of(Spent::NOTHING) })
+    done(plan, Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) })
 }
 
 pub(super) fn attempt<'a>(plan: &Plan<'a>) -> &'a AttemptId {

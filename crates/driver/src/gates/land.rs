@@ -108,7 +108,7 @@ fn conflict(conflict: &Conflict) -> Finding {
 
 /// The branch that the run came from may have moved on: nothing stops, but a person should know.
 fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> {
-    let start = &plan.run.law().start;
+    let start = &plan.run.definition().start;
     let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
     let moved = plan.context.home.repository.moved(branch, base, landed)?;
     Ok(moved.map(|moved| {

@@ -234,7 +234,7 @@ mod tests {
         Event::Judged {
             judgement,
             ruling,
-            receipt: Receipt { commit, ..Receipt::of(Spent::NOTHING) },
+            receipt: Receipt { commit, ..Receipt::from_spent(Spent::NOTHING) },
         }
     }
 

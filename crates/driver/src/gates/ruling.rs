@@ -53,7 +53,7 @@ pub fn finding(
 
 /// The receipt of a look at a commit. A scope that made none of its own stands for none.
 pub fn receipt_at(plan: &Plan<'_>, took_ms: u64) -> Receipt {
-    let mut receipt = Receipt { took_ms, ..Receipt::of(Spent::NOTHING) };
+    let mut receipt = Receipt { took_ms, ..Receipt::from_spent(Spent::NOTHING) };
     if let Some(code) = plan.run.code(&plan.call.unit().scope) {
         receipt.commit = Some(code.commit.clone());
         receipt.tree = Some(code.tree.clone());

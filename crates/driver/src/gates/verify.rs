@@ -199,7 +199,7 @@ fn at_the_base(
     proved: &mut Proved,
 ) -> Result<(), Pending> {
     let Plan { context, run, .. } = *plan;
-    let base = run.law().start.base.as_deref().expect("a run with checkouts has a base");
+    let base = run.definition().start.base.as_deref().expect("a run with checkouts has a base");
     let base_tree = context.home.repository.code_tree(base).map_err(Trouble::from)?;
     let red: Vec<String> = proved
         .evidence

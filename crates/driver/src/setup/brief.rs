@@ -7,7 +7,7 @@ use forge_core::{
     Run,
     flow::Stage,
     id::CallId,
-    inbox::{Reading, artifact_name},
+    inbox::{InboxEntry, artifact_name},
     item::Item,
     verdict::Finding,
 };
@@ -59,7 +59,7 @@ pub struct LeftBefore {
 /// All that is put together for one call.
 pub struct Given<'a> {
     /// What is in its inbox.
-    pub inbox: &'a [Reading],
+    pub inbox: &'a [InboxEntry],
     /// What it left itself, if it was sent back.
     pub left_before: &'a [LeftBefore],
     /// The code.
@@ -107,7 +107,7 @@ pub fn brief(
         Hearing::Again => format!("{GO_ON}\n\n"),
     };
     let _ = writeln!(text, "{}", role.prompt);
-    let start = &run.law().start;
+    let start = &run.definition().start;
     section(&mut text, "The request", &start.request);
     if let Some(item) = run.item(&call.unit().scope) {
         section(&mut text, "Your part of it", &item_in_words(item));

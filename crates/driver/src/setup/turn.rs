@@ -9,7 +9,7 @@ use forge_agents::{
 use forge_core::{
     Run,
     id::CallId,
-    inbox::{self, Reading, Source, artifact_name},
+    inbox::{self, InboxEntry, InboxSource, artifact_name},
     run::{CallKind, Due},
 };
 use forge_keeper::{AttemptFolder, Spec};
@@ -143,17 +143,17 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         folder: &AttemptFolder,
-    ) -> Result<Vec<Reading>, Trouble> {
+    ) -> Result<Vec<InboxEntry>, Trouble> {
         let gate = match call {
             CallId::Attempt(_) => None,
             CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
         };
-        let readings = inbox::inbox(run, call.unit(), gate);
+        let readings = inbox::entries(run, call.unit(), gate);
         for reading in &readings {
             let path = folder.inbox().join(&reading.name);
             let bytes = match &reading.source {
-                Source::Request => run.law().start.request.clone().into_bytes(),
-                Source::Blob(blob) => self.blob(blob)?,
+                InboxSource::Request => run.definition().start.request.clone().into_bytes(),
+                InboxSource::Blob(blob) => self.blob(blob)?,
             };
             replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
         }
@@ -194,7 +194,7 @@ impl RunContext<'_> {
                     CallId::Attempt(_) | CallId::Judgement(_) => self.change(run, call, &boxes)?,
                 };
                 let left_before = self.left_before(run, call, &readings)?;
-                let instructions = match &run.law().start.instructions {
+                let instructions = match &run.definition().start.instructions {
                     Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
                     None => None,
                 };
@@ -205,7 +205,7 @@ impl RunContext<'_> {
                 let code = CodeBrief {
                     instructions: instructions.as_deref(),
                     access: self.code_access(run, call)?,
-                    has_checkout: run.law().start.base.is_some(),
+                    has_checkout: run.definition().start.base.is_some(),
                     checks: &checks,
                     conflicts,
                     change,
@@ -228,7 +228,7 @@ impl RunContext<'_> {
         &self,
         run: &Run,
         call: &CallId,
-        inbox: &[Reading],
+        inbox: &[InboxEntry],
     ) -> Result<Vec<LeftBefore>, Trouble> {
         let unit = run.unit(call.unit());
         let mut left = Vec::new();
@@ -254,7 +254,7 @@ impl RunContext<'_> {
         call: &CallId,
         folder: &AttemptFolder,
     ) -> Result<Option<Vec<String>>, Trouble> {
-        if run.law().start.base.is_none() {
+        if run.definition().start.base.is_none() {
             return Ok(None);
         }
         let repository = &self.home.repository;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::flow::{BuiltIn, Check, Flow, Gate, Stage, Weight, Work, firsts, lands};
+use forge_core::flow::{BuiltIn, Check, Flow, Gate, GateWeight, Stage, Work, firsts, lands};
 
 /// What is wrong with a flow whose roles of these names change the code, as the end of a sentence.
 pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), String> {
@@ -84,7 +84,7 @@ fn shares(stage: &Stage) -> bool {
 
 /// Whether a gate looks at every attempt, and can say no.
 fn is_sure(gate: &Gate) -> bool {
-    gate.when.0.is_empty() && gate.weight == Weight::Binding
+    gate.when.0.is_empty() && gate.weight == GateWeight::Binding
 }
 
 /// What lands was verified just before, in the same stage: always, and never merely as advice.

@@ -78,9 +78,9 @@ pub enum ReviewStatus {
 }
 
 /// The items of the flow's own table. Where two lists have the same id, the first one is meant.
-pub(super) fn of(run: &Run) -> BTreeMap<String, TaskState> {
+pub(super) fn task_states(run: &Run) -> BTreeMap<String, TaskState> {
     let mut returns: BTreeMap<&UnitId, u32> = BTreeMap::new();
-    for back in run.story().sent_back.iter() {
+    for back in run.history().sent_back.iter() {
         if is_by_review(run, &back.by) {
             *returns.entry(&back.unit).or_default() += 1;
         }
@@ -106,7 +106,7 @@ pub(super) fn of(run: &Run) -> BTreeMap<String, TaskState> {
 fn is_by_review(run: &Run, by: &SentBack) -> bool {
     match by {
         SentBack::Gate { unit, gate } => {
-            let stages = run.law().flow.table(&unit.scope);
+            let stages = run.definition().flow.table(&unit.scope);
             let stage = stages.iter().find(|stage| stage.name == unit.stage);
             let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
             gate.is_some_and(|gate| matches!(gate.check, Check::Review { .. }))
@@ -163,7 +163,7 @@ fn built(unit: &Unit) -> ImplStatus {
 }
 
 fn reviewed<'a>(units: impl Iterator<Item = &'a Unit>) -> ReviewStatus {
-    let worst = units.flat_map(|unit| &unit.opinions).map(|opinion| opinion.says).max();
+    let worst = units.flat_map(|unit| &unit.review_tallies).map(|opinion| opinion.says).max();
     match worst {
         None => ReviewStatus::Pending,
         Some(Says::Pass) => ReviewStatus::CompletedPass,

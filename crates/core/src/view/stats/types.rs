@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::super::format::Amount;
 
 use crate::{
-    event::{CameTo, Outcome, Ruling},
+    event::{Outcome, Ruling, TriageOutcome},
     money::{Cost, Money, Tokens},
-    run::Ending,
+    run::CallEnding,
     verdict::Verdict,
 };
 
@@ -132,7 +132,7 @@ pub struct StatsRow {
 
 impl CallEnd {
     /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Partial => "partial",
@@ -150,15 +150,15 @@ impl CallEnd {
     }
 
     /// How a call of a run ended.
-    pub(crate) fn of(ending: &Ending) -> Self {
+    pub(crate) fn from_ending(ending: &CallEnding) -> Self {
         match ending {
-            Ending::Work(outcome) => Self::of_work(outcome),
-            Ending::Look(ruling) => Self::of_look(ruling),
-            Ending::Overtaken => Self::Overtaken,
+            CallEnding::Work(outcome) => Self::from_outcome(outcome),
+            CallEnding::Look(ruling) => Self::from_ruling(ruling),
+            CallEnding::Overtaken => Self::Overtaken,
         }
     }
 
-    pub(crate) fn of_work(outcome: &Outcome) -> Self {
+    pub(crate) fn from_outcome(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Done => Self::Done,
             Outcome::Partial { .. } => Self::Partial,
@@ -171,15 +171,15 @@ impl CallEnd {
         }
     }
 
-    pub(crate) fn of_request(came_to: CameTo) -> Self {
+    pub(crate) fn from_triage(came_to: TriageOutcome) -> Self {
         match came_to {
-            CameTo::Pass => Self::Passed,
-            CameTo::Block => Self::Blocked,
-            CameTo::Nothing => Self::Fault,
+            TriageOutcome::Pass => Self::Passed,
+            TriageOutcome::Block => Self::Blocked,
+            TriageOutcome::Nothing => Self::Fault,
         }
     }
 
-    pub(crate) fn of_look(ruling: &Ruling) -> Self {
+    pub(crate) fn from_ruling(ruling: &Ruling) -> Self {
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
             Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,

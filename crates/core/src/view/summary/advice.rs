@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use super::types::Improvement;
 
 use crate::{
-    event::{Answer, Hold, Outcome, Ruling, SentBack, Why},
+    event::{Answer, Hold, Outcome, QuestionReason, Ruling, SentBack},
     failure::main_line,
     flow::Check,
     id::{CallId, UnitId},
-    run::{Asked, EndedCall, Ending, Run, State},
+    run::{AskedQuestion, CallEnding, EndedCall, Run, State},
     verdict::{Finding, Proof, RED_AT_THE_BASE, Verdict},
 };
 
@@ -72,7 +72,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     let mut gates: BTreeMap<(&UnitId, &UnitId, &str), Vec<&[Finding]>> = BTreeMap::new();
     let mut landings: BTreeMap<&UnitId, usize> = BTreeMap::new();
     let mut partly: BTreeMap<&UnitId, usize> = BTreeMap::new();
-    for back in run.story().sent_back.iter() {
+    for back in run.history().sent_back.iter() {
         match &back.by {
             SentBack::Gate { unit, gate } => {
                 gates.entry((&back.unit, unit, gate)).or_default().push(&back.findings);
@@ -85,7 +85,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     for ((unit, judge, name), found) in gates {
         let n = found.len();
         let what = commonest(&found);
-        let advice = match run.law().flow.gate(judge, name).map(|gate| &gate.check) {
+        let advice = match run.definition().flow.gate(judge, name).map(|gate| &gate.check) {
             Some(Check::Verify | Check::Command { .. }) => {
                 "name the check in .forge/instructions.md, so that it is run before the work ends"
             }
@@ -146,9 +146,9 @@ fn commonest(found: &[&[Finding]]) -> String {
 /// Red at the base, and nothing that could prove anything.
 fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     let mut seen: Vec<&str> = Vec::new();
-    let unverified = run.story().calls.iter().filter_map(|call| match &call.ending {
-        Ending::Look(Ruling::Unverified { what, .. }) => Some(what.as_str()),
-        Ending::Look(_) | Ending::Work(_) | Ending::Overtaken => None,
+    let unverified = run.history().calls.iter().filter_map(|call| match &call.ending {
+        CallEnding::Look(Ruling::Unverified { what, .. }) => Some(what.as_str()),
+        CallEnding::Look(_) | CallEnding::Work(_) | CallEnding::Overtaken => None,
     });
     for what in unverified {
         if !seen.contains(&what) {
@@ -160,7 +160,7 @@ fn unproved(run: &Run, all: &mut Vec<Improvement>) {
         }
     }
     let mut red: Vec<&str> = Vec::new();
-    for finding in run.story().sent_back.iter().flat_map(|back| &back.findings) {
+    for finding in run.history().sent_back.iter().flat_map(|back| &back.findings) {
         if let Some(Proof::Command { command, .. }) = &finding.proof
             && finding.why == RED_AT_THE_BASE
             && !red.contains(&command.as_str())
@@ -181,7 +181,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     let mut faults: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut limits: BTreeMap<String, usize> = BTreeMap::new();
     let mut setbacks: BTreeMap<&UnitId, u32> = BTreeMap::new();
-    for call in run.story().calls.iter() {
+    for call in run.history().calls.iter() {
         match fate(call) {
             Fate::Fault(what) => {
                 let entry = faults.entry(place(call)).or_default();
@@ -223,26 +223,26 @@ enum Fate {
 
 fn fate(call: &EndedCall) -> Fate {
     match &call.ending {
-        Ending::Work(Outcome::Fault { class, what })
-        | Ending::Look(Ruling::Fault { class, what }) => {
+        CallEnding::Work(Outcome::Fault { class, what })
+        | CallEnding::Look(Ruling::Fault { class, what }) => {
             Fate::Fault(quoted(main_line(*class, what).0))
         }
-        Ending::Work(Outcome::Limited { what, .. })
-        | Ending::Look(Ruling::Limited { what, .. }) => Fate::Limited(what.clone()),
-        Ending::Work(Outcome::Lost | Outcome::Interrupted)
-        | Ending::Look(Ruling::Lost | Ruling::Interrupted) => Fate::SetBack,
-        Ending::Work(
+        CallEnding::Work(Outcome::Limited { what, .. })
+        | CallEnding::Look(Ruling::Limited { what, .. }) => Fate::Limited(what.clone()),
+        CallEnding::Work(Outcome::Lost | Outcome::Interrupted)
+        | CallEnding::Look(Ruling::Lost | Ruling::Interrupted) => Fate::SetBack,
+        CallEnding::Work(
             Outcome::Done
             | Outcome::Partial { .. }
             | Outcome::Blocked { .. }
             | Outcome::Deferred { .. },
         )
-        | Ending::Look(
+        | CallEnding::Look(
             Ruling::Verdict(Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. })
             | Ruling::Unverified { .. }
             | Ruling::Blocked { .. },
         )
-        | Ending::Overtaken => Fate::Usual,
+        | CallEnding::Overtaken => Fate::Usual,
     }
 }
 
@@ -256,40 +256,48 @@ fn place(call: &EndedCall) -> String {
 
 /// Questions that were not planned, and checkpoints at which a person wanted something else.
 fn questions(run: &Run, all: &mut Vec<Improvement>) {
-    for asked in run.story().asked.iter() {
+    for asked in run.history().asked.iter() {
         let Some(said) = &asked.answer else { continue };
         let about = about(asked);
         let words = match quoted(&said.words).as_str() {
             "" => String::new(),
             words => format!(": \"{words}\""),
         };
-        let answered = format!("{} answered {}{words}", said.by.who, said.answer.choice().word());
+        let answered = format!("{} answered {}{words}", said.by.who, said.answer.choice().as_str());
         let advice = match (&asked.question.why, &said.answer) {
-            (Why::Checkpoint { .. }, Answer::Revise) => {
+            (QuestionReason::Checkpoint { .. }, Answer::Revise) => {
                 "say it in the request or in .forge/instructions.md, and it is known from the start"
             }
-            (Why::Checkpoint { .. } | Why::Guarded, Answer::GiveUp) => {
+            (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, Answer::GiveUp) => {
                 "ask for something smaller, or say in the request what was missing"
             }
-            (Why::Checkpoint { .. } | Why::Guarded, _) => continue,
-            (Why::Unverified { .. }, _) => "set verify.commands, and nobody is asked",
-            (Why::CapReached { .. }, _) => "raise the cap of the call, or split the work",
-            (Why::RoundsUsedUp | Why::NotShrinking, _) => {
+            (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, _) => continue,
+            (QuestionReason::Unverified { .. }, _) => "set verify.commands, and nobody is asked",
+            (QuestionReason::CapReached { .. }, _) => {
+                "raise the cap of the call, or split the work"
+            }
+            (QuestionReason::RoundsUsedUp | QuestionReason::NotShrinking, _) => {
                 "split the work, or say in the request what the gate asks for"
             }
-            (Why::Blocked { .. } | Why::NoResult { .. } | Why::NoVerdict { .. }, _) => {
-                "remove what stood in the way before the next run"
-            }
-            (Why::DoesNotLand | Why::LandedAlready | Why::NothingToRedo, _) => {
-                "let tasks that touch the same code come after each other"
-            }
-            (Why::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
+            (
+                QuestionReason::Blocked { .. }
+                | QuestionReason::NoResult { .. }
+                | QuestionReason::NoVerdict { .. },
+                _,
+            ) => "remove what stood in the way before the next run",
+            (
+                QuestionReason::DoesNotLand
+                | QuestionReason::LandedAlready
+                | QuestionReason::NothingToRedo,
+                _,
+            ) => "let tasks that touch the same code come after each other",
+            (QuestionReason::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
         };
         all.push(Improvement { fact: format!("{about}: {answered}"), advice: advice.to_owned() });
     }
 }
 
-fn about(asked: &Asked) -> String {
+fn about(asked: &AskedQuestion) -> String {
     let question = &asked.question;
     match &question.gate {
         Some(gate) => format!("{} about {}, {gate}", question.id, question.unit),
@@ -299,7 +307,7 @@ fn about(asked: &Asked) -> String {
 
 /// What stopped the whole run.
 fn held(run: &Run, all: &mut Vec<Improvement>) {
-    for (_, hold) in run.story().held.iter() {
+    for (_, hold) in run.history().held.iter() {
         let (fact, advice) = match hold {
             Hold::OutOfBudget { what } => (what.clone(), "give it more, or a smaller request"),
             Hold::Unfinished { unit, note } => {

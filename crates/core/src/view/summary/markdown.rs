@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::types::{DeliveryState, PhaseRow, Rest, SummaryView};
+use super::types::{DeliveryState, PhaseRow, RemainingWork, SummaryView};
 use crate::{
     event::Colour,
     money::Cost,
@@ -67,7 +67,7 @@ fn head(view: &SummaryView, text: &mut String) {
         Standing::Failed => "The run **failed**",
         Standing::Blocked => "The run is **blocked**",
         Standing::Abandoned => "The run was **abandoned**",
-        Standing::Going if view.rest == Rest::ToBeWrittenDown => {
+        Standing::Going if view.rest == RemainingWork::ToBeWrittenDown => {
             "The work is **done**, and is being written down"
         }
         Standing::Going => "The run is **still going**",
@@ -178,7 +178,7 @@ fn tasks(view: &SummaryView, text: &mut String) {
             "| {} | {} | {} | {} | {} | {} |",
             task.id,
             cell(&task.title),
-            task.state.word(),
+            task.state.as_str(),
             task.attempts,
             task.rounds,
             task.amount().in_short()
@@ -199,7 +199,7 @@ fn findings(view: &SummaryView, text: &mut String) {
             text,
             "- {} ({}), {} {}: {}",
             left.finding.severity.word(),
-            left.left.word(),
+            left.reason.as_str(),
             left.unit,
             left.finding.id,
             plain(&left.finding.in_words())
@@ -280,7 +280,7 @@ fn debug(view: &SummaryView, text: &mut String) {
             "| {folder} | {} | {} | {who} | {} | {} | {} | {} | {} |",
             call.call,
             cell(&call.role),
-            call.end.word(),
+            call.end.as_str(),
             call.session.as_deref().map_or_else(|| "-".to_owned(), cell),
             span(call.took_ms),
             call.tokens,

@@ -35,7 +35,7 @@ pub struct SummaryView {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// What is left to be done.
-    pub rest: Rest,
+    pub rest: RemainingWork,
     /// When it started.
     pub started_at: Time,
     /// The moment that the summary is of.
@@ -65,7 +65,7 @@ pub struct SummaryView {
     pub more_tasks: u32,
     /// Findings that are left, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<LeftView>,
+    pub findings: Vec<RemainingFinding>,
     /// Findings that the list leaves out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_findings: u32,
@@ -93,7 +93,8 @@ pub struct SummaryView {
 /// What is left to be done in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rest {
+#[schemars(rename = "Rest")]
+pub enum RemainingWork {
     /// Work.
     Work,
     /// Only the run's own record: all work is good.
@@ -214,11 +215,13 @@ pub enum TaskStanding {
 
 /// A finding that is left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftView {
+#[schemars(rename = "LeftView")]
+pub struct RemainingFinding {
     /// At which unit.
     pub unit: String,
     /// Why it is left.
-    pub left: Left,
+    #[serde(rename = "left")]
+    pub reason: RemainingReason,
     /// What.
     pub finding: Finding,
 }
@@ -226,7 +229,8 @@ pub struct LeftView {
 /// Why a finding is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Left {
+#[schemars(rename = "Left")]
+pub enum RemainingReason {
     /// The work did not become good.
     Open,
     /// The gate that found it was waived, or a person let it pass.
@@ -288,7 +292,7 @@ impl TaskRow {
 
 impl TaskStanding {
     /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
             Self::Open => "open",
@@ -301,9 +305,9 @@ impl TaskStanding {
     }
 }
 
-impl Left {
+impl RemainingReason {
     /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Waived => "waived",

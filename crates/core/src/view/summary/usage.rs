@@ -14,7 +14,7 @@ use crate::{
     id::CallId,
     money::{Cost, Spent},
     run::{EndedCall, Run},
-    view::stats::{COHERENCE, CallEnd, Hand, StatsRow, hand_of},
+    view::stats::{COHERENCE, CallEnd, StatsRow, Worker, worker_of},
 };
 
 /// What each phase used, and all of it.
@@ -24,29 +24,29 @@ pub(super) fn phases(run: &Run) -> (Vec<PhaseRow>, StatsRow) {
     if !run.is_started() {
         return (rows, total);
     }
-    if let Some(coherence) = &run.law().start.coherence {
+    if let Some(coherence) = &run.definition().start.coherence {
         let mut row = empty(COHERENCE.to_owned(), None);
-        add(&mut row.used, Hand::Agent, &coherence.spent, coherence.took_ms);
-        add(&mut total, Hand::Agent, &coherence.spent, coherence.took_ms);
+        add(&mut row.used, Worker::Agent, &coherence.spent, coherence.took_ms);
+        add(&mut total, Worker::Agent, &coherence.spent, coherence.took_ms);
         rows.push(row);
     }
     let first = rows.len();
     let mut keys: Vec<(String, Option<String>)> = Vec::new();
-    places(&run.law().flow.stages, "", &mut keys);
+    places(&run.definition().flow.stages, "", &mut keys);
     rows.extend(keys.iter().map(|(stage, phase)| empty(stage.clone(), phase.clone())));
     let mut begun: BTreeSet<usize> = (0..first).collect();
-    for call in run.story().calls.iter() {
+    for call in run.history().calls.iter() {
         let key = place(run, &call.call);
         let Some(position) = keys.iter().position(|(stage, _)| *stage == key) else { continue };
         let row = &mut rows[first + position];
         row.attempts += u32::from(matches!(call.call, CallId::Attempt(_)));
-        let hand = hand_of(run, call);
-        add(&mut row.used, hand, &call.spent, call.took_ms);
-        add(&mut total, hand, &call.spent, call.took_ms);
+        let worker = worker_of(run, call);
+        add(&mut row.used, worker, &call.spent, call.took_ms);
+        add(&mut total, worker, &call.spent, call.took_ms);
         begun.insert(first + position);
     }
-    let told = (0..).zip(rows).filter(|(row, _)| begun.contains(row)).map(|(_, row)| row);
-    (told.collect(), total)
+    let begun_rows = (0..).zip(rows).filter(|(row, _)| begun.contains(row)).map(|(_, row)| row);
+    (begun_rows.collect(), total)
 }
 
 fn empty(stage: String, phase: Option<String>) -> PhaseRow {
@@ -54,10 +54,10 @@ fn empty(stage: String, phase: Option<String>) -> PhaseRow {
     PhaseRow { stage, phase, attempts: 0, used: StatsRow { key, ..StatsRow::default() } }
 }
 
-fn add(row: &mut StatsRow, hand: Hand, spent: &Spent, took_ms: u64) {
-    row.calls += match hand {
-        Hand::Agent => 1,
-        Hand::Forge => 0,
+fn add(row: &mut StatsRow, worker: Worker, spent: &Spent, took_ms: u64) {
+    row.calls += match worker {
+        Worker::Agent => 1,
+        Worker::Forge => 0,
     };
     row.tokens += spent.tokens;
     row.took_ms = row.took_ms.saturating_add(took_ms);
@@ -89,7 +89,7 @@ fn place(run: &Run, call: &CallId) -> String {
         name.push('/');
     }
     name.push_str(&unit.stage);
-    let stages = run.law().flow.table(&unit.scope);
+    let stages = run.definition().flow.table(&unit.scope);
     let stage = stages.iter().find(|stage| stage.name == unit.stage);
     let upto = match call {
         CallId::Attempt(_) => None,
@@ -106,20 +106,20 @@ fn place(run: &Run, call: &CallId) -> String {
 
 /// Every call, in the order of their ends.
 pub(super) fn calls(run: &Run) -> Vec<CallView> {
-    let start = &run.law().start;
+    let start = &run.definition().start;
     let coherence = start.coherence.iter().map(|coherence| CallView {
         ordinal: 0,
         call: format!("{COHERENCE}#1"),
-        role: run.law().flow.coherence.clone().unwrap_or_default(),
+        role: run.definition().flow.coherence.clone().unwrap_or_default(),
         agent: coherence.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
         models: models(coherence.used.as_ref()),
-        end: CallEnd::of_request(coherence.came_to),
+        end: CallEnd::from_triage(coherence.came_to),
         session: None,
         took_ms: coherence.took_ms,
         tokens: coherence.spent.tokens.total(),
         cost: coherence.spent.cost,
     });
-    coherence.chain(run.story().calls.iter().map(|call| view(run, call))).collect()
+    coherence.chain(run.history().calls.iter().map(|call| view(run, call))).collect()
 }
 
 fn models(used: Option<&crate::money::Used>) -> Vec<String> {
@@ -134,7 +134,7 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
         role: role(run, &call.call),
         agent: call.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
         models: models(call.used.as_ref()),
-        end: CallEnd::of(&call.ending),
+        end: CallEnd::from_ending(&call.ending),
         session: call.session.clone(),
         took_ms: call.took_ms,
         tokens: call.spent.tokens.total(),
@@ -145,7 +145,7 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
 /// Whom the agent of a call played, or what was done.
 fn role(run: &Run, call: &CallId) -> String {
     let unit = call.unit();
-    let stages = run.law().flow.table(&unit.scope);
+    let stages = run.definition().flow.table(&unit.scope);
     let Some(stage) = stages.iter().find(|stage| stage.name == unit.stage) else {
         return String::new();
     };
@@ -153,7 +153,7 @@ fn role(run: &Run, call: &CallId) -> String {
         CallId::Attempt(_) => match &stage.work {
             Work::Agent { role } => role.clone(),
             Work::Command { .. } => "command".to_owned(),
-            Work::Deliver { what } => what.word().to_owned(),
+            Work::Deliver { what } => what.as_str().to_owned(),
             Work::Each { .. } | Work::Flow { .. } | Work::Nothing => String::new(),
         },
         CallId::Judgement(judgement) => {
@@ -161,7 +161,7 @@ fn role(run: &Run, call: &CallId) -> String {
                 Some(Check::Review { role }) => role.clone(),
                 Some(Check::Command { .. }) => "command".to_owned(),
                 Some(Check::Artifact { .. }) => "artifact".to_owned(),
-                Some(Check::BuiltIn { check }) => check.word().to_owned(),
+                Some(Check::BuiltIn { check }) => check.as_str().to_owned(),
                 Some(Check::Verify) => "verify".to_owned(),
                 Some(Check::Land) => "land".to_owned(),
                 Some(Check::Human { .. }) | None => String::new(),
