@@ -14,7 +14,7 @@ use forge_core::{
     Run,
     flow::{Check, Stage, Work, lands},
     id::{CallId, Scope, UnitId},
-    run::Files as UnitFiles,
+    run::FilesState as UnitFiles,
 };
 use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{Access, Bench, Files, GitError, Open, Repository};
