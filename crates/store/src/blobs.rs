@@ -208,3 +208,35 @@ impl fmt::Display for BlobId {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::disk::noting::NotingDisk;
+
+    #[test]
+    fn a_blob_and_every_name_that_leads_to_it_are_synced_before_add_returns() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join("top");
+        fs::create_dir(&top).unwrap();
+        let disk = Arc::new(NotingDisk::default());
+        let blobs = Blobs::open_on(disk.clone(), &top).unwrap();
+        assert_eq!(disk.taken(), ["make blobs", "sync top"]);
+        let name = "91b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+        blobs.add(b"hello\n").unwrap();
+        let written =
+            ["make 58", "write scratch", "sync scratch", &format!("rename {name}"), "sync 58"];
+        assert_eq!(disk.taken(), [&written[..], &["sync 58", "sync blobs"]].concat());
+        blobs.add(b"hello\n").unwrap();
+        assert_eq!(disk.taken(), [] as [String; 0]);
+        // Another process does not know whether the one that wrote the blob has synced it.
+        let other = Blobs::open_on(disk.clone(), &top).unwrap();
+        other.add(b"hello\n").unwrap();
+        assert_eq!(disk.taken(), ["sync 58", "sync blobs"]);
+        fs::remove_file(other.path(&BlobId::from_content(b"hello\n"))).unwrap();
+        other.add(b"hello\n").unwrap();
+        assert_eq!(disk.taken(), written, "a name that is new in a folder that is not");
+    }
+}

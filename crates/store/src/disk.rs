@@ -5,6 +5,9 @@
 //! Invariant: a crash may undo everything after the last [`Disk::sync`] of the file (its content)
 //! and of its folder (its name).
 
+#[cfg(test)]
+pub(crate) mod noting;
+
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};

@@ -2,8 +2,8 @@
 //!
 //! Bodies are opaque lines of JSON. Read `writer` first (what can be written, and that it is all or
 //! nothing), then `reader` (what is checked before a record is believed), `hash_chain` (the sums),
-//! `connection` (transactions, and what happens on damage), `open`, and `salvage` (what to do when
-//! bytes are wrong).
+//! `connection` (transactions, and what happens on damage), `open`, `salvage` (what to do when bytes
+//! are wrong), and `interface` (what a driver sees, and `simulated` can be instead).
 //!
 //! ```text
 //!  records(run, seq, …, sum)   the facts; each sum covers the one before       ── the only truth
@@ -24,6 +24,7 @@ mod damage;
 mod error;
 mod filesystem;
 mod hash_chain;
+mod interface;
 mod lock;
 mod open;
 mod paths;
@@ -31,14 +32,19 @@ mod projection;
 mod reader;
 mod salvage;
 mod schema;
+#[cfg(any(test, feature = "simulation"))]
+mod simulated;
 mod writer;
 
 pub use commands::{CommandId, PendingCommand};
 pub use connection::Store;
 pub use error::{Damage, StoreError};
 pub use hash_chain::{GENESIS, JournalRecord};
+pub use interface::Journal;
 pub use lock::{RunLock, is_run_id};
 pub use paths::{database, projection};
 pub use reader::{CheckReport, JournalRow};
 pub use salvage::{Completeness, RecoveredRun, SalvageReport, SalvageSource, salvage};
+#[cfg(any(test, feature = "simulation"))]
+pub use simulated::SimulatedJournal;
 pub use writer::Writer;

@@ -1,97 +1,11 @@
 //! What blobs promise.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use forge_store::blobs::{BlobError, BlobId, Blobs};
-use forge_store::disk::{Disk, DiskEntry, RealDisk};
 use tempfile::tempdir;
-
-/// Notes what changes names or waits for the disk, by the last part of each path.
-#[derive(Debug, Default)]
-struct NotingDisk(Mutex<Vec<String>>);
-
-impl NotingDisk {
-    fn note(&self, what: &str, path: &Path) {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let name = if name.starts_with(".new-") { "scratch" } else { name };
-        self.0.lock().unwrap().push(format!("{what} {name}"));
-    }
-
-    fn taken(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap())
-    }
-}
-
-impl Disk for NotingDisk {
-    fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
-        RealDisk.read(file)
-    }
-    fn length(&self, file: &Path) -> io::Result<u64> {
-        RealDisk.length(file)
-    }
-    fn list(&self, folder: &Path) -> io::Result<Vec<DiskEntry>> {
-        RealDisk.list(folder)
-    }
-    fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.note("write", file);
-        RealDisk.write(file, bytes)
-    }
-    fn append(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.note("append", file);
-        RealDisk.append(file, bytes)
-    }
-    fn truncate(&self, file: &Path, length: u64) -> io::Result<()> {
-        RealDisk.truncate(file, length)
-    }
-    fn make_read_only(&self, file: &Path) -> io::Result<()> {
-        RealDisk.make_read_only(file)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.note("rename", to);
-        RealDisk.rename(from, to)
-    }
-    fn remove(&self, file: &Path) -> io::Result<()> {
-        RealDisk.remove(file)
-    }
-    fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        self.note("make", folder);
-        RealDisk.create_folder(folder)
-    }
-    fn sync(&self, path: &Path) -> io::Result<()> {
-        self.note("sync", path);
-        RealDisk.sync(path)
-    }
-}
-
-#[test]
-fn a_blob_and_every_name_that_leads_to_it_are_synced_before_add_returns() {
-    let dir = tempdir().unwrap();
-    let top = dir.path().join("top");
-    fs::create_dir(&top).unwrap();
-    let disk = Arc::new(NotingDisk::default());
-    let blobs = Blobs::open_on(disk.clone(), &top).unwrap();
-    assert_eq!(disk.taken(), ["make blobs", "sync top"]);
-    let name = "91b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
-    blobs.add(b"hello\n").unwrap();
-    let written =
-        ["make 58", "write scratch", "sync scratch", &format!("rename {name}"), "sync 58"];
-    assert_eq!(disk.taken(), [&written[..], &["sync 58", "sync blobs"]].concat());
-    blobs.add(b"hello\n").unwrap();
-    assert_eq!(disk.taken(), [] as [String; 0]);
-    // Another process does not know whether the one that wrote the blob has synced it.
-    let other = Blobs::open_on(disk.clone(), &top).unwrap();
-    other.add(b"hello\n").unwrap();
-    assert_eq!(disk.taken(), ["sync 58", "sync blobs"]);
-    fs::remove_file(other.path(&BlobId::from_content(b"hello\n"))).unwrap();
-    other.add(b"hello\n").unwrap();
-    assert_eq!(disk.taken(), written, "a name that is new in a folder that is not");
-}
 
 #[test]
 fn what_was_put_is_got_under_the_name_that_sha256sum_gives() {

@@ -140,7 +140,6 @@ fn a_journal_that_ends_before_its_projection_has_lost_something() {
     records[1] = store.read(RUNS[1], 1).unwrap();
     drop((store, writer));
     project(dir.path(), &records);
-    type Attempt = fn(&mut Store, &Path) -> Result<(), StoreError>;
     let attempts: [Attempt; 5] = [
         |store, dir| store.take_over(RunLock::take(dir, RUNS[1])?).map(drop),
         |store, _| store.read(RUNS[1], 1).map(drop),
@@ -325,6 +324,9 @@ fn a_run_whose_name_has_a_wrong_byte_is_damaged_and_not_missing() {
     let refused = store.read(RUNS[1], 1).unwrap_err();
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
 }
+
+/// Something that must be refused.
+type Attempt = fn(&mut Store, &Path) -> Result<(), StoreError>;
 
 /// Tries everything on a database with one wrong byte. Says whether reading noticed.
 fn suffer(bytes: &[u8], records: &[Vec<JournalRecord>], what: &str) -> bool {

@@ -4,8 +4,8 @@
 //! with its text. The first mark stays: it is nearest to the cause. Forge never removes it. A person
 //! does, together with the database, after `salvage`.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::error::{Damage, StoreError};
 use super::paths::{beside, database, scratch_name};
+use crate::disk::{Disk, RealDisk};
 
 /// The mark of a database.
 pub(super) fn mark_path(dir: &Path) -> PathBuf {
@@ -50,21 +51,20 @@ pub(super) fn mark_if_damaged(dir: &Path, error: &StoreError) {
     if let StoreError::Damaged(damage) = error
         && !mark_path(dir).exists()
     {
-        let _ = write_mark(dir, damage);
+        let _ = write_mark(&RealDisk, dir, damage);
     }
 }
 
-fn write_mark(dir: &Path, damage: &Damage) -> io::Result<()> {
+fn write_mark(disk: &dyn Disk, dir: &Path, damage: &Damage) -> io::Result<()> {
     let path = mark_path(dir);
     let when = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let Damage { file: _, run, seq, what } = damage;
     let text = json!({ "when": when, "what": what, "run": run, "seq": seq });
     let scratch = beside(&path, &format!(".new-{}", scratch_name()));
-    let mut file = File::create(&scratch)?;
-    writeln!(file, "{text}")?;
-    file.sync_all()?;
-    fs::rename(&scratch, &path)?;
-    File::open(dir)?.sync_all()
+    disk.write(&scratch, format!("{text}\n").as_bytes())?;
+    disk.sync(&scratch)?;
+    disk.rename(&scratch, &path)?;
+    disk.sync(dir)
 }
 
 /// A folder that is removed when it is dropped.
@@ -98,5 +98,24 @@ impl ScratchFolder {
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::noting::NotingDisk;
+
+    #[test]
+    fn the_mark_and_its_name_are_synced() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let disk = NotingDisk::default();
+        let damage = Damage { file: database(&folder), run: None, seq: Some(7), what: "x".into() };
+        write_mark(&disk, &folder, &damage).unwrap();
+        let order = ["write scratch", "sync scratch", "rename forge.db.damaged", "sync folder"];
+        assert_eq!(disk.taken(), order);
+        assert_eq!(read_mark(&folder), Some(damage));
     }
 }

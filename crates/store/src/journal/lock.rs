@@ -18,8 +18,8 @@ use super::error::StoreError;
 pub struct RunLock {
     run: String,
     dir: PathBuf,
-    /// Dropping the file releases the lock.
-    file: File,
+    /// Dropping the file releases the lock. A simulated journal has none.
+    file: Option<File>,
 }
 
 /// How long a lock that is held briefly may be held.
@@ -31,9 +31,11 @@ impl RunLock {
     /// Takes the lock of a run to drive it; an error names the process that drives it already. Waits
     /// for processes that hold it briefly.
     pub fn take(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
-        let mut lock = RunLock::wait(dir, run)?;
+        let lock = RunLock::wait(dir, run)?;
         // The pid is a courtesy: a full disk must not prevent the lock.
-        let _ = lock.file.rewind().and_then(|()| writeln!(lock.file, "{}", std::process::id()));
+        if let Some(mut file) = lock.file.as_ref() {
+            let _ = file.rewind().and_then(|()| writeln!(file, "{}", std::process::id()));
+        }
         Ok(lock)
     }
 
@@ -79,7 +81,13 @@ impl RunLock {
             Err(TryLockError::Error(source)) => return Err(refused(source)),
         }
         file.set_len(0).map_err(refused)?;
-        Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), file })
+        Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), file: Some(file) })
+    }
+
+    /// The lock of a run whose journal is simulated.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn simulated(dir: &Path, run: &str) -> RunLock {
+        RunLock { run: run.to_owned(), dir: dir.to_owned(), file: None }
     }
 
     pub fn run(&self) -> &str {
@@ -95,7 +103,9 @@ impl RunLock {
 impl Drop for RunLock {
     /// Removes the pid, which would name the wrong process to the next one that fails to lock.
     fn drop(&mut self) {
-        let _ = self.file.set_len(0);
+        if let Some(file) = &self.file {
+            let _ = file.set_len(0);
+        }
     }
 }
 

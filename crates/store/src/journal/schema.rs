@@ -3,7 +3,7 @@
 //! A database is made under another name and linked to its own when it is whole, so that an empty
 //! or half-made `forge.db` can only be a damaged one. `totals` keeps its form in every later version.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::error::{Fault, StoreError};
 use super::hash_chain::seal;
 use super::paths::{beside, scratch_name};
+use crate::disk::{Disk, RealDisk};
 
 /// The version of the tables below, in `user_version` and, sealed, in `totals`.
 pub(super) const VERSION: i64 = 1;
@@ -81,7 +82,7 @@ pub(super) fn create(file: &Path) -> Result<(), StoreError> {
     let scratch = beside(file, &format!(".new-{}", scratch_name()));
     let made = fill(&scratch)
         .map_err(|fault| fault.at(file, None))
-        .and_then(|()| publish(&scratch, file).map_err(refused));
+        .and_then(|()| publish(&RealDisk, &scratch, file).map_err(refused));
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(&scratch, suffix));
     }
@@ -110,17 +111,17 @@ fn fill(scratch: &Path) -> Result<(), Fault> {
 }
 
 /// Gives a whole database its name, durably.
-fn publish(scratch: &Path, file: &Path) -> io::Result<()> {
-    File::open(scratch)?.sync_all()?;
+fn publish(disk: &dyn Disk, scratch: &Path, file: &Path) -> io::Result<()> {
+    disk.sync(scratch)?;
     match fs::hard_link(scratch, file) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         // A file system without hard links.
-        Err(_) if !file.exists() => fs::rename(scratch, file)?,
+        Err(_) if !file.exists() => disk.rename(scratch, file)?,
         Err(error) => return Err(error),
     }
     let folder = file.parent().expect("the database is in a folder");
-    File::open(folder)?.sync_all()
+    disk.sync(folder)
 }
 
 /// The mark of the row of `totals`.
@@ -138,5 +139,39 @@ pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
     } else {
         let what = "the row of `totals` does not fit its mark".into();
         Err(Fault::Damage { run: None, seq: None, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::noting::NotingDisk;
+
+    #[test]
+    fn a_new_database_is_synced_before_it_has_its_name_and_so_is_the_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let (scratch, file) = (folder.join("forge.db.new-1"), folder.join("forge.db"));
+        fs::write(&scratch, "x").unwrap();
+        let disk = NotingDisk::default();
+        publish(&disk, &scratch, &file).unwrap();
+        assert_eq!(disk.taken(), ["sync scratch", "sync folder"]);
+        assert!(file.exists());
+    }
+
+    #[test]
+    fn every_commit_waits_for_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("forge.db");
+        create(&file).unwrap();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let connection = connect(&address(&file, "?mode=rw").unwrap(), flags).unwrap();
+        let pragma = |name: &str| -> rusqlite::types::Value {
+            connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+        };
+        // 2 is FULL: in WAL mode the log is synced with each transaction.
+        assert_eq!(pragma("synchronous"), 2.into());
+        assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
     }
 }

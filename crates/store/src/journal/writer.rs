@@ -27,6 +27,18 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// The right to append after the last record that `row` names.
+    pub(super) fn new(lock: RunLock, row: &JournalRow) -> Writer {
+        let JournalRow { epoch, seq, at, head, .. } = row;
+        Writer { lock, epoch: *epoch, seq: *seq, at: *at, head: head.clone() }
+    }
+
+    /// Moves on to the last record that `row` names.
+    pub(super) fn advance(&mut self, row: &JournalRow) {
+        (self.seq, self.at) = (row.seq, row.at);
+        self.head.clone_from(&row.head);
+    }
+
     /// The run that this writer appends to.
     pub fn run(&self) -> &str {
         self.lock.run()
@@ -81,7 +93,8 @@ impl Store {
             let numbers = RecordNumbers { seq, at: *at, epoch: 1 };
             records.push(JournalRecord::new(head, &run, numbers, body));
         }
-        let last = records.last().expect("a run begins with a record").clone();
+        let last = records.last().expect("a run begins with a record");
+        let row = JournalRow::after(&run, last, row);
         self.check_structure(&run)?;
         self.write(Some(&run), |transaction| {
             if find_row(transaction, &run)?.is_some() {
@@ -90,7 +103,6 @@ impl Store {
             for record in &records {
                 insert(transaction, &run, record)?;
             }
-            let row = JournalRow::after(&run, &last, row);
             transaction.execute(
                 "INSERT INTO runs (run, epoch, seq, head, at, row, mark)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -101,7 +113,7 @@ impl Store {
             let sql = "UPDATE totals SET runs = ?1, mark = ?2 WHERE id = 1";
             expect_one_row(transaction.execute(sql, params![runs + 1, mark])?)
         })?;
-        Ok(Writer { lock, epoch: 1, seq: last.seq, at: last.at, head: last.sum })
+        Ok(Writer::new(lock, &row))
     }
 
     /// Takes a run over: from here on every earlier writer is refused. The records are not read here;
@@ -120,7 +132,7 @@ impl Store {
             update(transaction, &row)?;
             Ok(row)
         })?;
-        Ok(Writer { lock, epoch: row.epoch, seq: row.seq, at: row.at, head: row.head })
+        Ok(Writer::new(lock, &row))
     }
 
     /// Appends one record, the row that `status` shows after it, and the answers to the commands
@@ -138,15 +150,14 @@ impl Store {
         let numbers = RecordNumbers { seq: writer.seq + 1, at, epoch: writer.epoch };
         let record = JournalRecord::new(&writer.head, writer.run(), numbers, body);
         let run = writer.lock.run();
+        let row = JournalRow::after(run, &record, row);
         self.write(Some(run), |transaction| {
             still_current(transaction, writer)?;
             insert(transaction, run, &record)?;
-            update(transaction, &JournalRow::after(run, &record, row))?;
+            update(transaction, &row)?;
             settled.iter().try_for_each(|(id, outcome)| answer(transaction, run, *id, outcome))
         })?;
-        writer.seq = record.seq;
-        writer.at = at;
-        writer.head = record.sum;
+        writer.advance(&row);
         Ok(record.seq)
     }
 

@@ -1,0 +1,119 @@
+//! What a driver needs of a journal, as a trait: [`Store`] in the product, a journal on a simulated
+//! disk in simulated runs.
+//!
+//! Not here: what only user interfaces need (listing, finding, checking, rebuilding).
+
+use std::fmt::Debug;
+
+use super::commands::{CommandId, PendingCommand};
+use super::connection::Store;
+use super::error::StoreError;
+use super::hash_chain::JournalRecord;
+use super::lock::RunLock;
+use super::reader::JournalRow;
+use super::writer::Writer;
+
+/// The journal of a repository as a driver uses it. The methods promise what those of [`Store`] do:
+/// when one that writes returns, everything is on the disk; when it fails, nothing is.
+pub trait Journal: Debug {
+    /// Takes the lock of a run to drive it.
+    fn lock(&self, run: &str) -> Result<RunLock, StoreError>;
+
+    /// Begins a run with its first record.
+    fn begin_run(
+        &mut self,
+        lock: RunLock,
+        at: u64,
+        body: &str,
+        row: &str,
+    ) -> Result<Writer, StoreError>;
+
+    /// Takes a run over: from here on every earlier writer is refused.
+    fn take_over(&mut self, lock: RunLock) -> Result<Writer, StoreError>;
+
+    /// Appends one record, the row after it, and the answers to the commands that it settles.
+    fn append(
+        &mut self,
+        writer: &mut Writer,
+        at: u64,
+        body: &str,
+        row: &str,
+        settled: &[(CommandId, String)],
+    ) -> Result<u64, StoreError>;
+
+    /// Answers a command from which no fact followed.
+    fn settle_command(
+        &mut self,
+        writer: &Writer,
+        id: CommandId,
+        outcome: &str,
+    ) -> Result<(), StoreError>;
+
+    /// Reads the records of a run from `from_seq` on; the first is 1.
+    fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError>;
+
+    /// Reads the rows whose JSON contains `text`.
+    fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError>;
+
+    /// Reads the commands of a run that are not answered, in order of arrival.
+    fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError>;
+
+    /// A number that changes when another handle has written.
+    fn data_version(&self) -> Result<u64, StoreError>;
+}
+
+impl Journal for Store {
+    fn lock(&self, run: &str) -> Result<RunLock, StoreError> {
+        RunLock::take(self.dir(), run)
+    }
+
+    fn begin_run(
+        &mut self,
+        lock: RunLock,
+        at: u64,
+        body: &str,
+        row: &str,
+    ) -> Result<Writer, StoreError> {
+        Store::begin_run(self, lock, at, body, row)
+    }
+
+    fn take_over(&mut self, lock: RunLock) -> Result<Writer, StoreError> {
+        Store::take_over(self, lock)
+    }
+
+    fn append(
+        &mut self,
+        writer: &mut Writer,
+        at: u64,
+        body: &str,
+        row: &str,
+        settled: &[(CommandId, String)],
+    ) -> Result<u64, StoreError> {
+        Store::append(self, writer, at, body, row, settled)
+    }
+
+    fn settle_command(
+        &mut self,
+        writer: &Writer,
+        id: CommandId,
+        outcome: &str,
+    ) -> Result<(), StoreError> {
+        Store::settle_command(self, writer, id, outcome)
+    }
+
+    fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
+        Store::read(self, run, from_seq)
+    }
+
+    fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError> {
+        Store::rows_with(self, text)
+    }
+
+    fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
+        Store::open_commands(self, run)
+    }
+
+    fn data_version(&self) -> Result<u64, StoreError> {
+        Store::data_version(self)
+    }
+}
