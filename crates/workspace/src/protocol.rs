@@ -426,3 +426,53 @@ pub struct Moved {
     /// Files that a merge with the run's head would leave in conflict.
     pub conflicts: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    /// Step folders of earlier versions hold these forms, and are read after an upgrade.
+    const ORDERS: &[&str] = &[
+        r#"{"open":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"at":"a","files":"exactly","worker":"w","merge":"m","access":"write","branch":"b","base":["main","c"],"copy":[".env"],"cache":["target"],"setup_inputs":["Cargo.lock"]}}"#,
+        r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"as_left","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
+        r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"pristine","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
+        r#"{"commit":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"onto":["a","b"],"message":"m","when_ms":1,"pin":"refs/forge/x"}}"#,
+        r#"{"hooks":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"commit":"a","message":"m","when_ms":1,"pin":"refs/forge/x","output_max":9}}"#,
+        r#"{"restore":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"at":"a","access":"read"}}"#,
+        r#"{"merge":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"head":"a","commit":"b","message":"m","when_ms":1,"pin":"refs/forge/x"}}"#,
+        r#"{"move":{"common_dir":"/r/.git","name":"refs/forge/x","from":null,"to":"a","branch":"b"}}"#,
+        r#"{"attach":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"onto":"a","folder":"f","files":[{"path":"p","from":"/f"}],"message":"m","when_ms":1,"pin":"refs/forge/x"}}"#,
+    ];
+
+    const MADE: &[&str] = &[
+        r#"{"opened":{"tree":"/c/tree","head":"a","conflicts":["x"],"setup":"s","is_new":true}}"#,
+        r#"{"committed":{"commit":"a","tree":"t","changes":[{"path":"p","kind":"added"},{"path":"p","kind":"modified"},{"path":"p","kind":"deleted"},{"path":"p","kind":{"renamed":{"from":"o"}}},{"path":"p","kind":"type_changed"},{"path":"p","kind":"mode_changed"}],"own_commits":1,"odd":["n"]}}"#,
+        r#"{"hooked":{"commit":"a","tree":"t","refusal":{"hook":"pre-commit","output":"no"},"changed":["p"]}}"#,
+        r#"{"restored":{"discarded":["p"]}}"#,
+        r#"{"merged":{"nothing":{"head":"a"}}}"#,
+        r#"{"merged":{"forward":{"commit":"a","tree":"t"}}}"#,
+        r#"{"merged":{"merge":{"commit":"a","tree":"t"}}}"#,
+        r#"{"merged":{"conflict":{"conflicts":[{"path":"p","what":"w","ours":"o","theirs":"t"}]}}}"#,
+        r#"{"moved":{"yes":{"branch":"not_asked"}}}"#,
+        r#"{"moved":{"yes":{"branch":"moved"}}}"#,
+        r#"{"moved":{"yes":{"branch":{"left_checked_out":{"where":"/w"}}}}}"#,
+        r#"{"moved":{"yes":{"branch":{"left_changed":{"at":"a"}}}}}"#,
+        r#"{"moved":{"yes":{"branch":{"left_blocked":{"why":"w"}}}}}"#,
+        r#"{"moved":{"overtaken":{"at":null}}}"#,
+        r#"{"refused":{"flaws":["f"]}}"#,
+        r#"{"attached":{"commit":"a","tree":"t"}}"#,
+    ];
+
+    fn comes_back<T: Serialize + DeserializeOwned>(text: &str) {
+        let value: T = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&value).unwrap(), text);
+    }
+
+    #[test]
+    fn what_earlier_versions_wrote_is_read_and_written_in_the_same_form() {
+        ORDERS.iter().for_each(|text| comes_back::<Order>(text));
+        MADE.iter().for_each(|text| comes_back::<Made>(text));
+    }
+}

@@ -149,3 +149,20 @@ impl Held {
 fn file(dir: &Path) -> PathBuf {
     dir.join("forge.git").join("opened.json")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_earlier_versions_remembered_is_read_and_written_in_the_same_form() {
+        for text in [
+            r#"{"standing":"whole","branch":"b","base":["main","c"],"kept_out":["target"],"at":"a","worker":"w"}"#,
+            r#"{"standing":"making","branch":"b","base":null,"kept_out":[]}"#,
+            r#"{"standing":"remaking","branch":"b","base":null,"kept_out":[]}"#,
+        ] {
+            let state: State = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&state).unwrap(), text);
+        }
+    }
+}
