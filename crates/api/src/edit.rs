@@ -27,7 +27,7 @@ use forge_store::{
     journal::{RunLock, Store},
     records::{body, fold_facts, row},
 };
-use forge_workspace::{Commit, Made, Order, Repository, perform_guarded};
+use forge_workspace::{CommitFiles, Operation, OperationResult, Repository, perform_with_guard};
 
 use crate::forge::{Doors, Left, Sent};
 
@@ -153,20 +153,22 @@ impl Doors {
         let mut onto = vec![from.clone()];
         onto.extend(run.head().filter(|head| is_merged(&checkout, head)).map(str::to_owned));
         let pin = format!("refs/forge/{id}/edits/{}", now());
-        let order = Order::Commit(Commit {
-            bench: bench_of(&self.home, &frozen, id, &scope)?,
+        let order = Operation::Commit(CommitFiles {
+            location: bench_of(&self.home, &frozen, id, &scope)?,
             onto,
             message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
             when_ms: now(),
             pin: pin.clone(),
         });
         let table = table(self.home.repository.top.as_deref(), &frozen);
-        let made = perform_guarded(&order, &mut guard(&table))?;
-        if let Made::Refused(refused) = made {
+        let made = perform_with_guard(&order, &mut guard(&table))?;
+        if let OperationResult::Refused(refused) = made {
             let place = self.checkout(id, unit)?.display().to_string();
             return Err(Trouble::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
         }
-        let Made::Committed(made) = made else { unreachable!("the bench was asked to commit") };
+        let OperationResult::Committed(made) = made else {
+            unreachable!("the bench was asked to commit")
+        };
         if made.commit == from {
             self.home.repository.unpin(&pin)?;
             return Err(Trouble::usage(
@@ -261,6 +263,6 @@ fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
 fn is_merged(checkout: &Path, commit: &str) -> bool {
     let Ok(theirs) = Repository::find(checkout) else { return false };
     let is_in = |head: String| theirs.is_ancestor(commit, &head).unwrap_or(false);
-    theirs.commit_of("MERGE_HEAD").is_some_and(|merged| merged == commit)
+    theirs.resolve_commit("MERGE_HEAD").is_some_and(|merged| merged == commit)
         || theirs.head().is_some_and(is_in)
 }

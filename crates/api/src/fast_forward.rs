@@ -5,7 +5,7 @@
 use forge_core::view::Standing;
 use forge_driver::Trouble;
 use forge_project::refuse_agents;
-use forge_workspace::Follow;
+use forge_workspace::FastForward;
 
 use crate::forge::Doors;
 
@@ -34,10 +34,10 @@ impl Doors {
         let (Standing::Done, Some(commit)) = (view.row.standing, &view.head) else {
             return Ok(None);
         };
-        let cannot = match self.home.repository.can_follow(onto, commit)? {
-            Follow::IsThere => return Ok(None),
-            Follow::Can => None,
-            Follow::Cannot { why } => Some(why),
+        let cannot = match self.home.repository.fast_forward_status(onto, commit)? {
+            FastForward::UpToDate => return Ok(None),
+            FastForward::Possible => None,
+            FastForward::Blocked { why } => Some(why),
         };
         Ok(Some(Offer {
             by_hand: match cannot {
@@ -56,7 +56,7 @@ impl Doors {
         refuse_agents()?;
         match self.offer_onto(id)? {
             None => Ok(()),
-            Some(offer) => Ok(self.home.repository.follow(&offer.onto, &offer.commit)?),
+            Some(offer) => Ok(self.home.repository.fast_forward(&offer.onto, &offer.commit)?),
         }
     }
 }

@@ -33,7 +33,8 @@ use forge_project::{
     test_output::excerpt::cut,
 };
 use forge_workspace::{
-    Access, Bench, Files, Made, Open, Opened, Order, Restore, Restored, perform,
+    CheckoutLocation, FileAccess, FilesPolicy, OpenCheckout, OpenedCheckout, Operation,
+    OperationResult, RestoreFiles, RestoredFiles, perform,
 };
 
 use crate::forge::Doors;
@@ -143,25 +144,25 @@ impl Doors {
         tell: &mut dyn FnMut(Tried),
     ) -> Result<Vec<String>, Trouble> {
         let repository = &self.home.repository;
-        let bench = Bench {
+        let bench = CheckoutLocation {
             common_dir: repository.common_dir.clone(),
             top: repository.top.clone(),
             dir: dir.join("checkout"),
         };
-        let order = Order::Open(Open {
-            bench: bench.clone(),
+        let order = Operation::Open(OpenCheckout {
+            location: bench.clone(),
             at: head.to_owned(),
-            files: Files::Pristine,
+            files: FilesPolicy::Pristine,
             worker: None,
             merge: None,
-            access: Access::Write,
+            access: FileAccess::Write,
             branch: "forge/init".to_owned(),
             base: None,
             copy: Vec::new(),
             cache: project.cache.clone(),
             setup_inputs: project.setup_inputs.clone(),
         });
-        let Made::Opened(Opened { tree, .. }) = perform(&order)? else {
+        let OperationResult::Opened(OpenedCheckout { tree, .. }) = perform(&order)? else {
             unreachable!("the bench opens what it is asked to open")
         };
         let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
@@ -177,8 +178,12 @@ impl Doors {
                 break;
             }
         }
-        let order = Order::Restore(Restore { bench, at: head.to_owned(), access: Access::Write });
-        let Made::Restored(Restored { discarded }) = perform(&order)? else {
+        let order = Operation::Restore(RestoreFiles {
+            location: bench,
+            at: head.to_owned(),
+            access: FileAccess::Write,
+        });
+        let OperationResult::Restored(RestoredFiles { discarded }) = perform(&order)? else {
             unreachable!("the bench puts back what it is asked to put back")
         };
         let tracked = repository.files_at(head, "")?;

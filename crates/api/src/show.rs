@@ -65,7 +65,7 @@ impl Doors {
         head: Option<&str>,
     ) -> Option<String> {
         let (Some(branch), Some(head)) = (&branch, head) else { return branch };
-        let there = self.home.repository.commit_of(&format!("refs/heads/{branch}"));
+        let there = self.home.repository.resolve_commit(&format!("refs/heads/{branch}"));
         if there.as_deref() == Some(head) {
             return Some(branch.clone());
         }
@@ -160,7 +160,7 @@ impl Doors {
         let repository = &self.home.repository;
         let (from, to) = if let Some(commit) = &run.unit(unit).landed {
             // What landed is one commit.
-            let before = repository.commit_of(&format!("{commit}^"));
+            let before = repository.resolve_commit(&format!("{commit}^"));
             let base = || run.definition().start.base.clone().expect("a run with code has a base");
             (before.unwrap_or_else(base), commit.clone())
         } else {

@@ -382,7 +382,7 @@ impl Doors {
             path.is_ok_and(|path| read.contains(&path))
         };
         // Git will say itself what is wrong with a repository that it cannot read.
-        let mut changed = repository.uncommitted().unwrap_or_default();
+        let mut changed = repository.uncommitted_paths().unwrap_or_default();
         changed.retain(|path| path != LOCAL_FILE && !is_read(path));
         let few: Vec<&str> = changed.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect();
         let more = if changed.len() > few.len() { ", ..." } else { "" };
@@ -437,7 +437,7 @@ impl Doors {
                 )),
             };
         };
-        match self.home.repository.unsuited(base)?.as_slice() {
+        match self.home.repository.unmet_preconditions(base)?.as_slice() {
             [] => Ok(()),
             unsuited => Err(Trouble::surroundings(
                 unsuited.join("\n"),

@@ -18,7 +18,9 @@ use forge_core::{
 };
 use forge_keeper::{Ending, How};
 use forge_project::settings::Claims;
-use forge_workspace::{Access, Commit, Files, Made, Order, Restore, Restored};
+use forge_workspace::{
+    CommitFiles, FileAccess, FilesPolicy, Operation, OperationResult, RestoreFiles, RestoredFiles,
+};
 
 use crate::{
     Trouble,
@@ -70,7 +72,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
         check_path_conflicts(plan)?;
     }
     preserve_uncommitted_changes(plan, &place, access)?;
-    let open = || Ok(Order::Open(context.open(run, call, &place, access)));
+    let open = || Ok(Operation::Open(context.open(run, call, &place, access)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
     let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
@@ -105,14 +107,18 @@ fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
         (CodeAccess::Reads, CallKind::Agent { .. }) => {
             let bench = place.bench;
             let restore = || {
-                Ok(Order::Restore(Restore { bench, at: opened.head.clone(), access: Access::Read }))
+                Ok(Operation::Restore(RestoreFiles {
+                    location: bench,
+                    at: opened.head.clone(),
+                    access: FileAccess::Read,
+                }))
             };
             let made = match plan.bench("restore", OnStop::Finish, restore) {
                 Ok(made) => made,
                 Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                 Err(halt) => return Err(halt),
             };
-            let Made::Restored(Restored { discarded }) = made else {
+            let OperationResult::Restored(RestoredFiles { discarded }) = made else {
                 unreachable!("the bench puts back what it is asked to put back")
             };
             let mut report = worked.report(plan)?;
@@ -191,7 +197,7 @@ fn preserve_uncommitted_changes(
     let Plan { context, run, call, ordinal, .. } = *plan;
     let is_again = access == CodeAccess::Writes && run.unit(call.unit()).attempt > 1;
     let somebody_came = is_again || run.n_questions() > 0;
-    let is_exact = context.open(run, call, place, access).files == Files::Exactly;
+    let is_exact = context.open(run, call, place, access).files == FilesPolicy::ResetTracked;
     let is_due = somebody_came && is_exact && place.bench.dir.join("tree").is_dir();
     let begins = !plan.step_was_prepared("open");
     if !(plan.step_was_prepared("left") || begins && is_due) {
@@ -200,8 +206,8 @@ fn preserve_uncommitted_changes(
     let from = commit_of(run, &place.scope);
     let pin = format!("refs/forge/{}/left/{ordinal:04}", context.id);
     let order = || {
-        Ok(Order::Commit(Commit {
-            bench: place.bench.clone(),
+        Ok(Operation::Commit(CommitFiles {
+            location: place.bench.clone(),
             onto: vec![from.clone()],
             message: format!(
                 "Files as they were left before {call}\n\nForge-Run: {}\n",
@@ -213,10 +219,10 @@ fn preserve_uncommitted_changes(
     };
     // A checkout that is not whole has nothing in it that a person could have worked on.
     let Ok(made) = plan.try_bench("left", OnStop::Cancel, order)? else { return Ok(()) };
-    if let Made::Refused(refused) = made {
+    if let OperationResult::Refused(refused) = made {
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
-    let Made::Committed(left) = made else {
+    let OperationResult::Committed(left) = made else {
         unreachable!("the bench commits what it is asked to commit")
     };
     if !begins {
@@ -225,7 +231,7 @@ fn preserve_uncommitted_changes(
     // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
     let repository = &context.home.repository;
     let code = run.code(&place.scope).map(|code| code.commit.clone());
-    let known = [Some(from.clone()), place.bench.began_with(), code];
+    let known = [Some(from.clone()), place.bench.starting_commit(), code];
     let is_known =
         |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
     if left.commit == from || known.into_iter().flatten().any(is_known) {
@@ -267,11 +273,11 @@ fn committed(
     plan: &Plan<'_>,
     from: &str,
     worked: &Worked,
-) -> Result<forge_workspace::Committed, Pending> {
+) -> Result<forge_workspace::CommittedFiles, Pending> {
     let Plan { context, .. } = *plan;
     let repository = &context.home.repository;
     let order = || {
-        let Order::Open(open) = plan.ordered("open")? else {
+        let Operation::Open(open) = plan.ordered("open")? else {
             unreachable!("the step `open` opens a checkout")
         };
         let mut onto = vec![from.to_owned()];
@@ -280,8 +286,8 @@ fn committed(
         {
             onto.push(merged);
         }
-        Ok(Order::Commit(Commit {
-            bench: open.bench,
+        Ok(Operation::Commit(CommitFiles {
+            location: open.location,
             onto,
             message: message(plan, worked.result()),
             when_ms: worked.ending().ended_at_ms,
@@ -289,21 +295,21 @@ fn committed(
         }))
     };
     let made = plan.bench("commit", OnStop::Finish, order)?;
-    if let Made::Refused(refused) = made {
+    if let OperationResult::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
-    let Made::Committed(committed) = made else {
+    let OperationResult::Committed(committed) = made else {
         unreachable!("the bench commits what it is asked to commit")
     };
     Ok(committed)
 }
 
-fn take_in(receipt: &mut Receipt, made: forge_workspace::Committed) {
+fn take_in(receipt: &mut Receipt, made: forge_workspace::CommittedFiles) {
     receipt.changed = paths(&made.changes);
     receipt.commit = Some(made.commit);
     receipt.tree = Some(made.tree);
-    receipt.flaws.extend(made.odd);
+    receipt.flaws.extend(made.notes);
     match made.own_commits {
         0 => {}
         1 => receipt.notes.push("one commit of its own was folded in".to_owned()),

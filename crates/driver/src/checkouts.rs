@@ -17,7 +17,9 @@ use forge_core::{
     run::FilesState as UnitFiles,
 };
 use forge_project::{catalog::Code, settings::Frozen};
-use forge_workspace::{Access, Bench, Files, GitError, Open, Repository};
+use forge_workspace::{
+    CheckoutLocation, FileAccess, FilesPolicy, GitError, OpenCheckout, Repository,
+};
 
 use crate::{Trouble, context::RunContext, layout::Home};
 
@@ -27,7 +29,7 @@ pub struct Place {
     /// The scope that it belongs to.
     pub scope: Scope,
     /// Where it lies.
-    pub bench: Bench,
+    pub bench: CheckoutLocation,
 }
 
 /// Whether a call may change the code.
@@ -47,7 +49,7 @@ impl RunContext<'_> {
     }
 
     /// The checkout in which proofs are made.
-    pub fn verification(&self) -> Bench {
+    pub fn verification(&self) -> CheckoutLocation {
         bench_in(self.home, self.checkouts.join("_verify"))
     }
 
@@ -72,14 +74,20 @@ impl RunContext<'_> {
     }
 
     /// How the checkout of a call is opened.
-    pub fn open(&self, run: &Run, call: &CallId, place: &Place, access: CodeAccess) -> Open {
+    pub fn open(
+        &self,
+        run: &Run,
+        call: &CallId,
+        place: &Place,
+        access: CodeAccess,
+    ) -> OpenCheckout {
         let unit = run.unit(call.unit());
         let is_shared = is_shared(run, call, &place.scope);
         let files = match (access, unit.files) {
-            (CodeAccess::Writes, UnitFiles::Left) if unit.attempt > 1 => Files::AsLeft,
-            (CodeAccess::Reads | CodeAccess::Writes, _) if is_shared => Files::AsLeft,
+            (CodeAccess::Writes, UnitFiles::Left) if unit.attempt > 1 => FilesPolicy::KeepWork,
+            (CodeAccess::Reads | CodeAccess::Writes, _) if is_shared => FilesPolicy::KeepWork,
             (CodeAccess::Reads | CodeAccess::Writes, UnitFiles::Left | UnitFiles::Committed) => {
-                Files::Exactly
+                FilesPolicy::ResetTracked
             }
         };
         let at = commit_of(run, &place.scope);
@@ -88,8 +96,8 @@ impl RunContext<'_> {
             matches!(call, CallId::Attempt(_)) && access == CodeAccess::Writes && unit.landings > 0;
         let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
-        Open {
-            bench: place.bench.clone(),
+        OpenCheckout {
+            location: place.bench.clone(),
             merge: run.head().filter(|head| does_not_land && *head != at).map(str::to_owned),
             at,
             files,
@@ -98,8 +106,8 @@ impl RunContext<'_> {
                 CodeAccess::Reads => None,
             },
             access: match access {
-                CodeAccess::Writes => Access::Write,
-                CodeAccess::Reads => Access::Read,
+                CodeAccess::Writes => FileAccess::Write,
+                CodeAccess::Reads => FileAccess::Read,
             },
             branch: branch_of(self.id, &place.scope),
             base: start.base_branch.clone().map(|branch| (branch, base)),
@@ -110,16 +118,16 @@ impl RunContext<'_> {
     }
 
     /// How the checkout for proofs is opened at a commit.
-    pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> Open {
+    pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> OpenCheckout {
         let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
-        Open {
-            bench: self.verification(),
+        OpenCheckout {
+            location: self.verification(),
             at: commit.to_owned(),
             merge: None,
-            files: Files::Pristine,
+            files: FilesPolicy::Pristine,
             worker: None,
-            access: Access::Write,
+            access: FileAccess::Write,
             branch: format!("forge/{}", self.id),
             base: start.base_branch.clone().map(|branch| (branch, base)),
             copy: self.frozen.copy.clone(),
@@ -148,19 +156,24 @@ pub fn scope_of(run: &Run, unit: &UnitId) -> Scope {
 }
 
 /// The checkout of a scope, for whoever has no driver.
-pub fn bench_of(home: &Home, frozen: &Frozen, run: &str, scope: &Scope) -> Result<Bench, Trouble> {
+pub fn bench_of(
+    home: &Home,
+    frozen: &Frozen,
+    run: &str,
+    scope: &Scope,
+) -> Result<CheckoutLocation, Trouble> {
     Ok(bench(home, &home.checkouts(run, frozen)?, scope))
 }
 
-fn bench(home: &Home, checkouts: &Path, scope: &Scope) -> Bench {
+fn bench(home: &Home, checkouts: &Path, scope: &Scope) -> CheckoutLocation {
     let steps = scope.steps().map(|(group, item)| format!("{group}.{item}"));
     let dir = steps.fold(checkouts.to_owned(), |dir, step| dir.join(step)).join("_");
     bench_in(home, dir)
 }
 
-fn bench_in(home: &Home, dir: PathBuf) -> Bench {
+fn bench_in(home: &Home, dir: PathBuf) -> CheckoutLocation {
     let repository = &home.repository;
-    Bench { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
+    CheckoutLocation { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
 }
 
 /// Whether another call works in the checkout of this scope.

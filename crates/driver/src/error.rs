@@ -7,7 +7,7 @@ use std::fmt;
 
 use forge_project::error::{Error as ProjectError, Kind};
 use forge_store::journal::StoreError;
-use forge_workspace::{Failure, GitError, NoRepository};
+use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
 /// An error that a user can fix.
 #[derive(Debug)]
@@ -94,14 +94,14 @@ impl From<GitError> for Trouble {
     }
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
+impl From<WorkspaceError> for Trouble {
+    fn from(failure: WorkspaceError) -> Self {
         ProjectError::from(failure).into()
     }
 }
 
-impl From<NoRepository> for Trouble {
-    fn from(error: NoRepository) -> Self {
+impl From<FindRepositoryError> for Trouble {
+    fn from(error: FindRepositoryError) -> Self {
         ProjectError::from(error).into()
     }
 }

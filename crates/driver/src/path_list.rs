@@ -1,9 +1,9 @@
 //! Changed paths, as a message lists them.
 
-use forge_workspace::Change;
+use forge_workspace::FileChange;
 
 /// The paths of a change, as many as a receipt names.
-pub fn paths(changes: &[Change]) -> Vec<String> {
+pub fn paths(changes: &[FileChange]) -> Vec<String> {
     changes.iter().take(CHANGED_MAX).map(|change| change.path.clone()).collect()
 }
 

@@ -27,7 +27,7 @@ use forge_core::{
 use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
 use forge_project::bounded_read::read_text;
 use forge_store::atomic_file::replace;
-use forge_workspace::{Made, Opened, Order};
+use forge_workspace::{OpenedCheckout, Operation, OperationResult};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -145,9 +145,9 @@ impl Plan<'_> {
     pub fn opened(
         &self,
         name: &str,
-        order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Opened, Pending> {
-        let Made::Opened(opened) = self.bench(name, OnStop::Cancel, order)? else {
+        order: impl FnOnce() -> Result<Operation, Trouble>,
+    ) -> Result<OpenedCheckout, Pending> {
+        let OperationResult::Opened(opened) = self.bench(name, OnStop::Cancel, order)? else {
             unreachable!("the bench opens what it is asked to open")
         };
         Ok(opened)
@@ -172,8 +172,8 @@ impl Plan<'_> {
         &self,
         name: &str,
         on_stop: OnStop,
-        order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Made, Pending> {
+        order: impl FnOnce() -> Result<Operation, Trouble>,
+    ) -> Result<OperationResult, Pending> {
         self.try_bench(name, on_stop, order)?
             .map_err(|what| self.fault(FaultClass::NoWorkspace, what))
     }
@@ -183,8 +183,8 @@ impl Plan<'_> {
         &self,
         name: &str,
         on_stop: OnStop,
-        order: impl FnOnce() -> Result<Order, Trouble>,
-    ) -> Result<Result<Made, String>, Pending> {
+        order: impl FnOnce() -> Result<Operation, Trouble>,
+    ) -> Result<Result<OperationResult, String>, Pending> {
         let mut order = Some(order);
         let mut what = || {
             let order = order.take().expect("one step is due at a time");
@@ -218,7 +218,7 @@ impl Plan<'_> {
     }
 
     /// The order that was given to a step of the bench.
-    pub fn ordered(&self, name: &str) -> Result<Order, Trouble> {
+    pub fn ordered(&self, name: &str) -> Result<Operation, Trouble> {
         let last =
             self.step_attempts(name).take_while(|path| self.context.trusted.knows(path)).last();
         let folder = last.unwrap_or_else(|| self.steps().join(name));
@@ -272,7 +272,7 @@ impl Plan<'_> {
     pub fn set_up(
         &self,
         prefix: &str,
-        opened: &Opened,
+        opened: &OpenedCheckout,
         before: SetUpBefore,
     ) -> Result<(), Pending> {
         let setup = &self.context.frozen.setup;

@@ -7,7 +7,9 @@
 //! Invariant: a ref is moved only from where Forge itself had put it.
 
 use forge_core::Run;
-use forge_workspace::{BranchMoved, HasMoved, Made, Move, Order, perform};
+use forge_workspace::{
+    BranchUpdate, MoveRunHead, Operation, OperationResult, RunHeadUpdate, perform,
+};
 
 use crate::{Trouble, layout::Home};
 
@@ -25,7 +27,7 @@ pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Troubl
     let (true, Some(head)) = (run.has_landed(), run.head()) else { return Ok(None) };
     let name = format!("refs/forge/{id}/head");
     let repository = &home.repository;
-    let from = repository.commit_of(&name);
+    let from = repository.resolve_commit(&name);
     if from.as_deref() == Some(head) {
         return Ok(None);
     }
@@ -36,7 +38,7 @@ pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Troubl
             "`{name}` was moved by somebody else; the result is the commit {head}"
         )));
     }
-    let order = Order::Move(Move {
+    let order = Operation::Move(MoveRunHead {
         common_dir: repository.common_dir.clone(),
         name: name.clone(),
         from,
@@ -44,24 +46,24 @@ pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Troubl
         branch: run.branch().map(str::to_owned),
     });
     let branch = run.branch().unwrap_or_default();
-    let Made::Moved(moved) = perform(&order)? else {
+    let OperationResult::Moved(moved) = perform(&order)? else {
         unreachable!("the bench moves what it is asked to move")
     };
     match moved {
-        HasMoved::Yes { branch: moved } => Ok(match moved {
-            BranchMoved::NotAsked | BranchMoved::Moved => None,
-            BranchMoved::LeftCheckedOut { place } => Some(format!(
+        RunHeadUpdate::Updated { branch: moved } => Ok(match moved {
+            BranchUpdate::NotRequested | BranchUpdate::Moved => None,
+            BranchUpdate::CheckedOut { place } => Some(format!(
                 "`{branch}` is checked out in {}, so it is left alone; `git merge {name}` there brings the result in",
                 place.display()
             )),
-            BranchMoved::LeftChanged { at } => Some(format!(
+            BranchUpdate::Changed { at } => Some(format!(
                 "`{branch}` was moved to {at} by somebody else, so it is left alone; the result is `{name}`"
             )),
-            BranchMoved::LeftBlocked { why } => {
+            BranchUpdate::Blocked { why } => {
                 Some(format!("`{branch}` cannot be made ({why}); the result is `{name}`"))
             }
         }),
-        HasMoved::Overtaken { .. } => {
+        RunHeadUpdate::Overtaken { .. } => {
             Ok(Some(format!("`{name}` was moved by somebody else just now")))
         }
     }

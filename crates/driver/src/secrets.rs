@@ -19,7 +19,7 @@ use forge_keeper::{
     secrets_in_file,
 };
 use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
-use forge_workspace::{Added, Part, shown};
+use forge_workspace::{AddedContent, ContentPart, encode_path};
 
 /// What a person can do about a secret that is none.
 pub const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
@@ -84,12 +84,12 @@ pub fn without_secrets(mut command: Command) -> Command {
 }
 
 /// A guard for commits, who lets pass whatever lies at a path that is allowed.
-pub fn guard(table: &SecretsTable) -> impl FnMut(&Added<'_>) -> Vec<String> {
+pub fn guard(table: &SecretsTable) -> impl FnMut(&AddedContent<'_>) -> Vec<String> {
     let known = known(table);
     let mut finder = Finder::new(known.iter().cloned());
     let mut redactor = Redactor::new(known);
-    move |added: &Added<'_>| {
-        let path = shown(added.path);
+    move |added: &AddedContent<'_>| {
+        let path = encode_path(added.path);
         if table.allows(&path) {
             return Vec::new();
         }
@@ -100,10 +100,10 @@ pub fn guard(table: &SecretsTable) -> impl FnMut(&Added<'_>) -> Vec<String> {
                 let path = redactor.clean(path.as_bytes());
                 let path = String::from_utf8_lossy(&path);
                 let place = match added.part {
-                    Part::Name => format!("the name `{path}`"),
-                    Part::Aim => format!("the link `{path}`"),
-                    Part::Lines => format!("`{path}` line {line}"),
-                    Part::Piece => format!("`{path}`"),
+                    ContentPart::Name => format!("the name `{path}`"),
+                    ContentPart::LinkTarget => format!("the link `{path}`"),
+                    ContentPart::Lines => format!("`{path}` line {line}"),
+                    ContentPart::Piece => format!("`{path}`"),
                 };
                 Some(format!("{place} holds what looks like {family}; take it out"))
             })

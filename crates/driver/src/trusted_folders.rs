@@ -29,7 +29,7 @@ use forge_core::{
     id::UnitId,
 };
 use forge_keeper::Ending;
-use forge_workspace::{Made, Order};
+use forge_workspace::{Operation, OperationResult};
 
 use crate::{
     Trouble,
@@ -51,9 +51,9 @@ pub struct TrustedFolders {
 struct Known {
     /// Folders of steps that were prepared by us, or by a driver before us.
     steps: BTreeSet<PathBuf>,
-    orders: BTreeMap<PathBuf, Order>,
+    orders: BTreeMap<PathBuf, Operation>,
     endings: BTreeMap<PathBuf, Ending>,
-    made: BTreeMap<PathBuf, Made>,
+    made: BTreeMap<PathBuf, OperationResult>,
     heard: BTreeMap<PathBuf, Heard>,
 }
 
@@ -127,7 +127,7 @@ impl TrustedFolders {
     }
 
     /// The order that was given to a step, if it was given by this driver.
-    pub fn order(&self, folder: &Path) -> Option<Order> {
+    pub fn order(&self, folder: &Path) -> Option<Operation> {
         self.known.borrow().orders.get(folder).cloned()
     }
 
@@ -142,12 +142,12 @@ impl TrustedFolders {
     }
 
     /// What the bench made in a step, if that was read before.
-    pub fn made(&self, folder: &Path) -> Option<Made> {
+    pub fn made(&self, folder: &Path) -> Option<OperationResult> {
         self.known.borrow().made.get(folder).cloned()
     }
 
     /// Remembers what the bench made.
-    pub fn has_made(&self, folder: &Path, made: &Made) {
+    pub fn has_made(&self, folder: &Path, made: &OperationResult) {
         self.known.borrow_mut().made.insert(folder.to_owned(), made.clone());
     }
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use forge_workspace::{Failure, GitError, NoRepository};
+use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
 /// Something that a user can mend.
 #[derive(Debug)]
@@ -89,17 +89,19 @@ impl From<GitError> for Error {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<WorkspaceError> for Error {
+    fn from(failure: WorkspaceError) -> Self {
         Self::surroundings(failure.what, failure.next)
     }
 }
 
-impl From<NoRepository> for Error {
-    fn from(error: NoRepository) -> Self {
+impl From<FindRepositoryError> for Error {
+    fn from(error: FindRepositoryError) -> Self {
         let next = match &error {
-            NoRepository::NoGit(_) => "install git",
-            NoRepository::Refused { .. } => "go into your project, or make it one with `git init`",
+            FindRepositoryError::NoGit(_) => "install git",
+            FindRepositoryError::Refused { .. } => {
+                "go into your project, or make it one with `git init`"
+            }
         };
         Self::surroundings(error.to_string(), next)
     }

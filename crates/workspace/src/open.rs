@@ -7,231 +7,240 @@ use std::{collections::HashSet, path::PathBuf};
 
 use crate::{
     checkout::{
-        agent_repository::{self, Merging, Private},
+        agent_repository::{self, AgentRepository, PendingMerge},
         cache_seal,
-        files::{self, Filled},
-        state::{Held, Standing, State},
-        untracked_copies::{self, Old},
+        files::{self, FilledCheckout},
+        state::{CheckoutState, LockedCheckout, OpeningProgress},
+        untracked_copies::{self, ExistingCopy},
     },
     git::{
-        error::Failure,
-        merge_tree::{self, Outcome},
-        path_names::{self, below, shown},
-        safe_files::{self, Was},
+        error::WorkspaceError,
+        merge_tree::{self, MergedTree},
+        path_names::{self, below, encode_path},
+        safe_files::{self, FolderOrigin},
     },
-    protocol::{Files, Open, Opened, Restore, Restored},
+    protocol::{FilesPolicy, OpenCheckout, OpenedCheckout, RestoreFiles, RestoredFiles},
     repository::locate::Repository,
 };
 
-/// Performs [`Open`].
-pub(crate) fn open(order: &Open) -> Result<Opened, Failure> {
-    let mut asked = Asked::of(order)?;
-    let held = Held::take(&order.bench)?;
-    let was = safe_files::make_folder(&held.tree)?;
-    let old = State::read(&held.dir)?.filter(|_| was == Was::There);
-    let survey = safe_files::survey(&held.tree)?;
+/// Performs [`OpenCheckout`].
+pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, WorkspaceError> {
+    let mut validated = ValidatedOpen::new(operation)?;
+    let locked = LockedCheckout::take(&operation.location)?;
+    let was = safe_files::make_folder(&locked.tree)?;
+    let old = CheckoutState::read(&locked.dir)?.filter(|_| was == FolderOrigin::There);
+    let survey = safe_files::survey(&locked.tree)?;
     let kept = old.as_ref().filter(|old| {
-        order.files == Files::AsLeft
-            && old.standing == Standing::Whole
-            && old.is_for(order.worker.as_ref())
+        operation.files == FilesPolicy::KeepWork
+            && old.progress == OpeningProgress::Whole
+            && old.is_for(operation.worker.as_ref())
     });
     let is_kept = kept.is_some();
     // Work that goes on goes on from where it began, whatever has landed meanwhile.
-    let began = kept.filter(|_| order.worker.is_some()).and_then(|old| old.at.clone());
+    let began = kept.filter(|_| operation.worker.is_some()).and_then(|old| old.at.clone());
     if let Some(began) = began {
-        asked.at = Repository::from_bench(&order.bench).sure(&began)?;
+        validated.at = Repository::from_location(&operation.location).require_commit(&began)?;
     }
-    let outcome = asked.outcome(order)?;
-    let checkout = held.checkout(&order.bench)?;
-    checkout.prepare(&asked.kept_out)?;
-    let is_new = !old.as_ref().is_some_and(|old| old.standing != Standing::Making);
-    let has_caches = order.files != Files::Pristine
-        || asked.cache.is_empty()
-        || !is_new && cache_seal::is_whole(&held.dir, &held.tree, &asked.cache)?;
+    let outcome = validated.outcome(operation)?;
+    let checkout = locked.checkout(&operation.location)?;
+    checkout.prepare(&validated.excluded)?;
+    let is_new = !old.as_ref().is_some_and(|old| old.progress != OpeningProgress::Making);
+    let has_caches = operation.files != FilesPolicy::Pristine
+        || validated.cache.is_empty()
+        || !is_new && cache_seal::is_intact(&locked.dir, &locked.tree, &validated.cache)?;
 
-    let standing = if is_new { Standing::Making } else { Standing::Remaking };
-    let state = asked.state(order, standing);
-    let at = outcome.as_ref().map_or(&asked.at, |outcome| &outcome.tree);
-    let filled = Filled::outermost(checkout, at.clone())?;
+    let progress = if is_new { OpeningProgress::Making } else { OpeningProgress::Remaking };
+    let state = validated.state(operation, progress);
+    let at = outcome.as_ref().map_or(&validated.at, |outcome| &outcome.tree);
+    let filled = FilledCheckout::outermost(checkout, at.clone())?;
     let all = if is_kept {
-        for path in survey.strange.iter().filter(|path| path_names::is_read_by_git(path)) {
-            safe_files::remove(&below(&held.tree, path))?;
+        for path in survey.special.iter().filter(|path| path_names::is_read_by_git(path)) {
+            safe_files::remove(&below(&locked.tree, path))?;
         }
         if !agent_repository::is_sound(&filled.checkout)? {
             filled.checkout.reset_index(&filled.at)?;
-            asked.make_private(order, &held, &filled, outcome.as_ref())?;
+            validated.create_agent_repository(operation, &locked, &filled, outcome.as_ref())?;
         }
         vec![filled]
     } else {
-        state.write(&held.dir)?;
-        for path in &survey.strange {
-            safe_files::remove(&below(&held.tree, path))?;
+        state.write(&locked.dir)?;
+        for path in &survey.special {
+            safe_files::remove(&below(&locked.tree, path))?;
         }
-        let all = files::fill_all(filled, &survey, &held.lock)?;
-        match order.files {
-            Files::Pristine => {
-                let kept: &[Vec<u8>] = if has_caches { &asked.cache } else { &[] };
-                files::remove_all_but(&all, &held.tree, kept)?;
-                cache_seal::break_open(&held.dir, &asked.cache)?;
+        let all = files::fill_all(filled, &survey, &locked.lock)?;
+        match operation.files {
+            FilesPolicy::Pristine => {
+                let kept: &[Vec<u8>] = if has_caches { &validated.cache } else { &[] };
+                files::remove_all_but(&all, &locked.tree, kept)?;
+                cache_seal::invalidate(&locked.dir, &validated.cache)?;
             }
-            Files::Exactly | Files::AsLeft => {
+            FilesPolicy::ResetTracked | FilesPolicy::KeepWork => {
                 for filled in &all {
-                    filled.checkout.clean(&held.lock)?;
+                    filled.checkout.clean(&locked.lock)?;
                 }
             }
         }
         all
     };
-    if let (Some(top), false) = (&order.bench.top, asked.copy.is_empty()) {
+    if let (Some(top), false) = (&operation.location.top, validated.copy.is_empty()) {
         let tracked = all[0].listing.entries.iter().map(|entry| entry.name.clone());
         let tracked: HashSet<Vec<u8>> = tracked.collect();
-        let old = if is_kept { Old::Keep } else { Old::Replace };
-        untracked_copies::copy(top, &held.tree, &asked.copy, &tracked, old)?;
+        let old = if is_kept { ExistingCopy::Keep } else { ExistingCopy::Replace };
+        untracked_copies::copy(top, &locked.tree, &validated.copy, &tracked, old)?;
     }
     for filled in &all {
-        filled.set_access(order.access)?;
+        filled.set_access(operation.access)?;
     }
     if !is_kept {
-        agent_repository::make_inner_private(files::submodules(&all), &aside(&held))?;
-        asked.make_private(order, &held, &all[0], outcome.as_ref())?;
+        agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;
+        validated.create_agent_repository(operation, &locked, &all[0], outcome.as_ref())?;
     }
     // Who reads beside others leaves it theirs.
-    let theirs = old.as_ref().filter(|_| is_kept && order.worker.is_none());
+    let theirs = old.as_ref().filter(|_| is_kept && operation.worker.is_none());
     let (at, worker) = match theirs {
         Some(old) => (old.at.clone(), old.worker.clone()),
         None => (state.at.clone(), state.worker.clone()),
     };
-    State { standing: Standing::Whole, at, worker, ..state }.write(&held.dir)?;
+    CheckoutState { progress: OpeningProgress::Whole, at, worker, ..state }.write(&locked.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
-    let setup = untracked_copies::fingerprint(&held.tree, &asked.setup_inputs)?;
+    let setup = untracked_copies::fingerprint(&locked.tree, &validated.setup_inputs)?;
     let is_new = is_new || !has_caches;
-    Ok(Opened { tree: held.tree, head: asked.at, conflicts, setup, is_new })
+    Ok(OpenedCheckout { tree: locked.tree, head: validated.at, conflicts, setup, is_new })
 }
 
-/// Performs [`Restore`].
-pub(crate) fn restore(order: &Restore) -> Result<Restored, Failure> {
-    let at = Repository::from_bench(&order.bench).sure(&order.at)?;
-    let held = Held::take(&order.bench)?;
-    let state = held.opened()?;
+/// Performs [`RestoreFiles`].
+pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, WorkspaceError> {
+    let at = Repository::from_location(&operation.location).require_commit(&operation.at)?;
+    let locked = LockedCheckout::take(&operation.location)?;
+    let state = locked.opened()?;
     let mut discarded = Vec::new();
-    let survey = safe_files::survey(&held.tree)?;
-    let note = State { standing: Standing::Remaking, ..state.clone() };
-    note.write(&held.dir)?;
-    let checkout = held.checkout(&order.bench)?;
-    checkout.prepare(&state.kept_out())?;
-    for path in &survey.strange {
-        safe_files::remove(&below(&held.tree, path))?;
-        discarded.push(shown(path));
+    let survey = safe_files::survey(&locked.tree)?;
+    let note = CheckoutState { progress: OpeningProgress::Remaking, ..state.clone() };
+    note.write(&locked.dir)?;
+    let checkout = locked.checkout(&operation.location)?;
+    checkout.prepare(&state.excluded())?;
+    for path in &survey.special {
+        safe_files::remove(&below(&locked.tree, path))?;
+        discarded.push(encode_path(path));
     }
     checkout.reset_index(&at)?;
-    discarded.extend(checkout.changed()?.iter().map(|path| shown(path)));
-    let filled = Filled::outermost(checkout, at.clone())?;
-    let all = files::fill_all(filled, &survey, &held.lock)?;
+    discarded.extend(checkout.changed()?.iter().map(|path| encode_path(path)));
+    let filled = FilledCheckout::outermost(checkout, at.clone())?;
+    let all = files::fill_all(filled, &survey, &locked.lock)?;
     for filled in &all {
         let untracked = filled.checkout.untracked()?;
         let untracked = untracked.iter().map(|path| path_names::joined(&filled.path, path));
-        discarded.extend(untracked.map(|path| shown(&path)));
-        filled.checkout.clean(&held.lock)?;
-        filled.set_access(order.access)?;
+        discarded.extend(untracked.map(|path| encode_path(&path)));
+        filled.checkout.clean(&locked.lock)?;
+        filled.set_access(operation.access)?;
     }
-    agent_repository::make_inner_private(files::submodules(&all), &aside(&held))?;
-    let private = Private {
+    agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;
+    let private = AgentRepository {
         checkout: &all[0].checkout,
         at: &at,
         branch: Some(&state.branch),
         base: state.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
-        kept_out: &state.kept_out(),
+        excluded: &state.excluded(),
         merging: None,
     };
-    agent_repository::make(&private, &held.dir.join("git.new"))?;
-    cache_seal::close(&held.dir, &held.tree)?;
+    agent_repository::create(&private, &locked.dir.join("git.new"))?;
+    cache_seal::seal(&locked.dir, &locked.tree)?;
     let at = Some(at);
-    State { standing: Standing::Whole, at, worker: None, ..state }.write(&held.dir)?;
+    CheckoutState { progress: OpeningProgress::Whole, at, worker: None, ..state }
+        .write(&locked.dir)?;
     discarded.sort();
     discarded.dedup();
-    Ok(Restored { discarded })
+    Ok(RestoredFiles { discarded })
 }
 
 /// An order whose names were all looked at.
-struct Asked {
+struct ValidatedOpen {
     at: String,
     merge: Option<String>,
     copy: Vec<Vec<u8>>,
     cache: Vec<Vec<u8>>,
-    kept_out: Vec<Vec<u8>>,
+    excluded: Vec<Vec<u8>>,
     setup_inputs: Vec<Vec<u8>>,
 }
 
-impl Asked {
-    fn of(order: &Open) -> Result<Self, Failure> {
-        let repository = Repository::from_bench(&order.bench);
-        let base = order.base.as_ref().map(|(branch, _)| branch);
-        for branch in [Some(&order.branch), base].into_iter().flatten() {
+impl ValidatedOpen {
+    fn new(operation: &OpenCheckout) -> Result<Self, WorkspaceError> {
+        let repository = Repository::from_location(&operation.location);
+        let base = operation.base.as_ref().map(|(branch, _)| branch);
+        for branch in [Some(&operation.branch), base].into_iter().flatten() {
             if !path_names::is_branch_name(branch) {
                 let what = format!("{branch:?} cannot be the name of a branch");
-                return Err(Failure::new(what, "choose another name"));
+                return Err(WorkspaceError::new(what, "choose another name"));
             }
         }
-        let (copy, cache) = (inside("copy", &order.copy)?, inside("cache", &order.cache)?);
+        let (copy, cache) =
+            (checked_paths("copy", &operation.copy)?, checked_paths("cache", &operation.cache)?);
         Ok(Self {
-            at: repository.sure(&order.at)?,
-            merge: order.merge.as_ref().map(|commit| repository.sure(commit)).transpose()?,
-            kept_out: [copy.as_slice(), cache.as_slice()].concat(),
+            at: repository.require_commit(&operation.at)?,
+            merge: operation
+                .merge
+                .as_ref()
+                .map(|commit| repository.require_commit(commit))
+                .transpose()?,
+            excluded: [copy.as_slice(), cache.as_slice()].concat(),
             copy,
             cache,
-            setup_inputs: inside("setup_inputs", &order.setup_inputs)?,
+            setup_inputs: checked_paths("setup_inputs", &operation.setup_inputs)?,
         })
     }
 
     /// What the merge makes, if there is anything to merge.
-    fn outcome(&self, order: &Open) -> Result<Option<Outcome>, Failure> {
+    fn outcome(&self, operation: &OpenCheckout) -> Result<Option<MergedTree>, WorkspaceError> {
         let Some(commit) = &self.merge else { return Ok(None) };
-        if Repository::from_bench(&order.bench).is_ancestor(commit, &self.at)? {
+        if Repository::from_location(&operation.location).is_ancestor(commit, &self.at)? {
             return Ok(None);
         }
-        Ok(Some(merge_tree::try_merge(&order.bench.common_dir, &self.at, commit)?))
+        Ok(Some(merge_tree::try_merge(&operation.location.common_dir, &self.at, commit)?))
     }
 
-    fn state(&self, order: &Open, standing: Standing) -> State {
-        State {
-            standing,
-            branch: order.branch.clone(),
-            base: order.base.clone(),
-            kept_out: self.kept_out.iter().map(|path| shown(path)).collect(),
+    fn state(&self, operation: &OpenCheckout, progress: OpeningProgress) -> CheckoutState {
+        CheckoutState {
+            progress,
+            branch: operation.branch.clone(),
+            base: operation.base.clone(),
+            excluded: self.excluded.iter().map(|path| encode_path(path)).collect(),
             at: Some(self.at.clone()),
-            worker: order.worker.clone(),
+            worker: operation.worker.clone(),
         }
     }
 
-    fn make_private(
+    fn create_agent_repository(
         &self,
-        order: &Open,
-        held: &Held,
-        filled: &Filled,
-        outcome: Option<&Outcome>,
-    ) -> Result<(), Failure> {
-        let sides = outcome.map(Outcome::index_lines).unwrap_or_default();
+        operation: &OpenCheckout,
+        locked: &LockedCheckout,
+        filled: &FilledCheckout,
+        outcome: Option<&MergedTree>,
+    ) -> Result<(), WorkspaceError> {
+        let sides = outcome.map(MergedTree::index_lines).unwrap_or_default();
         let merging = self.merge.as_deref().filter(|_| outcome.is_some());
-        let private = Private {
+        let private = AgentRepository {
             checkout: &filled.checkout,
             at: &self.at,
-            branch: Some(&order.branch),
-            base: order.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
-            kept_out: &self.kept_out,
-            merging: merging.map(|commit| Merging { commit, sides: &sides }),
+            branch: Some(&operation.branch),
+            base: operation
+                .base
+                .as_ref()
+                .map(|(branch, commit)| (branch.as_str(), commit.as_str())),
+            excluded: &self.excluded,
+            merging: merging.map(|commit| PendingMerge { commit, sides: &sides }),
         };
-        agent_repository::make(&private, &aside(held))
+        agent_repository::create(&private, &scratch_git_dir(locked))
     }
 }
 
-fn aside(held: &Held) -> PathBuf {
-    held.dir.join("git.new")
+fn scratch_git_dir(locked: &LockedCheckout) -> PathBuf {
+    locked.dir.join("git.new")
 }
 
-fn inside(key: &str, names: &[String]) -> Result<Vec<Vec<u8>>, Failure> {
+fn checked_paths(key: &str, names: &[String]) -> Result<Vec<Vec<u8>>, WorkspaceError> {
     let path = |name: &String| {
-        path_names::inside(name).ok_or_else(|| {
-            Failure::new(
+        path_names::relative_inside(name).ok_or_else(|| {
+            WorkspaceError::new(
                 format!("`{key}` names {name:?}, which is no path inside the repository"),
                 format!("name files below the top of the repository in `{key}`"),
             )

@@ -11,7 +11,7 @@ use crate::git::path_names;
 
 /// One bench: a folder with a private checkout of the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bench {
+pub struct CheckoutLocation {
     /// The user's git folder, shared by all the user's checkouts.
     #[serde(with = "path_names::path")]
     pub common_dir: PathBuf,
@@ -26,54 +26,55 @@ pub struct Bench {
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum Operation {
     /// Make the checkout ready to be worked in.
-    Open(Open),
+    Open(OpenCheckout),
     /// Make one commit of the files as they are.
-    Commit(Commit),
+    Commit(CommitFiles),
     /// Run the user's commit hooks for a commit.
-    Hooks(Hooks),
+    Hooks(RunHooks),
     /// Put the files back.
-    Restore(Restore),
+    Restore(RestoreFiles),
     /// Merge two commits, without any files.
-    Merge(Merge),
+    Merge(MergeCommits),
     /// Move the head of a run.
-    Move(Move),
+    Move(MoveRunHead),
     /// Make a commit with more files below `.forge/runs/`.
-    Attach(Attach),
+    Attach(AttachRecord),
 }
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Made {
-    /// To [`Order::Open`].
-    Opened(Opened),
-    /// To [`Order::Commit`].
-    Committed(Committed),
-    /// To [`Order::Hooks`].
-    Hooked(Hooked),
-    /// To [`Order::Restore`].
-    Restored(Restored),
-    /// To [`Order::Merge`].
-    Merged(Merged),
-    /// To [`Order::Move`].
-    Moved(HasMoved),
-    /// To [`Order::Commit`] and [`Order::Attach`], if the guard objected.
-    Refused(Refused),
-    /// To [`Order::Attach`].
-    Attached(Attached),
+pub enum OperationResult {
+    /// To [`Operation::Open`].
+    Opened(OpenedCheckout),
+    /// To [`Operation::Commit`].
+    Committed(CommittedFiles),
+    /// To [`Operation::Hooks`].
+    Hooked(HooksResult),
+    /// To [`Operation::Restore`].
+    Restored(RestoredFiles),
+    /// To [`Operation::Merge`].
+    Merged(MergeResult),
+    /// To [`Operation::Move`].
+    Moved(RunHeadUpdate),
+    /// To [`Operation::Commit`] and [`Operation::Attach`], if the guard objected.
+    Refused(RefusedCommit),
+    /// To [`Operation::Attach`].
+    Attached(AttachedRecord),
 }
 
 /// Make the checkout ready to be worked in. Can be killed at any moment, and repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Open {
+pub struct OpenCheckout {
     /// Where.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// The commit to begin with.
     pub at: String,
     /// What becomes of files that are there.
-    pub files: Files,
+    pub files: FilesPolicy,
     /// Whose work the files are from now on, for who may change them. What somebody else left is never
     /// taken for theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ pub struct Open {
     /// A commit to merge into the files.
     pub merge: Option<String>,
     /// Whether the tracked files may be written.
-    pub access: Access,
+    pub access: FileAccess,
     /// The branch that the agent's git shows as checked out.
     pub branch: String,
     /// The branch that the work came from, and its commit: the agent's git has it, too.
@@ -97,21 +98,23 @@ pub struct Open {
 /// What becomes of files that are there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Files {
+pub enum FilesPolicy {
     /// Tracked files are exactly those of the commit, ignored ones stay, others go.
-    Exactly,
+    #[serde(rename = "exactly")]
+    ResetTracked,
     /// Whatever an interrupted attempt of the same worker left stays, at the commit that it began with.
     /// Made anew only if it is missing or somebody else's.
-    AsLeft,
+    #[serde(rename = "as_left")]
+    KeepWork,
     /// Exactly the commit; everything else goes, but for cache folders that nobody touched since they
-    /// were last put back ([`Restore`]).
+    /// were last put back ([`RestoreFiles`]).
     Pristine,
 }
 
 /// Whether the tracked files may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum FileAccess {
     /// Yes.
     Write,
     /// No: they lose their write bits. Ignored and untracked files keep theirs.
@@ -120,7 +123,7 @@ pub enum Access {
 
 /// A checkout that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpenedCheckout {
     /// Where the files are.
     #[serde(with = "path_names::path")]
     pub tree: PathBuf,
@@ -137,9 +140,10 @@ pub struct Opened {
 
 /// Make one commit of the files as they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Commit {
+pub struct CommitFiles {
     /// Where.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// The parents: the commit that was opened, and the one that was merged into it, if any.
     pub onto: Vec<String>,
     /// The message.
@@ -152,31 +156,33 @@ pub struct Commit {
 
 /// A commit that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Committed {
+pub struct CommittedFiles {
     /// The commit. If nothing had changed: the parent itself.
     pub commit: String,
     /// Its code tree, see [`crate::Repository::code_tree`].
     pub tree: String,
     /// What changed since the first parent.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// How many commits the agent had made itself. Their files are in, their history is not.
     pub own_commits: u32,
     /// What a person should know, in words.
-    pub odd: Vec<String>,
+    #[serde(rename = "odd")]
+    pub notes: Vec<String>,
 }
 
 /// A commit that was not made. The files are as they were, and nothing of them was written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct RefusedCommit {
     /// What the guard objected to, in its words.
     pub flaws: Vec<String>,
 }
 
 /// Run the user's commit hooks for a commit, as `git commit` would have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hooks {
+pub struct RunHooks {
     /// Where.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// The commit.
     pub commit: String,
     /// The message that the hooks see.
@@ -191,20 +197,20 @@ pub struct Hooks {
 
 /// What the hooks made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hooked {
+pub struct HooksResult {
     /// The commit with what hooks changed; without changes, or refused, the same commit.
     pub commit: String,
     /// Its code tree.
     pub tree: String,
     /// Set if a hook said no.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<HookRefusal>,
     /// Files that hooks changed in the commit.
     pub changed: Vec<String>,
 }
 
 /// A hook said no.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct HookRefusal {
     /// Its name.
     pub hook: String,
     /// The end of what it said.
@@ -213,27 +219,29 @@ pub struct Refusal {
 
 /// Put the files back to exactly a commit. Ignored files stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restore {
+pub struct RestoreFiles {
     /// Where.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// The commit.
     pub at: String,
     /// Whether the tracked files may be written afterwards.
-    pub access: Access,
+    pub access: FileAccess,
 }
 
 /// The files are back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restored {
+pub struct RestoredFiles {
     /// Paths that differed, tracked or not.
     pub discarded: Vec<String>,
 }
 
 /// Merge two commits. No files are touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merge {
+pub struct MergeCommits {
     /// Whose repository.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// Merged into this one,
     pub head: String,
     /// this one.
@@ -249,14 +257,16 @@ pub struct Merge {
 /// How two commits go together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Merged {
+pub enum MergeResult {
     /// The commit is in the head already.
-    Nothing {
+    #[serde(rename = "nothing")]
+    AlreadyMerged {
         /// The head.
         head: String,
     },
     /// The head is an ancestor: the commit itself is the result.
-    Forward {
+    #[serde(rename = "forward")]
+    FastForward {
         /// The commit.
         commit: String,
         /// Its code tree.
@@ -272,13 +282,13 @@ pub enum Merged {
     /// They contradict each other.
     Conflict {
         /// Where.
-        conflicts: Vec<Conflict>,
+        conflicts: Vec<MergeConflict>,
     },
 }
 
 /// One place where two commits contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflict {
+pub struct MergeConflict {
     /// The file.
     pub path: String,
     /// What git says about it.
@@ -291,7 +301,7 @@ pub struct Conflict {
 
 /// Move the head of a run from one commit to another, if nobody else has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct MoveRunHead {
     /// The user's git folder.
     #[serde(with = "path_names::path")]
     pub common_dir: PathBuf,
@@ -308,11 +318,12 @@ pub struct Move {
 /// Whether the head has moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HasMoved {
+pub enum RunHeadUpdate {
     /// It stands where it should.
-    Yes {
+    #[serde(rename = "yes")]
+    Updated {
         /// What became of the branch.
-        branch: BranchMoved,
+        branch: BranchUpdate,
     },
     /// Somebody else moved it first.
     Overtaken {
@@ -324,24 +335,28 @@ pub enum HasMoved {
 /// What became of the run's branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BranchMoved {
+pub enum BranchUpdate {
     /// No branch was named.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    NotRequested,
     /// It stands where the head stands.
     Moved,
     /// Left alone: the user has it checked out.
-    LeftCheckedOut {
+    #[serde(rename = "left_checked_out")]
+    CheckedOut {
         /// In this checkout.
         #[serde(rename = "where", with = "path_names::path")]
         place: PathBuf,
     },
     /// Left alone: somebody else moved it.
-    LeftChanged {
+    #[serde(rename = "left_changed")]
+    Changed {
         /// To this commit.
         at: String,
     },
     /// Left alone: git cannot write it.
-    LeftBlocked {
+    #[serde(rename = "left_blocked")]
+    Blocked {
         /// In git's words, or ours.
         why: String,
     },
@@ -349,17 +364,17 @@ pub enum BranchMoved {
 
 /// One file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct FileChange {
     /// The file, by its new name.
     pub path: String,
     /// How it differs.
-    pub kind: ChangeKind,
+    pub kind: FileChangeKind,
 }
 
 /// How a file differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
+pub enum FileChangeKind {
     /// It is new.
     Added,
     /// It has other content.
@@ -380,15 +395,16 @@ pub enum ChangeKind {
 /// Make one commit that differs from another only in one folder below `.forge/runs/`, which has exactly
 /// these files afterwards. No hooks run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attach {
+pub struct AttachRecord {
     /// Whose repository.
-    pub bench: Bench,
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
     /// The parent.
     pub onto: String,
     /// The name of the folder.
     pub folder: String,
     /// The files in it.
-    pub files: Vec<Attachment>,
+    pub files: Vec<RecordFile>,
     /// The message.
     pub message: String,
     /// The date of author and committer, so that repeating gives the same commit.
@@ -399,7 +415,7 @@ pub struct Attach {
 
 /// One file that is attached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
+pub struct RecordFile {
     /// Its path in the folder.
     pub path: String,
     /// The file with its content.
@@ -409,7 +425,7 @@ pub struct Attachment {
 
 /// A commit with more files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct AttachedRecord {
     /// The commit.
     pub commit: String,
     /// Its code tree, which is that of its parent.
@@ -418,7 +434,7 @@ pub struct Attached {
 
 /// A branch that went on since a run came from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct BranchAdvance {
     /// Where it stands.
     pub tip: String,
     /// How many commits it has that the base has not.
@@ -472,7 +488,7 @@ mod tests {
 
     #[test]
     fn what_earlier_versions_wrote_is_read_and_written_in_the_same_form() {
-        ORDERS.iter().for_each(|text| comes_back::<Order>(text));
-        MADE.iter().for_each(|text| comes_back::<Made>(text));
+        ORDERS.iter().for_each(|text| comes_back::<Operation>(text));
+        MADE.iter().for_each(|text| comes_back::<OperationResult>(text));
     }
 }

@@ -32,7 +32,8 @@ use std::{
 };
 
 use forge_workspace::{
-    Access, BranchMoved, Files, HasMoved, Hooks, Merge, Merged, Move, Restore, path_bytes, shown,
+    BranchUpdate, FileAccess, FilesPolicy, MergeCommits, MergeResult, MoveRunHead, RestoreFiles,
+    RunHeadUpdate, RunHooks, decode_path, encode_path,
 };
 
 use chance::Chance;
@@ -105,7 +106,7 @@ struct Case {
     /// Everything of the user's after the last thing that the person did.
     user: BTreeMap<String, String>,
     /// Benches by number; where each was opened, if it was.
-    benches: Vec<Option<String>>,
+    locations: Vec<Option<String>>,
     /// Every commit that we know of.
     commits: Vec<String>,
     /// Where the head of the run stands.
@@ -126,7 +127,7 @@ impl Case {
             world,
             kind,
             user: BTreeMap::new(),
-            benches: vec![None; n_benches],
+            locations: vec![None; n_benches],
             commits,
             head: None,
             pins: 0,
@@ -141,15 +142,17 @@ impl Case {
     fn run(mut self) {
         let steps = 4 + self.chance.below(STEPS_MAX - 3);
         for _ in 0..steps {
-            let number = self.chance.below(self.benches.len());
+            let number = self.chance.below(self.locations.len());
             match self.chance.below(10) {
                 0 => self.person(),
                 1 => self.merge(),
                 2 => self.move_head(),
                 // The hooks of a first commit of all would begin a history of their own.
-                3 if self.benches[number].is_some() && self.has_own_commits() => self.hooks(number),
-                4 if self.benches[number].is_some() => self.restore(number),
-                5..=7 if self.benches[number].is_some() => self.commit(number),
+                3 if self.locations[number].is_some() && self.has_own_commits() => {
+                    self.hooks(number)
+                }
+                4 if self.locations[number].is_some() => self.restore(number),
+                5..=7 if self.locations[number].is_some() => self.commit(number),
                 _ => self.open(number),
             }
             self.check_user();
@@ -171,33 +174,41 @@ impl Case {
     }
 
     fn open(&mut self, number: usize) {
-        let mut order = self.world.opening(&number.to_string());
-        order.at = self.some_commit();
-        order.base = Some(("main".to_owned(), self.commits[0].clone()));
-        order.files = *self.chance.one(&[Files::Exactly, Files::AsLeft, Files::Pristine]);
-        order.access = *self.chance.one(&[Access::Write, Access::Write, Access::Read]);
+        let mut operation = self.world.opening(&number.to_string());
+        operation.at = self.some_commit();
+        operation.base = Some(("main".to_owned(), self.commits[0].clone()));
+        operation.files = *self.chance.one(&[
+            FilesPolicy::ResetTracked,
+            FilesPolicy::KeepWork,
+            FilesPolicy::Pristine,
+        ]);
+        operation.access =
+            *self.chance.one(&[FileAccess::Write, FileAccess::Write, FileAccess::Read]);
         if self.chance.once_in(4) {
-            order.merge = Some(self.some_commit());
+            operation.merge = Some(self.some_commit());
         }
-        let is_kept = order.files == Files::AsLeft && self.benches[number].is_some();
-        self.tell(&format!("open {number} {:?} {:?} at {}", order.files, order.merge, order.at));
-        let made = opened(&order);
+        let is_kept = operation.files == FilesPolicy::KeepWork && self.locations[number].is_some();
+        self.tell(&format!(
+            "open {number} {:?} {:?} at {}",
+            operation.files, operation.merge, operation.at
+        ));
+        let made = opened(&operation);
         if self.chance.once_in(4) {
-            let mut again = opened(&order);
+            let mut again = opened(&operation);
             assert!(!again.is_new, "{}", self.story());
             again.is_new = made.is_new;
             assert_eq!(again, made, "{}", self.story());
         }
         if !is_kept {
-            if order.merge.is_none() {
-                let expected = self.listed(&order.at);
+            if operation.merge.is_none() {
+                let expected = self.listed(&operation.at);
                 assert_eq!(Self::walked(&made.tree), expected, "{}", self.story());
             }
             // What is kept from before may belong to another commit: it stays with that one.
-            self.benches[number] = Some(order.at.clone());
+            self.locations[number] = Some(operation.at.clone());
         }
         let head = git(&made.tree, &["rev-parse", "--verify", "HEAD"]);
-        assert!(is_kept || head == order.at, "{}", self.story());
+        assert!(is_kept || head == operation.at, "{}", self.story());
         self.edit(&made.tree);
     }
 
@@ -228,15 +239,15 @@ impl Case {
     }
 
     fn commit(&mut self, number: usize) {
-        let onto = self.benches[number].clone().unwrap();
+        let onto = self.locations[number].clone().unwrap();
         let tree = self.tree(number);
-        let mut order = self.world.committing(&number.to_string(), &[&onto]);
-        order.pin = self.pin();
+        let mut operation = self.world.committing(&number.to_string(), &[&onto]);
+        operation.pin = self.pin();
         self.tell(&format!("commit {number} onto {onto}"));
         let expected = Self::walked(&tree);
-        let made = committed(&order);
+        let made = committed(&operation);
         if self.chance.once_in(4) {
-            assert_eq!(committed(&order).commit, made.commit, "{}", self.story());
+            assert_eq!(committed(&operation).commit, made.commit, "{}", self.story());
         }
         assert_eq!(self.listed(&made.commit), expected, "{}", self.story());
         assert_eq!(Self::walked(&tree), expected, "the tree is left alone: {}", self.story());
@@ -246,22 +257,22 @@ impl Case {
     }
 
     fn hooks(&mut self, number: usize) {
-        let order = Hooks {
-            bench: self.world.bench(&number.to_string()),
+        let operation = RunHooks {
+            location: self.world.location(&number.to_string()),
             commit: self.own_commit(),
             message: "work".to_owned(),
             when_ms: WHEN_MS,
             pin: self.pin(),
             output_max: 100,
         };
-        self.tell(&format!("hooks {number} for {}", order.commit));
-        let has_hook = order.bench.common_dir.join("hooks/pre-commit").exists();
-        let made = hooked(&order);
-        assert!(made.refusal.is_none() || made.commit == order.commit, "{}", self.story());
+        self.tell(&format!("hooks {number} for {}", operation.commit));
+        let has_hook = operation.location.common_dir.join("hooks/pre-commit").exists();
+        let made = hooked(&operation);
+        assert!(made.refusal.is_none() || made.commit == operation.commit, "{}", self.story());
         if has_hook {
             let expected = self.listed(&made.commit);
             assert_eq!(Self::walked(&self.tree(number)), expected, "{}", self.story());
-            self.benches[number] = Some(made.commit.clone());
+            self.locations[number] = Some(made.commit.clone());
         }
         self.commits.push(made.commit);
     }
@@ -269,54 +280,55 @@ impl Case {
     fn restore(&mut self, number: usize) {
         let at = self.some_commit();
         self.tell(&format!("restore {number} to {at}"));
-        let bench = self.world.bench(&number.to_string());
-        let order = Restore { bench, at: at.clone(), access: Access::Write };
-        restored(&order);
+        let location = self.world.location(&number.to_string());
+        let operation = RestoreFiles { location, at: at.clone(), access: FileAccess::Write };
+        restored(&operation);
         assert_eq!(Self::walked(&self.tree(number)), self.listed(&at), "{}", self.story());
-        assert_eq!(restored(&order).discarded, Vec::<String>::new(), "{}", self.story());
-        self.benches[number] = Some(at);
+        assert_eq!(restored(&operation).discarded, Vec::<String>::new(), "{}", self.story());
+        self.locations[number] = Some(at);
     }
 
     fn merge(&mut self) {
-        let order = Merge {
-            bench: self.world.bench("none"),
+        let operation = MergeCommits {
+            location: self.world.location("none"),
             head: self.some_commit(),
             commit: self.some_commit(),
             message: "merge".to_owned(),
             when_ms: WHEN_MS,
             pin: self.pin(),
         };
-        self.tell(&format!("merge {} into {}", order.commit, order.head));
-        match merged(&order) {
-            Merged::Nothing { head } => assert_eq!(head, order.head),
-            Merged::Forward { commit, .. } => assert_eq!(commit, order.commit),
-            Merged::Merge { commit, .. } => self.commits.push(commit),
-            Merged::Conflict { conflicts } => assert!(!conflicts.is_empty()),
+        self.tell(&format!("merge {} into {}", operation.commit, operation.head));
+        match merged(&operation) {
+            MergeResult::AlreadyMerged { head } => assert_eq!(head, operation.head),
+            MergeResult::FastForward { commit, .. } => assert_eq!(commit, operation.commit),
+            MergeResult::Merge { commit, .. } => self.commits.push(commit),
+            MergeResult::Conflict { conflicts } => assert!(!conflicts.is_empty()),
         }
     }
 
     fn move_head(&mut self) {
         let is_wrong = self.chance.once_in(4);
-        let order = Move {
+        let operation = MoveRunHead {
             common_dir: self.common_dir.clone(),
             name: "refs/forge/run/head".to_owned(),
             from: if is_wrong { Some(self.some_commit()) } else { self.head.clone() },
             to: self.some_commit(),
             branch: Some("forge/run".to_owned()),
         };
-        self.tell(&format!("move {:?} to {}", order.from, order.to));
-        match moved(&order) {
-            HasMoved::Yes { branch } => {
-                let is_known = order.from == self.head || self.head.as_ref() == Some(&order.to);
+        self.tell(&format!("move {:?} to {}", operation.from, operation.to));
+        match moved(&operation) {
+            RunHeadUpdate::Updated { branch } => {
+                let is_known =
+                    operation.from == self.head || self.head.as_ref() == Some(&operation.to);
                 assert!(is_known, "{}", self.story());
                 assert!(
-                    matches!(branch, BranchMoved::Moved | BranchMoved::LeftChanged { .. }),
+                    matches!(branch, BranchUpdate::Moved | BranchUpdate::Changed { .. }),
                     "{branch:?}: {}",
                     self.story()
                 );
-                self.head = Some(order.to);
+                self.head = Some(operation.to);
             }
-            HasMoved::Overtaken { at } => assert_eq!(at, self.head, "{}", self.story()),
+            RunHeadUpdate::Overtaken { at } => assert_eq!(at, self.head, "{}", self.story()),
         }
     }
 
@@ -357,7 +369,7 @@ impl Case {
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(&folder).unwrap() {
                 let path = entry.unwrap().path();
-                let name = shown(path.strip_prefix(tree).unwrap().as_os_str().as_bytes());
+                let name = encode_path(path.strip_prefix(tree).unwrap().as_os_str().as_bytes());
                 let metadata = fs::symlink_metadata(&path).unwrap();
                 let is_hidden = path.file_name().unwrap() == ".git"
                     || name.ends_with("log")
@@ -370,11 +382,15 @@ impl Case {
                     open.push(path);
                 } else if metadata.is_symlink() {
                     let aim = fs::read_link(&path).unwrap();
-                    found.insert(name, format!("120000 {}", shown(aim.as_os_str().as_bytes())));
+                    found.insert(
+                        name,
+                        format!("120000 {}", encode_path(aim.as_os_str().as_bytes())),
+                    );
                 } else {
                     let is_program = metadata.permissions().mode() & 0o100 != 0;
                     let mode = if is_program { "100755" } else { "100644" };
-                    found.insert(name, format!("{mode} {}", shown(&fs::read(&path).unwrap())));
+                    found
+                        .insert(name, format!("{mode} {}", encode_path(&fs::read(&path).unwrap())));
                 }
             }
         }
@@ -394,14 +410,14 @@ impl Case {
             if words[0] == "160000" {
                 continue;
             }
-            let name = shown(&line[end + 1..]);
-            assert_eq!(path_bytes(&name), line[end + 1..]);
+            let name = encode_path(&line[end + 1..]);
+            assert_eq!(decode_path(&name), line[end + 1..]);
             wanted.push((name, words[0].to_owned(), words[2].to_owned()));
         }
         let objects: Vec<&str> = wanted.iter().map(|(_, _, object)| object.as_str()).collect();
         let contents = world::contents(&self.common_dir, &objects);
         for ((name, mode, _), content) in wanted.iter().zip(contents) {
-            found.insert(name.clone(), format!("{mode} {}", shown(&content)));
+            found.insert(name.clone(), format!("{mode} {}", encode_path(&content)));
         }
         found
     }
@@ -427,7 +443,7 @@ impl Case {
     }
 
     fn tree(&self, number: usize) -> PathBuf {
-        self.world.bench(&number.to_string()).dir.join("tree")
+        self.world.location(&number.to_string()).dir.join("tree")
     }
 
     fn tell(&mut self, what: &str) {

@@ -17,7 +17,7 @@ use forge_core::{
     money::Spent,
 };
 use forge_project::settings::Kept;
-use forge_workspace::{Attach, Attached, Attachment, Made, Order};
+use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, RecordFile};
 
 use crate::{
     Trouble,
@@ -41,14 +41,14 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         }
     }
     let made = plan.bench("attach", OnStop::Cancel, || order(plan, head))?;
-    if let Made::Refused(refused) = made {
+    if let OperationResult::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
-    let Made::Attached(Attached { commit, tree }) = made else {
+    let OperationResult::Attached(AttachedRecord { commit, tree }) = made else {
         unreachable!("the bench attaches what it is asked to attach")
     };
-    let Order::Attach(Attach { onto, .. }) = plan.ordered("attach")? else {
+    let Operation::Attach(AttachRecord { onto, .. }) = plan.ordered("attach")? else {
         unreachable!("the step `attach` attaches files")
     };
     if onto != head {
@@ -60,7 +60,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     Ok(done(plan, Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
 }
 
-fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
+fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Trouble> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let records = context.store.read(context.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
@@ -84,8 +84,8 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Order, Trouble> {
          Forge-Run: {}\nForge-Call: {call}\n",
         context.id, context.id
     );
-    Ok(Order::Attach(Attach {
-        bench: context.verification(),
+    Ok(Operation::Attach(AttachRecord {
+        location: context.verification(),
         onto: head.to_owned(),
         folder: context.id.to_owned(),
         files,
@@ -122,15 +122,15 @@ fn artifacts(run: &Run) -> Vec<(String, Blob)> {
         .collect()
 }
 
-fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<Attachment, Trouble> {
+fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<RecordFile, Trouble> {
     let blob = put(plan, text.as_bytes())?;
     at(plan, path.to_owned(), &blob)
 }
 
-fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<Attachment, Trouble> {
+fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<RecordFile, Trouble> {
     let id = blob
         .0
         .parse()
         .map_err(|_| Trouble::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
-    Ok(Attachment { path, from: plan.context.blobs.path(&id) })
+    Ok(RecordFile { path, from: plan.context.blobs.path(&id) })
 }

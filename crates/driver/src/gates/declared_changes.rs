@@ -13,7 +13,7 @@ use forge_project::{
     protected_files::{Guard, guarded},
     settings::{Frozen, FrozenAgent},
 };
-use forge_workspace::{Change, Hooked, Hooks, Made, Order};
+use forge_workspace::{FileChange, HooksResult, Operation, OperationResult, RunHooks};
 
 use crate::{
     Trouble,
@@ -80,28 +80,36 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 
 /// Runs the commit hooks on all that the scope has changed, as one commit: what they refused at an
 /// earlier attempt is looked at again, and no refused attempt becomes part of the history.
-fn hooked(plan: &Plan<'_>, span: &Span) -> Result<Hooked, Pending> {
+fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let repository = &context.home.repository;
     let place = context.place(run, call.unit());
-    let open = || Ok(Order::Open(context.open(run, call, &place, CodeAccess::Writes)));
+    let open = || Ok(Operation::Open(context.open(run, call, &place, CodeAccess::Writes)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
     let order = || {
-        let (message, when_ms) = (repository.message(&span.to)?, repository.when_ms(&span.to)?);
+        let (message, when_ms) =
+            (repository.message(&span.to)?, repository.commit_time_ms(&span.to)?);
         let pin = context.pin(ordinal);
         let commit = repository.squash(&span.from, &span.to, &pin)?;
         let (bench, output_max) = (place.bench.clone(), HOOK_OUTPUT_MAX);
-        Ok(Order::Hooks(Hooks { bench, commit, message, when_ms, pin, output_max }))
+        Ok(Operation::Hooks(RunHooks {
+            location: bench,
+            commit,
+            message,
+            when_ms,
+            pin,
+            output_max,
+        }))
     };
-    let Made::Hooked(hooked) = plan.bench("hooks", OnStop::Cancel, order)? else {
+    let OperationResult::Hooked(hooked) = plan.bench("hooks", OnStop::Cancel, order)? else {
         unreachable!("the bench runs hooks when it is asked to")
     };
     Ok(hooked)
 }
 
 /// Files that guard the project, listed whether or not the flow asks a person about them.
-fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
+fn guards(changes: &[FileChange], frozen: &Frozen) -> Option<String> {
     let found: Vec<String> = changes
         .iter()
         .filter_map(|change| {
@@ -114,7 +122,7 @@ fn guards(changes: &[Change], frozen: &Frozen) -> Option<String> {
 }
 
 /// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.
-fn settings(changes: &[Change], frozen: &Frozen) -> Vec<Finding> {
+fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
     let belongs_to = |path: &str| {
         let is_run = |agent: &FrozenAgent| names(&agent.command.join(" "), path);
         let agent = frozen.agents.values().find(|agent| is_run(agent));
@@ -136,8 +144,8 @@ fn settings(changes: &[Change], frozen: &Frozen) -> Vec<Finding> {
 }
 
 /// Changes outside the paths that an item declared.
-fn outside(changes: &[Change], id: &str, writes: &[String]) -> Vec<Finding> {
-    let outside: Vec<&Change> =
+fn outside(changes: &[FileChange], id: &str, writes: &[String]) -> Vec<Finding> {
+    let outside: Vec<&FileChange> =
         changes.iter().filter(|change| !writes_reach(writes, &change.path)).collect();
     let mut findings: Vec<Finding> = outside
         .iter()

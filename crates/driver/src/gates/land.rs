@@ -11,7 +11,7 @@ use forge_core::{
     flow::Check,
     verdict::{Finding, Proof, Severity, Verdict},
 };
-use forge_workspace::{Conflict, Made, Merge, Merged, Order};
+use forge_workspace::{MergeCommits, MergeConflict, MergeResult, Operation, OperationResult};
 
 use crate::{
     Trouble,
@@ -39,27 +39,27 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             Some(title) => format!("Merge {name}: {title}"),
             None => format!("Merge {name}"),
         };
-        Ok(Order::Merge(Merge {
-            bench: context.verification(),
+        Ok(Operation::Merge(MergeCommits {
+            location: context.verification(),
             head: head.clone(),
             commit: commit.clone(),
             message: format!("{subject}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id),
-            when_ms: repository.when_ms(&commit)?,
+            when_ms: repository.commit_time_ms(&commit)?,
             pin: context.pin(ordinal),
         }))
     };
-    let Made::Merged(merged) = plan.bench("merge", OnStop::Cancel, order)? else {
+    let OperationResult::Merged(merged) = plan.bench("merge", OnStop::Cancel, order)? else {
         unreachable!("the bench was asked to merge")
     };
     let mut receipt = receipt_at(plan, 0);
     let landed = match merged {
-        Merged::Conflict { conflicts } => {
+        MergeResult::Conflict { conflicts } => {
             let findings = conflicts.iter().map(conflict).collect();
             let ruling = Ruling::Verdict(Verdict::Revise { findings });
             return Ok(judged(plan, ruling, receipt));
         }
-        Merged::Nothing { head } => head,
-        Merged::Forward { commit, .. } | Merged::Merge { commit, .. } => commit,
+        MergeResult::AlreadyMerged { head } => head,
+        MergeResult::FastForward { commit, .. } | MergeResult::Merge { commit, .. } => commit,
     };
     let gates = &run.stage(unit).gates;
     let mut verifies = gates.iter().filter(|gate| gate.check == Check::Verify);
@@ -91,8 +91,8 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 }
 
 /// Where both sides changed the same place, with both sides shown.
-fn conflict(conflict: &Conflict) -> Finding {
-    let Conflict { path, what, ours, theirs } = conflict;
+fn conflict(conflict: &MergeConflict) -> Finding {
+    let MergeConflict { path, what, ours, theirs } = conflict;
     let quote = format!("landed meanwhile:\n{ours}\nthis change:\n{theirs}");
     Finding {
         why: "Both changed the same place. The result so far is merged into your checkout."
@@ -110,7 +110,7 @@ fn conflict(conflict: &Conflict) -> Finding {
 fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> {
     let start = &plan.run.definition().start;
     let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
-    let moved = plan.context.home.repository.moved(branch, base, landed)?;
+    let moved = plan.context.home.repository.branch_advance(branch, base, landed)?;
     Ok(moved.map(|moved| {
         let n = moved.n_commits;
         let commits = if n == 1 { "one commit".to_owned() } else { format!("{n} commits") };

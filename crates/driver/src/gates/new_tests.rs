@@ -15,7 +15,7 @@ use forge_project::{
     protected_files::{Guard, guarded},
     test_output::{TestSaid, tests_said},
 };
-use forge_workspace::ChangeKind;
+use forge_workspace::FileChangeKind;
 
 use crate::{
     Trouble,
@@ -47,7 +47,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let is_test = |path: &str| guarded(path) == Some(Guard::Test);
     let paths: Vec<String> = changes
         .iter()
-        .filter(|change| is_test(&change.path) && change.kind != ChangeKind::Deleted)
+        .filter(|change| is_test(&change.path) && change.kind != FileChangeKind::Deleted)
         .map(|change| change.path.clone())
         .collect();
     let mut receipt = receipt_at(plan, 0);

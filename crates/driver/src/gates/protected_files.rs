@@ -19,7 +19,7 @@ use forge_project::{
     test_weakening::skipped_or_weakened,
 };
 use forge_store::records::facts;
-use forge_workspace::{Change, ChangeKind, GitError, Repository};
+use forge_workspace::{FileChange, FileChangeKind, GitError, Repository};
 
 use crate::{
     Trouble,
@@ -83,12 +83,12 @@ fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Trouble> {
         let later = context.home.repository.changes(&commit, to)?;
         let is_other = |path: &String| {
             later.iter().any(|change| match &change.kind {
-                ChangeKind::Renamed { from } => from == path || change.path == *path,
-                ChangeKind::Added
-                | ChangeKind::Modified
-                | ChangeKind::Deleted
-                | ChangeKind::TypeChanged
-                | ChangeKind::ModeChanged => change.path == *path,
+                FileChangeKind::Renamed { from } => from == path || change.path == *path,
+                FileChangeKind::Added
+                | FileChangeKind::Modified
+                | FileChangeKind::Deleted
+                | FileChangeKind::TypeChanged
+                | FileChangeKind::ModeChanged => change.path == *path,
             })
         };
         agreed.extend(paths.into_iter().filter(|path| !is_other(path)));
@@ -142,27 +142,27 @@ pub(super) fn names(command: &str, path: &str) -> bool {
 }
 
 /// A file that was moved away from where it guarded something.
-fn was_guarded(change: &Change, frozen: &Frozen) -> Option<Guard> {
+fn was_guarded(change: &FileChange, frozen: &Frozen) -> Option<Guard> {
     match &change.kind {
-        ChangeKind::Renamed { from } => guard_of(from, frozen),
-        ChangeKind::Added
-        | ChangeKind::Modified
-        | ChangeKind::Deleted
-        | ChangeKind::TypeChanged
-        | ChangeKind::ModeChanged => None,
+        FileChangeKind::Renamed { from } => guard_of(from, frozen),
+        FileChangeKind::Added
+        | FileChangeKind::Modified
+        | FileChangeKind::Deleted
+        | FileChangeKind::TypeChanged
+        | FileChangeKind::ModeChanged => None,
     }
 }
 
 fn look(
     repository: &Repository,
     span: &Span,
-    change: &Change,
+    change: &FileChange,
     guard: Guard,
 ) -> Result<Finding, Trouble> {
     let path = &change.path;
     let is_welcome = match (guard, &change.kind) {
-        (Guard::Test, ChangeKind::Added) => true,
-        (Guard::Test, ChangeKind::Modified) => {
+        (Guard::Test, FileChangeKind::Added) => true,
+        (Guard::Test, FileChangeKind::Modified) => {
             let text = |commit: &str| -> Result<Option<String>, Trouble> {
                 match repository.file_at(commit, path, FILE_BYTES_MAX) {
                     Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
@@ -187,21 +187,21 @@ fn look(
         }
         (
             Guard::Test,
-            ChangeKind::Deleted
-            | ChangeKind::Renamed { .. }
-            | ChangeKind::TypeChanged
-            | ChangeKind::ModeChanged,
+            FileChangeKind::Deleted
+            | FileChangeKind::Renamed { .. }
+            | FileChangeKind::TypeChanged
+            | FileChangeKind::ModeChanged,
         )
         | (Guard::Ci | Guard::Lint | Guard::Lock | Guard::Settings | Guard::Build, _) => false,
     };
     let severity = if is_welcome { Severity::Minor } else { Severity::Major };
     let did = match &change.kind {
-        ChangeKind::Added => "is new".to_owned(),
-        ChangeKind::Modified if is_welcome => "grew".to_owned(),
-        ChangeKind::Modified => "is changed".to_owned(),
-        ChangeKind::Deleted => "is deleted".to_owned(),
-        ChangeKind::Renamed { from } => format!("was `{from}`"),
-        ChangeKind::TypeChanged | ChangeKind::ModeChanged => "has another mode".to_owned(),
+        FileChangeKind::Added => "is new".to_owned(),
+        FileChangeKind::Modified if is_welcome => "grew".to_owned(),
+        FileChangeKind::Modified => "is changed".to_owned(),
+        FileChangeKind::Deleted => "is deleted".to_owned(),
+        FileChangeKind::Renamed { from } => format!("was `{from}`"),
+        FileChangeKind::TypeChanged | FileChangeKind::ModeChanged => "has another mode".to_owned(),
     };
     Ok(finding(severity, Some(path), format!("`{path}` ({}) {did}", guard.word()), None))
 }

@@ -16,7 +16,7 @@ use forge_core::{
 };
 use forge_keeper::{AttemptFolder, Limits};
 use forge_project::{settings::FinalCheckout, test_output::excerpt::cut};
-use forge_workspace::{Access, Made, Order, Restore};
+use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
 
 use crate::{
     Trouble,
@@ -131,8 +131,8 @@ pub(super) fn open(
     prefix: &str,
     commit: &str,
     caches: Caches,
-) -> Result<forge_workspace::Opened, Pending> {
-    let order = || Ok(Order::Open(plan.context.open_verification(plan.run, commit, caches)));
+) -> Result<forge_workspace::OpenedCheckout, Pending> {
+    let order = || Ok(Operation::Open(plan.context.open_verification(plan.run, commit, caches)));
     let opened = plan.opened(&format!("{prefix}open"), order)?;
     // What a set-up makes outside the caches is gone.
     plan.set_up(prefix, &opened, SetUpBefore::Gone)?;
@@ -182,10 +182,14 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
 pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Pending> {
     let order = || {
         let bench = plan.context.verification();
-        Ok(Order::Restore(Restore { bench, at: commit.to_owned(), access: Access::Write }))
+        Ok(Operation::Restore(RestoreFiles {
+            location: bench,
+            at: commit.to_owned(),
+            access: FileAccess::Write,
+        }))
     };
     let made = plan.bench(&format!("{prefix}seal"), OnStop::Cancel, order)?;
-    let Made::Restored(restored) = made else {
+    let OperationResult::Restored(restored) = made else {
         unreachable!("the bench puts back what it is asked to put back")
     };
     Ok(restored.discarded)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use forge_agents::Earlier;
-use forge_workspace::Order;
+use forge_workspace::Operation;
 
 /// One thing to do under a keeper.
 pub struct Step {
@@ -41,7 +41,7 @@ pub enum StepKind {
         limits: forge_keeper::Limits,
     },
     /// Work on a checkout.
-    Bench(Box<Order>),
+    Bench(Box<Operation>),
 }
 
 /// Whether a step is done even in a run that was stopped meanwhile.

@@ -8,7 +8,7 @@ use std::{
 use forge_keeper::{AttemptFolder, Ending, How};
 use forge_project::{bounded_read::read_text, settings::SecretsTable};
 use forge_store::atomic_file::replace;
-use forge_workspace::{Failure, Made, Order};
+use forge_workspace::{Operation, OperationResult, WorkspaceError};
 
 use crate::{
     Trouble,
@@ -36,7 +36,7 @@ pub fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
 }
 
 /// Writes down what the bench is to do.
-pub fn write_order(folder: &AttemptFolder, order: &Order) -> io::Result<()> {
+pub fn write_order(folder: &AttemptFolder, order: &Operation) -> io::Result<()> {
     let bytes = serde_json::to_vec(order).expect("an order can be written");
     replace(&order_file(folder), &bytes)
 }
@@ -53,7 +53,7 @@ pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable)
 pub fn made(
     folder: &AttemptFolder,
     ending: &Ending,
-) -> Result<Result<Made, Option<String>>, Trouble> {
+) -> Result<Result<OperationResult, Option<String>>, Trouble> {
     if ending.how == How::Interrupted {
         return Ok(Err(None));
     }
@@ -68,7 +68,7 @@ pub fn made(
             CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
         })));
     };
-    let made: Result<Made, Failure> =
+    let made: Result<OperationResult, WorkspaceError> =
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
     Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
 }
@@ -83,8 +83,8 @@ pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
             }
             _ => return Err(io::Error::other("it wants an order and a place for the answer")),
         };
-        let order: Order = serde_json::from_slice(&fs::read(order)?)?;
-        let made = forge_workspace::perform_guarded(&order, &mut guard(&secrets));
+        let order: Operation = serde_json::from_slice(&fs::read(order)?)?;
+        let made = forge_workspace::perform_with_guard(&order, &mut guard(&secrets));
         replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
         fs::File::open(answer)?.sync_all()
     };

@@ -13,8 +13,8 @@ use std::{
 use crate::{
     checkout::git_dir::{Checkout, copy_settings},
     git::{
-        command::{Git, parts},
-        error::{Failure, Trying as _},
+        command::{Git, nul_separated},
+        error::{IoContext as _, WorkspaceError},
         path_names, safe_files,
     },
 };
@@ -24,7 +24,7 @@ const REFS_BYTES_MAX: u64 = 16 << 20;
 
 /// What the agent's git shows.
 #[derive(Debug)]
-pub(crate) struct Private<'a> {
+pub(crate) struct AgentRepository<'a> {
     /// The files, and where they come from.
     pub(crate) checkout: &'a Checkout,
     /// The commit that it stands on.
@@ -34,14 +34,14 @@ pub(crate) struct Private<'a> {
     /// Another branch, and its commit.
     pub(crate) base: Option<(&'a str, &'a str)>,
     /// Paths that it must not show as new.
-    pub(crate) kept_out: &'a [Vec<u8>],
+    pub(crate) excluded: &'a [Vec<u8>],
     /// A merge that is under way.
-    pub(crate) merging: Option<Merging<'a>>,
+    pub(crate) merging: Option<PendingMerge<'a>>,
 }
 
 /// A merge that is under way.
 #[derive(Debug)]
-pub(crate) struct Merging<'a> {
+pub(crate) struct PendingMerge<'a> {
     /// The commit that is merged in.
     pub(crate) commit: &'a str,
     /// Lines for the index: the sides of every file in conflict.
@@ -49,11 +49,11 @@ pub(crate) struct Merging<'a> {
 }
 
 /// Makes the agent's `.git` anew. `aside` is a free path on the same disk, outside the tree.
-pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
+pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), WorkspaceError> {
     safe_files::remove(aside)?;
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
         let folder = aside.join(folder);
-        fs::create_dir_all(&folder).trying("make the folder", &folder)?;
+        fs::create_dir_all(&folder).context("make the folder", &folder)?;
     }
     let checkout = private.checkout;
     let head = match private.branch {
@@ -64,12 +64,12 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
     safe_files::write(&aside.join("packed-refs"), refs(private).as_bytes())?;
     safe_files::write(&aside.join("config"), &config(checkout))?;
     safe_files::write(&aside.join("objects/info/alternates"), &alternates(checkout))?;
-    safe_files::write(&aside.join("info/exclude"), &checkout.exclude(private.kept_out)?)?;
+    safe_files::write(&aside.join("info/exclude"), &checkout.exclude(private.excluded)?)?;
     for name in ["info/attributes", "shallow"] {
         copy_settings(&checkout.owner.git_dir.join(name), &aside.join(name))?;
     }
     let index = aside.join("index");
-    fs::copy(checkout.index(), &index).trying("write", &index)?;
+    fs::copy(checkout.index(), &index).context("write", &index)?;
     if let Some(merging) = &private.merging {
         safe_files::write(&aside.join("MERGE_HEAD"), format!("{}\n", merging.commit).as_bytes())?;
         safe_files::write(
@@ -83,57 +83,63 @@ pub(crate) fn make(private: &Private<'_>, aside: &Path) -> Result<(), Failure> {
             git.input(merging.sides.to_vec()).run()?;
         }
     }
-    let place = place(&checkout.tree);
-    safe_files::remove(&place)?;
-    fs::rename(aside, &place).trying("make", &place)
+    let git_dir = git_dir(&checkout.tree);
+    safe_files::remove(&git_dir)?;
+    fs::rename(aside, &git_dir).context("make", &git_dir)
 }
 
 /// Makes the agent's `.git` in every submodule anew.
-pub(crate) fn make_inner_private<'a>(
+pub(crate) fn create_in_submodules<'a>(
     submodules: impl Iterator<Item = (&'a Checkout, &'a str)>,
     aside: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), WorkspaceError> {
     for (checkout, at) in submodules {
-        let private =
-            Private { checkout, at, branch: None, base: None, kept_out: &[], merging: None };
-        make(&private, aside)?;
+        let private = AgentRepository {
+            checkout,
+            at,
+            branch: None,
+            base: None,
+            excluded: &[],
+            merging: None,
+        };
+        create(&private, aside)?;
     }
     Ok(())
 }
 
 /// Whether the `.git` that an agent left still does its work: it is a folder, its objects are
 /// borrowed from the user, and its settings do not send git elsewhere. Locks of dead processes go.
-pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, Failure> {
-    let place = place(&checkout.tree);
+pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, WorkspaceError> {
+    let git_dir = git_dir(&checkout.tree);
     for folder in ["", "objects", "objects/info", "refs"] {
-        if !safe_files::kind(&place.join(folder))?.is_some_and(|kind| kind.is_dir()) {
+        if !safe_files::file_kind(&git_dir.join(folder))?.is_some_and(|kind| kind.is_dir()) {
             return Ok(false);
         }
     }
-    let borrowed = safe_files::read(&place.join("objects/info/alternates"))?;
+    let borrowed = safe_files::read(&git_dir.join("objects/info/alternates"))?;
     let has_head = head(&checkout.tree)?.is_some();
     if borrowed != Some(alternates(checkout))
         || !has_head
-        || !safe_files::survey(&place)?.strange.is_empty()
+        || !safe_files::survey(&git_dir)?.special.is_empty()
     {
         return Ok(false);
     }
     for lock in ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"] {
-        safe_files::remove(&place.join(lock))?;
+        safe_files::remove(&git_dir.join(lock))?;
     }
-    let index = place.join("index");
-    let is_file = safe_files::kind(&index)?.is_some_and(|kind| kind.is_file());
+    let index = git_dir.join("index");
+    let is_file = safe_files::file_kind(&index)?.is_some_and(|kind| kind.is_file());
     let listed = checkout.git().env("GIT_INDEX_FILE", &index).args(["ls-files", "-z"]).run();
-    Ok(is_file && listed.is_ok() && has_plain_settings(checkout, &place.join("config"))?)
+    Ok(is_file && listed.is_ok() && has_plain_settings(checkout, &git_dir.join("config"))?)
 }
 
 /// The commit that the agent's git stands on, as far as plain files say it.
-pub(crate) fn head(tree: &Path) -> Result<Option<String>, Failure> {
-    let place = place(tree);
-    if !safe_files::kind(&place)?.is_some_and(|kind| kind.is_dir()) {
+pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
+    let git_dir = git_dir(tree);
+    if !safe_files::file_kind(&git_dir)?.is_some_and(|kind| kind.is_dir()) {
         return Ok(None);
     }
-    let Some(text) = small_text(&place.join("HEAD"))? else { return Ok(None) };
+    let Some(text) = small_text(&git_dir.join("HEAD"))? else { return Ok(None) };
     let Some(name) = text.strip_prefix("ref: ") else { return Ok(object_id(&text)) };
     let Some(branch) =
         name.trim().strip_prefix("refs/heads/").filter(|name| path_names::is_branch_name(name))
@@ -141,35 +147,35 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, Failure> {
         return Ok(None);
     };
     // A ref lies in a file of its own, or in the file of all refs.
-    let mut real = safe_files::Real::below(&place);
+    let mut real = safe_files::RealFolders::below(&git_dir);
     let loose = format!("refs/heads/{branch}");
     if real.file(loose.as_bytes())?.is_some_and(|metadata| metadata.is_file()) {
-        return Ok(small_text(&place.join(&loose))?.and_then(|text| object_id(&text)));
+        return Ok(small_text(&git_dir.join(&loose))?.and_then(|text| object_id(&text)));
     }
-    let Some(packed) = small_text(&place.join("packed-refs"))? else { return Ok(None) };
+    let Some(packed) = small_text(&git_dir.join("packed-refs"))? else { return Ok(None) };
     let found = packed.lines().find_map(|line| line.strip_suffix(&loose)?.strip_suffix(' '));
     Ok(found.and_then(object_id))
 }
 
 /// The objects that the agent made, if git can be let near them.
-pub(crate) fn objects(checkout: &Checkout) -> Result<Option<PathBuf>, Failure> {
-    let objects = place(&checkout.tree).join("objects");
-    for folder in [&place(&checkout.tree), &objects, &objects.join("info")] {
-        if !safe_files::kind(folder)?.is_some_and(|kind| kind.is_dir()) {
+pub(crate) fn objects(checkout: &Checkout) -> Result<Option<PathBuf>, WorkspaceError> {
+    let objects = git_dir(&checkout.tree).join("objects");
+    for folder in [&git_dir(&checkout.tree), &objects, &objects.join("info")] {
+        if !safe_files::file_kind(folder)?.is_some_and(|kind| kind.is_dir()) {
             return Ok(None);
         }
     }
     let borrowed = safe_files::read(&objects.join("info/alternates"))?;
-    let is_ours = borrowed == Some(alternates(checkout));
-    let is_harmless = is_ours && safe_files::survey(&objects)?.strange.is_empty();
+    let is_unchanged = borrowed == Some(alternates(checkout));
+    let is_harmless = is_unchanged && safe_files::survey(&objects)?.special.is_empty();
     Ok(is_harmless.then_some(objects))
 }
 
-fn place(tree: &Path) -> PathBuf {
+fn git_dir(tree: &Path) -> PathBuf {
     tree.join(".git")
 }
 
-fn refs(private: &Private<'_>) -> String {
+fn refs(private: &AgentRepository<'_>) -> String {
     let mut refs = Vec::new();
     if let Some(branch) = private.branch {
         refs.push((branch, private.at));
@@ -210,8 +216,8 @@ fn config(checkout: &Checkout) -> Vec<u8> {
     // A push into the user's repository by its path ends at a helper that does not exist. This
     // stops accidents; a sandbox stops the rest.
     let places = [Some(&checkout.owner.git_dir), checkout.owner.top.as_ref()];
-    for place in places.into_iter().flatten() {
-        let path = place.as_os_str().as_encoded_bytes();
+    for git_dir in places.into_iter().flatten() {
+        let path = git_dir.as_os_str().as_encoded_bytes();
         for prefix in [&b""[..], b"file://"] {
             let key = "url.forge-lands-the-work::.pushinsteadof".to_owned();
             ours.push((key, [prefix, path].concat()));
@@ -232,26 +238,26 @@ fn alternates(checkout: &Checkout) -> Vec<u8> {
 }
 
 /// Whether settings can be read, and neither move the files elsewhere nor say that there are none.
-fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, Failure> {
-    if !safe_files::kind(config)?.is_some_and(|kind| kind.is_file()) {
+fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, WorkspaceError> {
+    if !safe_files::file_kind(config)?.is_some_and(|kind| kind.is_file()) {
         return Ok(false);
     }
-    let git = Git::of(&checkout.git_dir);
+    let git = Git::in_git_dir(&checkout.git_dir);
     let git = git.args(["config", "--no-includes", "--list", "-z", "--file"]);
-    let Ok(said) = git.arg(config).run() else { return Ok(false) };
+    let Ok(output) = git.arg(config).run() else { return Ok(false) };
     let is_bad = |part: &[u8]| {
         part.starts_with(b"core.worktree\n")
             || (part.starts_with(b"core.bare") && part != b"core.bare\nfalse")
     };
-    let is_plain = !parts(&said).any(is_bad);
+    let is_plain = !nul_separated(&output).any(is_bad);
     Ok(is_plain)
 }
 
 /// The text of a regular file of a reasonable size.
-fn small_text(path: &Path) -> Result<Option<String>, Failure> {
+fn small_text(path: &Path) -> Result<Option<String>, WorkspaceError> {
     let is_small = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= REFS_BYTES_MAX;
-    if safe_files::look(path)?.is_some_and(|metadata| is_small(&metadata)) {
-        let content = fs::read(path).trying("read", path)?;
+    if safe_files::metadata(path)?.is_some_and(|metadata| is_small(&metadata)) {
+        let content = fs::read(path).context("read", path)?;
         return Ok(String::from_utf8(content).ok());
     }
     Ok(None)

@@ -17,17 +17,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::git_dir::HexOf,
+    checkout::git_dir::Hex,
     git::{
-        error::{Failure, Trying as _},
-        path_names::{self, below, path_bytes, shown},
-        safe_files::{self, Real},
+        error::{IoContext as _, WorkspaceError},
+        path_names::{self, below, decode_path, encode_path},
+        safe_files::{self, RealFolders},
     },
 };
 
 /// What is kept about the caches of a bench.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seal {
+struct CacheSeal {
     /// The folders.
     cache: Vec<String>,
     /// All that is in them; none while a proof is under way.
@@ -35,32 +35,36 @@ struct Seal {
 }
 
 /// Whether these caches are as the last proof left them.
-pub(crate) fn is_whole(dir: &Path, tree: &Path, cache: &[Vec<u8>]) -> Result<bool, Failure> {
+pub(crate) fn is_intact(
+    dir: &Path,
+    tree: &Path,
+    cache: &[Vec<u8>],
+) -> Result<bool, WorkspaceError> {
     let Some(seal) = read(dir)? else { return Ok(false) };
-    let names: Vec<String> = cache.iter().map(|path| shown(path)).collect();
-    Ok(seal.cache == names && seal.sum.is_some_and(|sum| Some(sum) == sum_of(tree, cache).ok()))
+    let names: Vec<String> = cache.iter().map(|path| encode_path(path)).collect();
+    Ok(seal.cache == names && seal.sum.is_some_and(|sum| Some(sum) == checksum(tree, cache).ok()))
 }
 
 /// A proof begins that may change these caches.
-pub(crate) fn break_open(dir: &Path, cache: &[Vec<u8>]) -> Result<(), Failure> {
-    let cache = cache.iter().map(|path| shown(path)).collect();
-    write(dir, &Seal { cache, sum: None })
+pub(crate) fn invalidate(dir: &Path, cache: &[Vec<u8>]) -> Result<(), WorkspaceError> {
+    let cache = cache.iter().map(|path| encode_path(path)).collect();
+    write(dir, &CacheSeal { cache, sum: None })
 }
 
 /// The proof is over: its caches are as they should be.
-pub(crate) fn close(dir: &Path, tree: &Path) -> Result<(), Failure> {
+pub(crate) fn seal(dir: &Path, tree: &Path) -> Result<(), WorkspaceError> {
     let Some(seal) = read(dir)? else { return Ok(()) };
-    let cache: Vec<Vec<u8>> = seal.cache.iter().map(|name| path_bytes(name)).collect();
-    let sum = Some(sum_of(tree, &cache)?);
-    write(dir, &Seal { sum, ..seal })
+    let cache: Vec<Vec<u8>> = seal.cache.iter().map(|name| decode_path(name)).collect();
+    let sum = Some(checksum(tree, &cache)?);
+    write(dir, &CacheSeal { sum, ..seal })
 }
 
-fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
-    let mut real = Real::below(tree);
+fn checksum(tree: &Path, cache: &[Vec<u8>]) -> Result<String, WorkspaceError> {
+    let mut real = RealFolders::below(tree);
     let mut sum = Sha256::new();
     let mut open: Vec<Vec<u8>> = Vec::new();
     for folder in cache {
-        if real.folder(folder)? == safe_files::Standing::Folder {
+        if real.folder(folder)? == safe_files::FolderState::Folder {
             open.push(folder.clone());
         }
     }
@@ -70,7 +74,7 @@ fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
         for (name, kind) in entries {
             let path = path_names::joined(&folder, &name);
             let file = below(tree, &path);
-            let metadata = fs::symlink_metadata(&file).trying("look at", &file)?;
+            let metadata = fs::symlink_metadata(&file).context("look at", &file)?;
             let (size, mode) = (metadata.size(), metadata.mode());
             let changed = (metadata.ctime(), metadata.ctime_nsec(), metadata.ino());
             sum.update(&path);
@@ -83,15 +87,15 @@ fn sum_of(tree: &Path, cache: &[Vec<u8>]) -> Result<String, Failure> {
             }
         }
     }
-    Ok(format!("{:x}", HexOf(&sum.finalize())))
+    Ok(format!("{:x}", Hex(&sum.finalize())))
 }
 
-fn read(dir: &Path) -> Result<Option<Seal>, Failure> {
+fn read(dir: &Path) -> Result<Option<CacheSeal>, WorkspaceError> {
     let content = safe_files::read(&file(dir))?;
     Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
 }
 
-fn write(dir: &Path, seal: &Seal) -> Result<(), Failure> {
+fn write(dir: &Path, seal: &CacheSeal) -> Result<(), WorkspaceError> {
     safe_files::write(&file(dir), &serde_json::to_vec(seal).expect("a seal is plain data"))
 }
 
@@ -111,20 +115,20 @@ mod tests {
         fs::create_dir_all(tree.join("target/deep")).unwrap();
         fs::write(tree.join("target/deep/a"), "one").unwrap();
         let cache = [b"target".to_vec(), b"missing".to_vec()];
-        let is_whole = |cache: &[Vec<u8>]| is_whole(dir, &tree, cache).unwrap();
-        assert!(!is_whole(&cache), "nobody has sealed them");
-        break_open(dir, &cache).unwrap();
-        assert!(!is_whole(&cache), "a proof is under way");
-        close(dir, &tree).unwrap();
-        assert!(is_whole(&cache));
-        assert!(!is_whole(&cache[..1]), "other folders");
+        let is_intact = |cache: &[Vec<u8>]| is_intact(dir, &tree, cache).unwrap();
+        assert!(!is_intact(&cache), "nobody has sealed them");
+        invalidate(dir, &cache).unwrap();
+        assert!(!is_intact(&cache), "a proof is under way");
+        seal(dir, &tree).unwrap();
+        assert!(is_intact(&cache));
+        assert!(!is_intact(&cache[..1]), "other folders");
         fs::write(tree.join("target/deep/b"), "new").unwrap();
-        assert!(!is_whole(&cache));
+        assert!(!is_intact(&cache));
         fs::remove_file(tree.join("target/deep/b")).unwrap();
-        assert!(is_whole(&cache));
+        assert!(is_intact(&cache));
         let modified = fs::metadata(tree.join("target/deep/a")).unwrap().modified().unwrap();
         fs::write(tree.join("target/deep/a"), "two").unwrap();
         fs::File::open(tree.join("target/deep/a")).unwrap().set_modified(modified).unwrap();
-        assert!(!is_whole(&cache), "the time of a change cannot be set back");
+        assert!(!is_intact(&cache), "the time of a change cannot be set back");
     }
 }

@@ -15,16 +15,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     checkout::{
-        git_dir::{Checkout, Folders, HexOf},
+        git_dir::{Checkout, Hex, MissingFolders},
         submodules::DEPTH_MAX,
     },
     git::{
-        error::{Failure, GitError, Trying as _},
-        ls_tree::{Entry, Listing},
+        error::{GitError, IoContext as _, WorkspaceError},
+        ls_tree::{TreeEntry, TreeListing},
         path_names::{self, below},
-        safe_files::{self, Real, Survey},
+        safe_files::{self, RealFolders, TreeSurvey},
     },
-    protocol::Access,
+    protocol::FileAccess,
 };
 
 /// Nobody may write.
@@ -36,26 +36,26 @@ const OWNER_WRITE: u32 = 0o200;
 
 /// A checkout with the commit or tree it is meant to have.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub(crate) struct FilledCheckout {
     /// The checkout.
     pub(crate) checkout: Checkout,
     /// The commit or tree.
     pub(crate) at: String,
     /// Everything in it.
-    pub(crate) listing: Listing,
+    pub(crate) listing: TreeListing,
     /// Where it lies, relative to the outermost tree.
     pub(crate) path: Vec<u8>,
 }
 
-impl Filled {
+impl FilledCheckout {
     /// The outermost checkout.
     pub(crate) fn outermost(checkout: Checkout, at: String) -> Result<Self, GitError> {
-        let listing = Listing::of(&checkout.owner.git_dir, &at)?;
+        let listing = TreeListing::read(&checkout.owner.git_dir, &at)?;
         Ok(Self { checkout, at, listing, path: Vec::new() })
     }
 
     /// Makes the tracked files exactly those of the commit or tree.
-    fn fill(&self, survey: &Survey, lock: &File) -> Result<(), Failure> {
+    fn fill(&self, survey: &TreeSurvey, lock: &File) -> Result<(), WorkspaceError> {
         let checkout = &self.checkout;
         // Git would write files by the attributes that somebody left beside them.
         for path in &survey.attributes {
@@ -72,7 +72,7 @@ impl Filled {
             safe_files::remove(&checkout.index())?;
         }
         let fill = || {
-            let git = checkout.git().holding(lock)?.args(["read-tree", "--reset", "-u"]);
+            let git = checkout.git().holding_lock(lock)?.args(["read-tree", "--reset", "-u"]);
             git.arg(&self.at).run()
         };
         if fill().is_err() {
@@ -84,7 +84,7 @@ impl Filled {
     }
 
     /// Two fills that give the same here write the same object as the same bytes.
-    fn how_files_are_written(&self) -> Result<Vec<u8>, Failure> {
+    fn how_files_are_written(&self) -> Result<Vec<u8>, WorkspaceError> {
         let mut sum = Sha256::new();
         for entry in self.listing.attributes() {
             sum.update([entry.object.as_bytes(), b" ", &entry.name, b"\0"].concat());
@@ -93,25 +93,25 @@ impl Filled {
             let content = safe_files::read(&self.checkout.git_dir.join(name))?;
             sum.update(Sha256::digest(content.unwrap_or_default()));
         }
-        Ok(format!("{:x}\n", HexOf(&sum.finalize())).into_bytes())
+        Ok(format!("{:x}\n", Hex(&sum.finalize())).into_bytes())
     }
 
     /// Gives the tracked files their write bits, or takes them away. Nothing else is touched.
-    pub(crate) fn set_access(&self, access: Access) -> Result<(), Failure> {
+    pub(crate) fn set_access(&self, access: FileAccess) -> Result<(), WorkspaceError> {
         let tree = &self.checkout.tree;
-        let mut real = Real::below(tree);
+        let mut real = RealFolders::below(tree);
         let mut has_changed = false;
-        for Entry { name: path, .. } in &self.listing.entries {
+        for TreeEntry { name: path, .. } in &self.listing.entries {
             let Some(metadata) = real.file(path)?.filter(fs::Metadata::is_file) else { continue };
             let mode = metadata.permissions().mode();
             let wanted = match access {
-                Access::Read => (mode | OWNER_READ) & !WRITE_BITS,
-                Access::Write => mode | OWNER_READ | OWNER_WRITE,
+                FileAccess::Read => (mode | OWNER_READ) & !WRITE_BITS,
+                FileAccess::Write => mode | OWNER_READ | OWNER_WRITE,
             };
             if mode != wanted {
                 let file = below(tree, path);
                 fs::set_permissions(&file, Permissions::from_mode(wanted))
-                    .trying("change the rights of", &file)?;
+                    .context("change the rights of", &file)?;
                 has_changed = true;
             }
         }
@@ -124,12 +124,12 @@ impl Filled {
 
 /// Fills a checkout and, below it, all its submodules.
 pub(crate) fn fill_all(
-    outermost: Filled,
-    survey: &Survey,
+    outermost: FilledCheckout,
+    survey: &TreeSurvey,
     lock: &File,
-) -> Result<Vec<Filled>, Failure> {
+) -> Result<Vec<FilledCheckout>, WorkspaceError> {
     outermost.fill(survey, lock)?;
-    all_below(outermost, Folders::Make, |inner| {
+    all_below(outermost, MissingFolders::Make, |inner| {
         inner.checkout.prepare(&[])?;
         inner.fill(survey, lock)
     })
@@ -137,10 +137,10 @@ pub(crate) fn fill_all(
 
 /// A checkout and all its submodules, each after it was given to `visit`; the outermost is not.
 pub(crate) fn all_below(
-    outermost: Filled,
-    folders: Folders,
-    visit: impl Fn(&Filled) -> Result<(), Failure>,
-) -> Result<Vec<Filled>, Failure> {
+    outermost: FilledCheckout,
+    folders: MissingFolders,
+    visit: impl Fn(&FilledCheckout) -> Result<(), WorkspaceError>,
+) -> Result<Vec<FilledCheckout>, WorkspaceError> {
     let mut all = vec![outermost];
     let mut from = 0;
     for _ in 0..DEPTH_MAX {
@@ -151,9 +151,13 @@ pub(crate) fn all_below(
             let path = outer.path.clone();
             let inner = outer.checkout.submodules(&outer.at, &outer.listing, folders)?;
             for (inside, at, checkout) in inner {
-                let listing = Listing::of(&checkout.owner.git_dir, &at)?;
-                let filled =
-                    Filled { checkout, at, listing, path: path_names::joined(&path, &inside) };
+                let listing = TreeListing::read(&checkout.owner.git_dir, &at)?;
+                let filled = FilledCheckout {
+                    checkout,
+                    at,
+                    listing,
+                    path: path_names::joined(&path, &inside),
+                };
                 visit(&filled)?;
                 all.push(filled);
             }
@@ -163,13 +167,17 @@ pub(crate) fn all_below(
 }
 
 /// The submodules of these checkouts, each with its commit.
-pub(crate) fn submodules(all: &[Filled]) -> impl Iterator<Item = (&Checkout, &str)> {
+pub(crate) fn submodules(all: &[FilledCheckout]) -> impl Iterator<Item = (&Checkout, &str)> {
     let inner = all.iter().filter(|filled| !filled.path.is_empty());
     inner.map(|filled| (&filled.checkout, filled.at.as_str()))
 }
 
 /// Removes everything in a tree that is not tracked, but for some folders.
-pub(crate) fn remove_all_but(all: &[Filled], tree: &Path, kept: &[Vec<u8>]) -> Result<(), Failure> {
+pub(crate) fn remove_all_but(
+    all: &[FilledCheckout],
+    tree: &Path,
+    kept: &[Vec<u8>],
+) -> Result<(), WorkspaceError> {
     let mut files = HashSet::new();
     let mut folders = HashSet::new();
     for filled in all {

@@ -16,14 +16,14 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::submodules::{self, Owner, Source},
+    checkout::submodules::{self, SourceRepository, SubmoduleSource},
     git::{
-        command::{Git, parts},
-        error::{Failure, GitError, Trying as _},
-        ls_tree::Listing,
+        command::{Git, nul_separated},
+        error::{GitError, IoContext as _, WorkspaceError},
+        ls_tree::TreeListing,
         path_names::{self, below},
-        safe_files::{self, Real, Standing},
-        user_config::Settings,
+        safe_files::{self, FolderState, RealFolders},
+        user_config::UserConfig,
     },
 };
 
@@ -35,21 +35,25 @@ pub(crate) struct Checkout {
     /// The files.
     pub(crate) tree: PathBuf,
     /// The user's repository that they come from.
-    pub(crate) owner: Owner,
+    pub(crate) owner: SourceRepository,
     /// The user's settings for it.
-    pub(crate) settings: Settings,
+    pub(crate) settings: UserConfig,
 }
 
 impl Checkout {
     /// With the user's settings as they are now. Nothing is written.
-    pub(crate) fn of(git_dir: PathBuf, tree: PathBuf, owner: Owner) -> Result<Self, Failure> {
-        let settings = Settings::of(owner.top.as_deref(), &owner.git_dir)?;
+    pub(crate) fn new(
+        git_dir: PathBuf,
+        tree: PathBuf,
+        owner: SourceRepository,
+    ) -> Result<Self, WorkspaceError> {
+        let settings = UserConfig::read(owner.top.as_deref(), &owner.git_dir)?;
         Ok(Self { git_dir, tree, owner, settings })
     }
 
     /// Makes Forge's git folder good, whatever became of it. Paths that are kept out are never
     /// committed.
-    pub(crate) fn prepare(&self, kept_out: &[Vec<u8>]) -> Result<(), Failure> {
+    pub(crate) fn prepare(&self, excluded: &[Vec<u8>]) -> Result<(), WorkspaceError> {
         safe_files::make_folder(&self.git_dir)?;
         for folder in ["objects", "refs", "info"] {
             safe_files::make_folder(&self.git_dir.join(folder))?;
@@ -61,7 +65,7 @@ impl Checkout {
         let tree = self.tree.as_os_str().as_encoded_bytes();
         let config = self.settings.text(&[("core.worktree", tree)]);
         safe_files::write(&self.git_dir.join("config"), &config)?;
-        safe_files::write(&self.git_dir.join("info/exclude"), &self.exclude(kept_out)?)?;
+        safe_files::write(&self.git_dir.join("info/exclude"), &self.exclude(excluded)?)?;
         for name in ["info/attributes", "shallow"] {
             copy_settings(&self.owner.git_dir.join(name), &self.git_dir.join(name))?;
         }
@@ -73,24 +77,24 @@ impl Checkout {
 
     /// Whether the index has marks by which git passes over files, whatever is in them. We never
     /// set one.
-    fn has_blind_index(&self) -> Result<bool, Failure> {
-        if safe_files::kind(&self.index())?.is_none() {
+    fn has_blind_index(&self) -> Result<bool, WorkspaceError> {
+        if safe_files::file_kind(&self.index())?.is_none() {
             return Ok(false);
         }
         // One that cannot be read is made anew by whoever needs it.
         let listed = self.git().args(["ls-files", "-v", "-z"]).run().unwrap_or_default();
-        let has_marks = parts(&listed).any(|entry| !entry.starts_with(b"H "));
+        let has_marks = nul_separated(&listed).any(|entry| !entry.starts_with(b"H "));
         Ok(has_marks)
     }
 
     /// The user's own ignores for this repository, and what is kept out.
-    pub(crate) fn exclude(&self, kept_out: &[Vec<u8>]) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn exclude(&self, excluded: &[Vec<u8>]) -> Result<Vec<u8>, WorkspaceError> {
         let users = self.owner.git_dir.join("info/exclude");
-        let mut exclude = fs::read(&users).or_else(missing).trying("read", &users)?;
+        let mut exclude = fs::read(&users).or_else(missing).context("read", &users)?;
         if !exclude.is_empty() && !exclude.ends_with(b"\n") {
             exclude.push(b'\n');
         }
-        exclude.extend(kept_out.iter().flat_map(|path| path_names::exclude_line(path)));
+        exclude.extend(excluded.iter().flat_map(|path| path_names::exclude_line(path)));
         Ok(exclude)
     }
 
@@ -106,15 +110,15 @@ impl Checkout {
 
     /// A call of git for these files.
     pub(crate) fn git(&self) -> Git {
-        Git::of(&self.git_dir)
+        Git::in_git_dir(&self.git_dir)
             .env("GIT_WORK_TREE", &self.tree)
             .env("GIT_INDEX_FILE", self.index())
             .env("GIT_OBJECT_DIRECTORY", self.objects())
-            .within(&self.tree)
+            .in_work_dir(&self.tree)
     }
 
     /// Makes the index that of a commit or tree, and leaves the files alone.
-    pub(crate) fn reset_index(&self, at: &str) -> Result<(), Failure> {
+    pub(crate) fn reset_index(&self, at: &str) -> Result<(), WorkspaceError> {
         let reset = || self.git().args(["read-tree", "--reset"]).arg(at).run();
         if reset().is_err() {
             safe_files::remove(&self.index())?;
@@ -125,7 +129,7 @@ impl Checkout {
 
     /// Removes files that are neither tracked nor ignored, and repositories that are nobody's.
     pub(crate) fn clean(&self, lock: &File) -> Result<(), GitError> {
-        self.git().holding(lock)?.args(["clean", "-q", "-ffd"]).run()?;
+        self.git().holding_lock(lock)?.args(["clean", "-q", "-ffd"]).run()?;
         Ok(())
     }
 
@@ -140,19 +144,19 @@ impl Checkout {
     pub(crate) fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
         self.refresh()?;
         let git = self.git().args(["diff-files", "-z", "--name-only", "--ignore-submodules=all"]);
-        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+        Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
     }
 
     /// Files that are neither tracked nor ignored. Repositories end with a slash.
     pub(crate) fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
         let git = self.git().args(["ls-files", "-z", "--others", "--exclude-standard"]);
-        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+        Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
     }
 
     /// All tracked files.
     pub(crate) fn tracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
         let git = self.git().args(["ls-files", "-z"]);
-        Ok(parts(&git.run()?).map(<[u8]>::to_vec).collect())
+        Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
     }
 
     /// The checkouts of the submodules of a commit or tree, directly below this one. At most
@@ -160,30 +164,31 @@ impl Checkout {
     pub(crate) fn submodules(
         &self,
         at: &str,
-        listing: &Listing,
-        folders: Folders,
-    ) -> Result<Vec<(Vec<u8>, String, Self)>, Failure> {
-        let mut real = Real::below(&self.tree);
+        listing: &TreeListing,
+        folders: MissingFolders,
+    ) -> Result<Vec<(Vec<u8>, String, Self)>, WorkspaceError> {
+        let mut real = RealFolders::below(&self.tree);
         let mut found = Vec::new();
-        for submodule in submodules::of(&self.owner, at, listing)? {
+        for submodule in submodules::list(&self.owner, at, listing)? {
             let owner = match submodule.source {
-                Source::Here(owner) => owner,
-                Source::Unnamed => continue,
-                Source::Missing => return Err(missing_submodule(&submodule.path)),
+                SubmoduleSource::Here(owner) => owner,
+                SubmoduleSource::Unnamed => continue,
+                SubmoduleSource::Missing => return Err(missing_submodule(&submodule.path)),
             };
             let tree = below(&self.tree, &submodule.path);
-            if real.folder(path_names::parent(&submodule.path))? != Standing::Folder {
+            if real.folder(path_names::parent(&submodule.path))? != FolderState::Folder {
                 continue;
             }
             match folders {
-                Folders::Make => drop(safe_files::make_folder(&tree)?),
-                Folders::AsTheyAre if real.folder(&submodule.path)? == Standing::Folder => {}
-                Folders::AsTheyAre => continue,
+                MissingFolders::Make => drop(safe_files::make_folder(&tree)?),
+                MissingFolders::AsTheyAre
+                    if real.folder(&submodule.path)? == FolderState::Folder => {}
+                MissingFolders::AsTheyAre => continue,
             }
-            let name = format!("{:x}", HexOf(&Sha256::digest(&submodule.path)));
+            let name = format!("{:x}", Hex(&Sha256::digest(&submodule.path)));
             let git_dir = self.git_dir.join("modules").join(name);
             // Its folder in the user's checkout may be empty; then git would find the outer one.
-            let settings = Settings::of(None, &owner.git_dir)?;
+            let settings = UserConfig::read(None, &owner.git_dir)?;
             let checkout = Self { git_dir, tree, owner, settings };
             found.push((submodule.path, submodule.commit, checkout));
         }
@@ -193,7 +198,7 @@ impl Checkout {
 
 /// What becomes of the folder of a submodule that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Folders {
+pub(crate) enum MissingFolders {
     /// It is made.
     Make,
     /// Such a submodule is passed over.
@@ -201,7 +206,7 @@ pub(crate) enum Folders {
 }
 
 /// A file of settings that may be missing is copied as it is.
-pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     match fs::read(from) {
         Ok(content) => safe_files::write(to, &content),
         Err(_) => safe_files::remove(to),
@@ -209,9 +214,9 @@ pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// What to say about a submodule that was never fetched.
-pub(crate) fn missing_submodule(path: &[u8]) -> Failure {
-    Failure::new(
-        format!("the submodule {} is not on this machine", path_names::shown(path)),
+pub(crate) fn missing_submodule(path: &[u8]) -> WorkspaceError {
+    WorkspaceError::new(
+        format!("the submodule {} is not on this machine", path_names::encode_path(path)),
         "run `git submodule update --init --recursive`, then try again",
     )
 }
@@ -221,9 +226,9 @@ fn missing(error: io::Error) -> io::Result<Vec<u8>> {
 }
 
 /// Bytes in hexadecimal digits.
-pub(crate) struct HexOf<'a>(pub(crate) &'a [u8]);
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
-impl fmt::LowerHex for HexOf<'_> {
+impl fmt::LowerHex for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

@@ -7,17 +7,17 @@
 use std::{fs, path::Path};
 
 use crate::git::{
-    command::parts,
-    error::{Failure, Trying as _},
+    command::nul_separated,
+    error::{IoContext as _, WorkspaceError},
     path_names::{self, below},
-    safe_files::{self, Real, Standing},
+    safe_files::{self, FolderState, RealFolders},
 };
 
 const FOLDER: &str = "aside";
 const LIST: &str = "list";
 
 /// Puts these paths of the tree of a bench aside.
-pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
+pub(crate) fn set_aside(dir: &Path, paths: &[Vec<u8>]) -> Result<(), WorkspaceError> {
     if paths.is_empty() {
         return Ok(());
     }
@@ -27,8 +27,8 @@ pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
     safe_files::write(&folder.join(LIST), &list)?;
     for (number, path) in paths.iter().enumerate() {
         let from = below(&dir.join("tree"), path);
-        if safe_files::kind(&from)?.is_some() {
-            fs::rename(&from, folder.join(number.to_string())).trying("put aside", &from)?;
+        if safe_files::file_kind(&from)?.is_some() {
+            fs::rename(&from, folder.join(number.to_string())).context("put aside", &from)?;
         }
     }
     Ok(())
@@ -36,21 +36,21 @@ pub(crate) fn put(dir: &Path, paths: &[Vec<u8>]) -> Result<(), Failure> {
 
 /// Puts back what is aside. What came in its place meanwhile is ours, or a hook's, and goes. What
 /// has no folder to go back to is gone.
-pub(crate) fn put_back(dir: &Path) -> Result<(), Failure> {
+pub(crate) fn restore(dir: &Path) -> Result<(), WorkspaceError> {
     let folder = dir.join(FOLDER);
     let Some(list) = safe_files::read(&folder.join(LIST))? else {
         return safe_files::remove(&folder);
     };
     let tree = dir.join("tree");
-    let is_tree = safe_files::kind(&tree)?.is_some_and(|kind| kind.is_dir());
-    let mut real = Real::below(&tree);
-    for (number, path) in parts(&list).enumerate() {
+    let is_tree = safe_files::file_kind(&tree)?.is_some_and(|kind| kind.is_dir());
+    let mut real = RealFolders::below(&tree);
+    for (number, path) in nul_separated(&list).enumerate() {
         let from = folder.join(number.to_string());
-        let has_folder = is_tree && real.folder(path_names::parent(path))? == Standing::Folder;
-        if has_folder && safe_files::kind(&from)?.is_some() {
+        let has_folder = is_tree && real.folder(path_names::parent(path))? == FolderState::Folder;
+        if has_folder && safe_files::file_kind(&from)?.is_some() {
             let to = below(&tree, path);
             safe_files::remove(&to)?;
-            fs::rename(&from, &to).trying("put back", &to)?;
+            fs::rename(&from, &to).context("put back", &to)?;
         }
     }
     safe_files::remove(&folder)

@@ -14,12 +14,12 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkout::{git_dir::Checkout, nested_git, submodules::Owner},
+    checkout::{git_dir::Checkout, nested_git, submodules::SourceRepository},
     git::{
-        error::{Failure, Trying as _},
+        error::{IoContext as _, WorkspaceError},
         safe_files,
     },
-    protocol::Bench,
+    protocol::CheckoutLocation,
 };
 
 /// How long we wait for whoever else works in a bench: a git whose Forge was killed.
@@ -28,15 +28,17 @@ const LOCK_POLL: Duration = Duration::from_millis(10);
 
 /// How the last opening went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct CheckoutState {
     /// How far it came.
-    pub(crate) standing: Standing,
+    #[serde(rename = "standing")]
+    pub(crate) progress: OpeningProgress,
     /// The branch of the agent's git.
     pub(crate) branch: String,
     /// The other branch, with its commit.
     pub(crate) base: Option<(String, String)>,
     /// Paths that are never committed.
-    pub(crate) kept_out: Vec<String>,
+    #[serde(rename = "kept_out")]
+    pub(crate) excluded: Vec<String>,
     /// The commit that the files began with. Nothing in what an older Forge left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
@@ -48,7 +50,7 @@ pub(crate) struct State {
 /// How far an opening came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Standing {
+pub(crate) enum OpeningProgress {
     /// For the first time, and not through.
     Making,
     /// Again, and not through.
@@ -57,15 +59,15 @@ pub(crate) enum Standing {
     Whole,
 }
 
-impl State {
+impl CheckoutState {
     /// What a bench remembers.
-    pub(crate) fn read(dir: &Path) -> Result<Option<Self>, Failure> {
+    pub(crate) fn read(dir: &Path) -> Result<Option<Self>, WorkspaceError> {
         let content = safe_files::read(&file(dir))?;
         Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
     }
 
     /// Remembers it.
-    pub(crate) fn write(&self, dir: &Path) -> Result<(), Failure> {
+    pub(crate) fn write(&self, dir: &Path) -> Result<(), WorkspaceError> {
         let content = serde_json::to_vec(self).expect("a state is plain data");
         safe_files::write(&file(dir), &content)
     }
@@ -76,21 +78,21 @@ impl State {
     }
 
     /// Paths that are never committed.
-    pub(crate) fn kept_out(&self) -> Vec<Vec<u8>> {
-        self.kept_out.iter().map(|name| crate::git::path_names::path_bytes(name)).collect()
+    pub(crate) fn excluded(&self) -> Vec<Vec<u8>> {
+        self.excluded.iter().map(|name| crate::git::path_names::decode_path(name)).collect()
     }
 }
 
-impl Bench {
+impl CheckoutLocation {
     /// The commit that the files began with, if the bench was opened.
-    pub fn began_with(&self) -> Option<String> {
-        State::read(&self.dir).ok()?.and_then(|state| state.at)
+    pub fn starting_commit(&self) -> Option<String> {
+        CheckoutState::read(&self.dir).ok()?.and_then(|state| state.at)
     }
 }
 
 /// A bench that nobody else works in as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LockedCheckout {
     /// Its folder.
     pub(crate) dir: PathBuf,
     /// Its files.
@@ -99,46 +101,47 @@ pub(crate) struct Held {
     pub(crate) lock: File,
 }
 
-impl Held {
+impl LockedCheckout {
     /// Takes the lock of a bench, and puts back what a killed order had put aside.
-    pub(crate) fn take(bench: &Bench) -> Result<Self, Failure> {
-        let dir = bench.dir.clone();
+    pub(crate) fn take(location: &CheckoutLocation) -> Result<Self, WorkspaceError> {
+        let dir = location.dir.clone();
         safe_files::make_folder(&dir)?;
         let path = dir.join("lock");
-        if safe_files::kind(&path)?.is_some_and(|kind| !kind.is_file()) {
+        if safe_files::file_kind(&path)?.is_some_and(|kind| !kind.is_file()) {
             safe_files::remove(&path)?;
         }
         let options = File::options().write(true).create(true).truncate(false).open(&path);
-        let lock = options.trying("open", &path)?;
+        let lock = options.context("open", &path)?;
         let began = Instant::now();
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             if began.elapsed() > LOCK_WAIT_MAX {
-                return Err(Failure::new(
+                return Err(WorkspaceError::new(
                     format!("another process still works in {}", dir.display()),
                     "end it (see `fuser` or `lsof` on the lock file there), then resume",
                 ));
             }
             thread::sleep(LOCK_POLL);
         }
-        nested_git::put_back(&dir)?;
+        nested_git::restore(&dir)?;
         Ok(Self { tree: dir.join("tree"), dir, lock })
     }
 
     /// Forge's own view of the files of the bench.
-    pub(crate) fn checkout(&self, bench: &Bench) -> Result<Checkout, Failure> {
-        let owner = Owner { git_dir: bench.common_dir.clone(), top: bench.top.clone() };
-        Checkout::of(self.dir.join("forge.git"), self.tree.clone(), owner)
+    pub(crate) fn checkout(&self, location: &CheckoutLocation) -> Result<Checkout, WorkspaceError> {
+        let owner =
+            SourceRepository { git_dir: location.common_dir.clone(), top: location.top.clone() };
+        Checkout::new(self.dir.join("forge.git"), self.tree.clone(), owner)
     }
 
     /// What the bench remembers, if it was opened whole and its files are still there.
-    pub(crate) fn opened(&self) -> Result<State, Failure> {
-        let is_tree = safe_files::kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
-        let state = State::read(&self.dir)?.filter(|state| match state.standing {
-            Standing::Whole | Standing::Remaking => is_tree,
-            Standing::Making => false,
+    pub(crate) fn opened(&self) -> Result<CheckoutState, WorkspaceError> {
+        let is_tree = safe_files::file_kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
+        let state = CheckoutState::read(&self.dir)?.filter(|state| match state.progress {
+            OpeningProgress::Whole | OpeningProgress::Remaking => is_tree,
+            OpeningProgress::Making => false,
         });
         state.ok_or_else(|| {
-            Failure::new(
+            WorkspaceError::new(
                 format!("the workspace {} is not there, or damaged", self.dir.display()),
                 "resume: it is opened again from the last commit",
             )
@@ -161,7 +164,7 @@ mod tests {
             r#"{"standing":"making","branch":"b","base":null,"kept_out":[]}"#,
             r#"{"standing":"remaking","branch":"b","base":null,"kept_out":[]}"#,
         ] {
-            let state: State = serde_json::from_str(text).unwrap();
+            let state: CheckoutState = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&state).unwrap(), text);
         }
     }

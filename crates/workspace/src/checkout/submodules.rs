@@ -9,9 +9,9 @@ use std::{
 };
 
 use crate::git::{
-    command::{Git, parts},
+    command::{Git, nul_separated},
     error::GitError,
-    ls_tree::Listing,
+    ls_tree::TreeListing,
     path_names::below,
 };
 
@@ -20,7 +20,7 @@ pub(crate) const DEPTH_MAX: usize = 16;
 
 /// A repository of the user's that has submodules: the main one, or a submodule itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Owner {
+pub(crate) struct SourceRepository {
     /// Its git folder, with the objects.
     pub(crate) git_dir: PathBuf,
     /// The user's checkout of it, if there is one.
@@ -35,14 +35,14 @@ pub(crate) struct Submodule {
     /// Which commit of it.
     pub(crate) commit: String,
     /// Where its objects are.
-    pub(crate) source: Source,
+    pub(crate) source: SubmoduleSource,
 }
 
 /// Where the objects of a submodule are.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum SubmoduleSource {
     /// The user has them.
-    Here(Owner),
+    Here(SourceRepository),
     /// The user has never fetched them.
     Missing,
     /// `.gitmodules` does not know it. Git leaves such a folder empty, and so do we.
@@ -50,15 +50,20 @@ pub(crate) enum Source {
 }
 
 /// The submodules of a commit or tree, of which this is everything.
-pub(crate) fn of(owner: &Owner, tree: &str, listing: &Listing) -> Result<Vec<Submodule>, GitError> {
+pub(crate) fn list(
+    owner: &SourceRepository,
+    tree: &str,
+    listing: &TreeListing,
+) -> Result<Vec<Submodule>, GitError> {
     let mut known = None;
     let mut found = Vec::new();
     for entry in listing.entries.iter().filter(|entry| entry.is_submodule()) {
-        let known = known
-            .get_or_insert_with(|| names(Git::of(&owner.git_dir), &format!("{tree}:.gitmodules")));
+        let known = known.get_or_insert_with(|| {
+            names(Git::in_git_dir(&owner.git_dir), &format!("{tree}:.gitmodules"))
+        });
         let source = match known.iter().find(|(path, _)| *path == entry.name) {
             Some((path, name)) => source(owner, path, name, &entry.object)?,
-            None => Source::Unnamed,
+            None => SubmoduleSource::Unnamed,
         };
         found.push(Submodule { path: entry.name.clone(), commit: entry.object.clone(), source });
     }
@@ -68,16 +73,21 @@ pub(crate) fn of(owner: &Owner, tree: &str, listing: &Listing) -> Result<Vec<Sub
 /// Paths that a `.gitmodules` names, each with its name. A file that git cannot read names none.
 pub(crate) fn names(git: Git, blob: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let git = git.args(["config", "--blob", blob, "--list", "-z"]);
-    let Ok(said) = git.run() else { return Vec::new() };
+    let Ok(output) = git.run() else { return Vec::new() };
     let entry = |part: &[u8]| {
         let end = part.iter().position(|byte| *byte == b'\n')?;
         let name = part[..end].strip_prefix(b"submodule.")?.strip_suffix(b".path")?;
         Some((part[end + 1..].to_vec(), name.to_vec()))
     };
-    parts(&said).filter_map(entry).collect()
+    nul_separated(&output).filter_map(entry).collect()
 }
 
-fn source(owner: &Owner, path: &[u8], name: &[u8], commit: &str) -> Result<Source, GitError> {
+fn source(
+    owner: &SourceRepository,
+    path: &[u8],
+    name: &[u8],
+    commit: &str,
+) -> Result<SubmoduleSource, GitError> {
     let top = owner.top.as_ref().map(|top| below(top, path));
     let mut places = Vec::new();
     let name = Path::new(std::ffi::OsStr::from_bytes(name));
@@ -95,13 +105,15 @@ fn source(owner: &Owner, path: &[u8], name: &[u8], commit: &str) -> Result<Sourc
             continue;
         }
         let object = format!("{commit}^{{commit}}");
-        let (code, _) =
-            Git::of(&git_dir).args(["cat-file", "-e"]).arg(object).run_with(&[0, 1, 128])?;
+        let (code, _) = Git::in_git_dir(&git_dir)
+            .args(["cat-file", "-e"])
+            .arg(object)
+            .run_with(&[0, 1, 128])?;
         if code == 0 {
-            return Ok(Source::Here(Owner { git_dir, top }));
+            return Ok(SubmoduleSource::Here(SourceRepository { git_dir, top }));
         }
     }
-    Ok(Source::Missing)
+    Ok(SubmoduleSource::Missing)
 }
 
 /// The git folder that the `.git` file of a linked worktree names.

@@ -9,17 +9,17 @@ use std::{collections::HashSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    checkout::git_dir::HexOf,
+    checkout::git_dir::Hex,
     git::{
-        error::{Failure, Trying as _},
+        error::{IoContext as _, WorkspaceError},
         path_names::{self, below},
-        safe_files::{self, Real, Standing},
+        safe_files::{self, FolderState, RealFolders},
     },
 };
 
 /// What becomes of a copy that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Old {
+pub(crate) enum ExistingCopy {
     /// It is copied again.
     Replace,
     /// It stays.
@@ -33,10 +33,10 @@ pub(crate) fn copy(
     tree: &Path,
     paths: &[Vec<u8>],
     tracked: &HashSet<Vec<u8>>,
-    old: Old,
-) -> Result<(), Failure> {
-    let mut from = Real::below(top);
-    let mut to = Real::below(tree);
+    old: ExistingCopy,
+) -> Result<(), WorkspaceError> {
+    let mut from = RealFolders::below(top);
+    let mut to = RealFolders::below(tree);
     for root in paths {
         let mut open = vec![root.clone()];
         while let Some(path) = open.pop() {
@@ -54,21 +54,21 @@ pub(crate) fn copy(
             if !(metadata.is_file() || is_link && stays_inside(&source, &path)?) {
                 continue;
             }
-            if to.make(path_names::parent(&path))? != Standing::Folder {
+            if to.make(path_names::parent(&path))? != FolderState::Folder {
                 continue;
             }
             let target = below(tree, &path);
-            match (safe_files::kind(&target)?, old) {
+            match (safe_files::file_kind(&target)?, old) {
                 (Some(kind), _) if kind.is_dir() => continue,
-                (Some(_), Old::Keep) => continue,
-                (Some(_), Old::Replace) => safe_files::remove(&target)?,
-                (None, Old::Keep | Old::Replace) => {}
+                (Some(_), ExistingCopy::Keep) => continue,
+                (Some(_), ExistingCopy::Replace) => safe_files::remove(&target)?,
+                (None, ExistingCopy::Keep | ExistingCopy::Replace) => {}
             }
             if is_link {
-                let aim = fs::read_link(&source).trying("read", &source)?;
-                std::os::unix::fs::symlink(aim, &target).trying("write", &target)?;
+                let link_target = fs::read_link(&source).context("read", &source)?;
+                std::os::unix::fs::symlink(link_target, &target).context("write", &target)?;
             } else {
-                fs::copy(&source, &target).trying("copy to", &target)?;
+                fs::copy(&source, &target).context("copy to", &target)?;
             }
         }
     }
@@ -77,8 +77,8 @@ pub(crate) fn copy(
 
 /// SHA-256 over the contents of files and folders of a tree, each with its name. A missing one
 /// counts as missing.
-pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Failure> {
-    let mut real = Real::below(tree);
+pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, WorkspaceError> {
+    let mut real = RealFolders::below(tree);
     let mut sum = Sha256::new();
     for root in paths {
         let mut open = vec![root.clone()];
@@ -89,7 +89,7 @@ pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Fail
             sum.update(&path);
             match metadata {
                 Some(metadata) if metadata.is_file() => {
-                    let content = Sha256::digest(fs::read(&file).trying("read", &file)?);
+                    let content = Sha256::digest(fs::read(&file).context("read", &file)?);
                     sum.update(b"file");
                     sum.update(content);
                 }
@@ -101,18 +101,18 @@ pub(crate) fn fingerprint(tree: &Path, paths: &[Vec<u8>]) -> Result<String, Fail
                     );
                 }
                 Some(metadata) if metadata.is_symlink() => {
-                    let aim = fs::read_link(&file).trying("read", &file)?;
+                    let link_target = fs::read_link(&file).context("read", &file)?;
                     sum.update(b"link");
-                    sum.update(Sha256::digest(aim.as_os_str().as_bytes()));
+                    sum.update(Sha256::digest(link_target.as_os_str().as_bytes()));
                 }
                 Some(_) | None => sum.update(b"missing"),
             }
         }
     }
-    Ok(format!("{:x}", HexOf(&sum.finalize())))
+    Ok(format!("{:x}", Hex(&sum.finalize())))
 }
 
-fn stays_inside(link: &Path, path: &[u8]) -> Result<bool, Failure> {
-    let aim = fs::read_link(link).trying("read", link)?;
-    Ok(path_names::stays_inside(path, aim.as_os_str().as_bytes()))
+fn stays_inside(link: &Path, path: &[u8]) -> Result<bool, WorkspaceError> {
+    let link_target = fs::read_link(link).context("read", link)?;
+    Ok(path_names::stays_inside(path, link_target.as_os_str().as_bytes()))
 }

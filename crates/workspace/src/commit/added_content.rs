@@ -1,6 +1,6 @@
 //! What a commit would add, looked at before git writes any of it down.
 //!
-//! Whoever orders a commit may give a [`Guard`], which sees each new name, the aim of each new
+//! Whoever orders a commit may give a [`ContentGuard`], which sees each new name, the aim of each new
 //! link, each new or changed text with its new lines, and everything else in pieces. A line is
 //! new if the file had no such line before; spaces at its ends do not matter. What comes from a
 //! file that is gone now, or is a copy of a file that was there, is not new.
@@ -23,10 +23,10 @@ use crate::{
     checkout::git_dir::Checkout,
     git::{
         command::Git,
-        error::{Failure, GitError, Trying as _},
-        ls_tree::{Entry, Listing},
+        error::{GitError, IoContext as _, WorkspaceError},
+        ls_tree::{TreeEntry, TreeListing},
         path_names::{below, quoted},
-        safe_files::Real,
+        safe_files::RealFolders,
     },
 };
 
@@ -39,28 +39,28 @@ const OVERLAP_BYTES: usize = 64 << 10;
 const GONE_BYTES_MAX: usize = 64 << 20;
 
 /// Looks at something that a commit would add, and says in words why it must not.
-pub type Guard<'a> = dyn FnMut(&Added<'_>) -> Vec<String> + 'a;
+pub type ContentGuard<'a> = dyn FnMut(&AddedContent<'_>) -> Vec<String> + 'a;
 
 /// Something that a commit would add.
 #[derive(Debug)]
-pub struct Added<'a> {
+pub struct AddedContent<'a> {
     /// The path of the file, see [`crate::shown`].
     pub path: &'a [u8],
     /// What of the file it is.
-    pub part: Part,
+    pub part: ContentPart,
     /// The bytes to look at. Of a text all lines, also those that are not new.
     pub text: &'a [u8],
     /// For each line of a text, whether it is new; empty if all are.
-    new: &'a [Line],
+    new: &'a [LineOrigin],
 }
 
 /// What of a file is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ContentPart {
     /// Its path.
     Name,
     /// Where a link points to.
-    Aim,
+    LinkTarget,
     /// Its text, with lines.
     Lines,
     /// A part of something that is too large, or has no lines.
@@ -69,20 +69,20 @@ pub enum Part {
 
 /// Whether a line is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum LineOrigin {
     New,
     Old,
 }
 
-impl Added<'_> {
+impl AddedContent<'_> {
     /// The first new line of these, counted from 1. What has no lines is new, and has line 0.
     pub fn first_new(&self, lines: RangeInclusive<usize>) -> Option<usize> {
         match self.part {
-            Part::Name | Part::Aim | Part::Piece => Some(0),
-            Part::Lines if self.new.is_empty() => Some(*lines.start()),
-            Part::Lines => {
+            ContentPart::Name | ContentPart::LinkTarget | ContentPart::Piece => Some(0),
+            ContentPart::Lines if self.new.is_empty() => Some(*lines.start()),
+            ContentPart::Lines => {
                 let mut lines = lines;
-                lines.find(|line| self.new.get(line.saturating_sub(1)) == Some(&Line::New))
+                lines.find(|line| self.new.get(line.saturating_sub(1)) == Some(&LineOrigin::New))
             }
         }
     }
@@ -90,57 +90,68 @@ impl Added<'_> {
 
 /// Shows a guard what a commit of the tree would add to the baseline. Its index must be that of the
 /// baseline.
-pub(crate) fn look(
+pub(crate) fn scan(
     checkout: &Checkout,
-    baseline: &Listing,
+    baseline: &TreeListing,
     untracked: &[Vec<u8>],
-    guard: &mut Guard<'_>,
-) -> Result<Vec<String>, Failure> {
+    guard: &mut ContentGuard<'_>,
+) -> Result<Vec<String>, WorkspaceError> {
     let changed = checkout.changed()?;
     if changed.is_empty() && untracked.is_empty() {
         return Ok(Vec::new());
     }
-    let tracked: HashMap<&[u8], &Entry> =
+    let tracked: HashMap<&[u8], &TreeEntry> =
         baseline.entries.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
-    let mut looking = Looking { checkout, real: Real::below(&checkout.tree), blobs: None, guard };
+    let mut scan =
+        ContentScan { checkout, real: RealFolders::below(&checkout.tree), blobs: None, guard };
     let mut gone = HashSet::new();
     let mut room = GONE_BYTES_MAX;
     for path in &changed {
-        let is_there = looking.real.file(path)?.is_some_and(|found| !found.is_dir());
+        let is_there = scan.real.file(path)?.is_some_and(|found| !found.is_dir());
         let Some(entry) = tracked.get(path.as_slice()).filter(|_| !is_there) else { continue };
-        let Some(text) = looking.blob(entry)?.filter(|text| text.len() <= room) else { continue };
+        let Some(text) = scan.blob(entry)?.filter(|text| text.len() <= room) else { continue };
         room -= text.len();
         gone.extend(lines(&text).map(<[u8]>::to_vec));
     }
     let mut flaws = Vec::new();
     for path in &changed {
-        let old = tracked.get(path.as_slice()).map(|entry| looking.blob(entry)).transpose()?;
+        let old = tracked.get(path.as_slice()).map(|entry| scan.blob(entry)).transpose()?;
         let old = old.flatten().unwrap_or_default();
-        flaws.extend(looking.content(path, &lines(&old).collect())?);
+        flaws.extend(scan.content(path, &lines(&old).collect())?);
     }
-    let copies = copies(checkout, baseline, untracked, &mut looking.real)?;
+    let copies = copies(checkout, baseline, untracked, &mut scan.real)?;
     let gone: HashSet<&[u8]> = gone.iter().map(Vec::as_slice).collect();
     for path in untracked {
-        flaws.extend((looking.guard)(&Added { path, part: Part::Name, text: path, new: &[] }));
+        flaws.extend((scan.guard)(&AddedContent {
+            path,
+            part: ContentPart::Name,
+            text: path,
+            new: &[],
+        }));
         if !copies.contains(path.as_slice()) {
-            flaws.extend(looking.content(path, &gone)?);
+            flaws.extend(scan.content(path, &gone)?);
         }
     }
     Ok(flaws)
 }
 
 /// Shows a guard one file that is new: its name, and all that is in it.
-pub(crate) fn look_at(
+pub(crate) fn scan_file(
     path: &[u8],
     mut file: File,
-    guard: &mut Guard<'_>,
+    guard: &mut ContentGuard<'_>,
 ) -> io::Result<Vec<String>> {
-    let mut flaws = guard(&Added { path, part: Part::Name, text: path, new: &[] });
+    let mut flaws = guard(&AddedContent { path, part: ContentPart::Name, text: path, new: &[] });
     let mut text = Vec::new();
     let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
     Read::by_ref(&mut file).take(limit).read_to_end(&mut text)?;
     if text.len() < TEXT_BYTES_MAX && !text.contains(&0) {
-        flaws.extend(guard(&Added { path, part: Part::Lines, text: &text, new: &[] }));
+        flaws.extend(guard(&AddedContent {
+            path,
+            part: ContentPart::Lines,
+            text: &text,
+            new: &[],
+        }));
     } else {
         flaws.extend(pieces(path, text, &mut file, guard)?);
     }
@@ -148,37 +159,46 @@ pub(crate) fn look_at(
 }
 
 /// A look that is under way.
-struct Looking<'a, 'g> {
+struct ContentScan<'a, 'g> {
     checkout: &'a Checkout,
-    real: Real<'a>,
-    blobs: Option<Blobs>,
-    guard: &'a mut Guard<'g>,
+    real: RealFolders<'a>,
+    blobs: Option<BlobReader>,
+    guard: &'a mut ContentGuard<'g>,
 }
 
-impl Looking<'_, '_> {
+impl ContentScan<'_, '_> {
     /// What a file was; none if it is too large to be compared.
-    fn blob(&mut self, entry: &Entry) -> Result<Option<Vec<u8>>, GitError> {
+    fn blob(&mut self, entry: &TreeEntry) -> Result<Option<Vec<u8>>, GitError> {
         if entry.is_submodule() {
             return Ok(None);
         }
         let blobs = match &mut self.blobs {
             Some(blobs) => blobs,
-            none @ None => none.insert(Blobs::of(self.checkout.git())?),
+            none @ None => none.insert(BlobReader::start(self.checkout.git())?),
         };
         blobs.read(&entry.object).map_err(GitError::NotRun)
     }
 
     /// Shows the content of a file, or the aim of a link. Lines that are in `old` are not new.
-    fn content(&mut self, path: &[u8], old: &HashSet<&[u8]>) -> Result<Vec<String>, Failure> {
+    fn content(
+        &mut self,
+        path: &[u8],
+        old: &HashSet<&[u8]>,
+    ) -> Result<Vec<String>, WorkspaceError> {
         let Some(found) = self.real.file(path)? else { return Ok(Vec::new()) };
         let place = below(&self.checkout.tree, path);
         if found.is_symlink() {
-            let aim = fs::read_link(&place).trying("read", &place)?;
-            let text = aim.as_os_str().as_bytes();
+            let link_target = fs::read_link(&place).context("read", &place)?;
+            let text = link_target.as_os_str().as_bytes();
             if old.contains(text.trim_ascii()) {
                 return Ok(Vec::new());
             }
-            return Ok((self.guard)(&Added { path, part: Part::Aim, text, new: &[] }));
+            return Ok((self.guard)(&AddedContent {
+                path,
+                part: ContentPart::LinkTarget,
+                text,
+                new: &[],
+            }));
         }
         if !found.is_file() {
             return Ok(Vec::new());
@@ -187,16 +207,21 @@ impl Looking<'_, '_> {
         let Ok(mut file) = File::open(&place) else { return Ok(Vec::new()) };
         let mut text = Vec::new();
         let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
-        Read::by_ref(&mut file).take(limit).read_to_end(&mut text).trying("read", &place)?;
+        Read::by_ref(&mut file).take(limit).read_to_end(&mut text).context("read", &place)?;
         let is_whole = text.len() < TEXT_BYTES_MAX;
         let text = if is_whole { narrowed(text) } else { text };
         if is_whole && !text.contains(&0) {
-            let new: Vec<Line> = lines(&text)
-                .map(|line| if old.contains(line) { Line::Old } else { Line::New })
+            let new: Vec<LineOrigin> = lines(&text)
+                .map(|line| if old.contains(line) { LineOrigin::Old } else { LineOrigin::New })
                 .collect();
-            return Ok((self.guard)(&Added { path, part: Part::Lines, text: &text, new: &new }));
+            return Ok((self.guard)(&AddedContent {
+                path,
+                part: ContentPart::Lines,
+                text: &text,
+                new: &new,
+            }));
         }
-        pieces(path, text, &mut file, self.guard).trying("read", &place)
+        pieces(path, text, &mut file, self.guard).context("read", &place)
     }
 }
 
@@ -205,14 +230,14 @@ fn pieces(
     path: &[u8],
     first: Vec<u8>,
     rest: &mut File,
-    guard: &mut Guard<'_>,
+    guard: &mut ContentGuard<'_>,
 ) -> io::Result<Vec<String>> {
     let mut flaws = Vec::new();
     let mut piece = first;
     let wanted = u64::try_from(TEXT_BYTES_MAX - OVERLAP_BYTES).unwrap_or(u64::MAX);
     loop {
-        let part = Part::Piece;
-        flaws.extend(guard(&Added { path, part, text: &piece, new: &[] }));
+        let part = ContentPart::Piece;
+        flaws.extend(guard(&AddedContent { path, part, text: &piece, new: &[] }));
         piece.drain(..piece.len().saturating_sub(OVERLAP_BYTES));
         if Read::by_ref(rest).take(wanted).read_to_end(&mut piece)? == 0 {
             flaws.dedup();
@@ -224,10 +249,10 @@ fn pieces(
 /// The untracked files whose content is that of a file of the baseline: nothing is added by them.
 fn copies<'a>(
     checkout: &Checkout,
-    baseline: &Listing,
+    baseline: &TreeListing,
     untracked: &'a [Vec<u8>],
-    real: &mut Real<'_>,
-) -> Result<HashSet<&'a [u8]>, Failure> {
+    real: &mut RealFolders<'_>,
+) -> Result<HashSet<&'a [u8]>, WorkspaceError> {
     let mut files = Vec::new();
     for path in untracked {
         let is_file = real.file(path)?.is_some_and(|found| found.is_file());
@@ -239,10 +264,10 @@ fn copies<'a>(
         return Ok(HashSet::new());
     }
     let input = files.iter().flat_map(|path| (quoted(path) + "\n").into_bytes()).collect();
-    let said = checkout.git().args(["hash-object", "--stdin-paths"]).input(input).run()?;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let output = checkout.git().args(["hash-object", "--stdin-paths"]).input(input).run()?;
+    let output = String::from_utf8_lossy(&output).into_owned();
     let known: HashSet<&str> = baseline.entries.iter().map(|entry| entry.object.as_str()).collect();
-    let hashed = files.into_iter().zip(said.lines());
+    let hashed = files.into_iter().zip(output.lines());
     Ok(hashed.filter(|(_, object)| known.contains(object)).map(|(path, _)| path).collect())
 }
 
@@ -264,14 +289,14 @@ fn narrowed(text: Vec<u8>) -> Vec<u8> {
 }
 
 /// Objects, read one after the other from one process.
-struct Blobs {
+struct BlobReader {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-impl Blobs {
-    fn of(git: Git) -> Result<Self, GitError> {
+impl BlobReader {
+    fn start(git: Git) -> Result<Self, GitError> {
         let mut command = git.args(["cat-file", "--batch"]).into_command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(GitError::NotRun)?;
@@ -300,7 +325,7 @@ impl Blobs {
     }
 }
 
-impl Drop for Blobs {
+impl Drop for BlobReader {
     fn drop(&mut self) {
         drop(self.input.take());
         // It ends with its input; how does not matter any more.
@@ -321,11 +346,11 @@ mod tests {
 
     #[test]
     fn the_first_new_line_of_some_is_told() {
-        let new = [Line::Old, Line::New, Line::Old, Line::New];
-        let added = |part, new| Added { path: b"a", part, text: b"", new };
-        assert_eq!(added(Part::Lines, &new).first_new(1..=4), Some(2));
-        assert_eq!(added(Part::Lines, &new).first_new(3..=3), None);
-        assert_eq!(added(Part::Lines, &[]).first_new(3..=3), Some(3));
-        assert_eq!(added(Part::Piece, &[]).first_new(3..=3), Some(0));
+        let new = [LineOrigin::Old, LineOrigin::New, LineOrigin::Old, LineOrigin::New];
+        let added = |part, new| AddedContent { path: b"a", part, text: b"", new };
+        assert_eq!(added(ContentPart::Lines, &new).first_new(1..=4), Some(2));
+        assert_eq!(added(ContentPart::Lines, &new).first_new(3..=3), None);
+        assert_eq!(added(ContentPart::Lines, &[]).first_new(3..=3), Some(3));
+        assert_eq!(added(ContentPart::Piece, &[]).first_new(3..=3), Some(0));
     }
 }

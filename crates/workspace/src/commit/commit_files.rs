@@ -16,44 +16,47 @@ use std::{
 use crate::{
     checkout::{
         agent_repository,
-        files::{self, Filled},
-        git_dir::{Checkout, Folders},
+        files::{self, FilledCheckout},
+        git_dir::{Checkout, MissingFolders},
         nested_git,
-        state::Held,
+        state::LockedCheckout,
         submodules,
     },
-    commit::added_content::{self, Guard},
+    commit::added_content::{self, ContentGuard},
     git::{
-        command::{Git, parts},
-        error::{Failure, GitError, Trying as _},
+        command::{Git, nul_separated},
+        error::{GitError, IoContext as _, WorkspaceError},
         ls_tree::is_attributes,
-        merge_tree::{self, Outcome},
-        path_names::{self, below, shown},
-        safe_files::{self, Real, Survey},
+        merge_tree::{self, MergedTree},
+        path_names::{self, below, encode_path},
+        safe_files::{self, RealFolders, TreeSurvey},
     },
-    protocol::{Commit, Committed, Made, Refused},
+    protocol::{CommitFiles, CommittedFiles, OperationResult, RefusedCommit},
     repository::{locate::Repository, objects, refs},
 };
 
 /// How many of the agent's own commits are counted.
 const OWN_COMMITS_MAX: u32 = 10_000;
 /// How many strange things are told one by one.
-const ODD_MAX: usize = 100;
+const NOTES_MAX: usize = 100;
 /// How much of a file is looked through for conflict markers, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
-/// Performs [`Commit`], if the guard lets it.
-pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Failure> {
-    refs::check_pin(&order.pin)?;
-    let message = objects::checked_message(&order.message)?;
-    let user = Repository::from_bench(&order.bench);
-    let parents = parents(&user, &order.onto)?;
-    let held = Held::take(&order.bench)?;
-    let state = held.opened()?;
-    let survey = safe_files::survey(&held.tree)?;
-    let checkout = held.checkout(&order.bench)?;
-    let kept_out = state.kept_out();
-    checkout.prepare(&kept_out)?;
+/// Performs [`CommitFiles`], if the guard lets it.
+pub(crate) fn commit_files(
+    operation: &CommitFiles,
+    guard: &mut ContentGuard<'_>,
+) -> Result<OperationResult, WorkspaceError> {
+    refs::check_pin(&operation.pin)?;
+    let message = objects::checked_message(&operation.message)?;
+    let user = Repository::from_location(&operation.location);
+    let parents = parents(&user, &operation.onto)?;
+    let locked = LockedCheckout::take(&operation.location)?;
+    let state = locked.opened()?;
+    let survey = safe_files::survey(&locked.tree)?;
+    let checkout = locked.checkout(&operation.location)?;
+    let excluded = state.excluded();
+    checkout.prepare(&excluded)?;
 
     let outcome = match parents.as_slice() {
         [first, second] => Some(merge_tree::try_merge(&user.common_dir, first, second)?),
@@ -61,87 +64,88 @@ pub(crate) fn commit(order: &Commit, guard: &mut Guard<'_>) -> Result<Made, Fail
     };
     let baseline = outcome.as_ref().map_or(&parents[0], |outcome| &outcome.tree).clone();
     let own_commits = own_commits(&checkout, &parents)?;
-    let mut odd = Vec::new();
-    for path in &survey.strange {
-        odd.push(format!("{} is a pipe, a socket or a device: left out", shown(path)));
+    let mut notes = Vec::new();
+    for path in &survey.special {
+        notes.push(format!("{} is a pipe, a socket or a device: left out", encode_path(path)));
         if path_names::is_read_by_git(path) {
-            safe_files::remove(&below(&held.tree, path))?;
+            safe_files::remove(&below(&locked.tree, path))?;
         }
     }
-    let filled = Filled::outermost(checkout, baseline.clone())?;
-    let prepare = |inner: &Filled| inner.checkout.prepare(&[]);
-    let all = files::all_below(filled, Folders::AsTheyAre, prepare)?;
+    let filled = FilledCheckout::outermost(checkout, baseline.clone())?;
+    let prepare = |inner: &FilledCheckout| inner.checkout.prepare(&[]);
+    let all = files::all_below(filled, MissingFolders::AsTheyAre, prepare)?;
     let checkout = &all[0].checkout;
-    let taken = put_aside(&held, &survey, checkout, &baseline, &kept_out).and_then(|untracked| {
-        let flaws = added_content::look(checkout, &all[0].listing, &untracked, guard)?;
-        let taken = if flaws.is_empty() {
-            Ok(take_in(checkout, &baseline, &kept_out, &mut odd)?)
-        } else {
-            Err(flaws)
-        };
-        Ok(taken)
-    });
-    let repositories = odd_repositories(&survey, &all);
-    nested_git::put_back(&held.dir)?;
-    let tree = match taken? {
+    let staged =
+        set_aside(&locked, &survey, checkout, &baseline, &excluded).and_then(|untracked| {
+            let flaws = added_content::scan(checkout, &all[0].listing, &untracked, guard)?;
+            let staged = if flaws.is_empty() {
+                Ok(stage_files(checkout, &baseline, &excluded, &mut notes)?)
+            } else {
+                Err(flaws)
+            };
+            Ok(staged)
+        });
+    let repositories = repository_notes(&survey, &all);
+    nested_git::restore(&locked.dir)?;
+    let tree = match staged? {
         Ok(tree) => tree,
         Err(mut flaws) => {
             shorten(&mut flaws);
-            return Ok(Made::Refused(Refused { flaws }));
+            return Ok(OperationResult::Refused(RefusedCommit { flaws }));
         }
     };
-    odd.extend(repositories?);
+    notes.extend(repositories?);
 
     if let Some(outcome) = &outcome {
-        odd.extend(unresolved(&user, &tree, outcome)?);
+        notes.extend(unresolved(&user, &tree, outcome)?);
     }
-    let old = user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).line()?;
+    let old = user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).run_line()?;
     let is_unchanged = old == tree;
     let commit = if is_unchanged && parents.len() == 1 {
         parents[0].clone()
     } else {
-        let git = Git::of(&user.common_dir).durably();
-        let git = checkout.settings.identity().sign(git, order.when_ms);
+        let git = Git::in_git_dir(&user.common_dir).durably();
+        let git = checkout.settings.identity().sign(git, operation.when_ms);
         objects::commit_tree(git, &tree, &parents, &message)?
     };
-    user.pin(&order.pin, &commit)?;
+    user.pin(&operation.pin, &commit)?;
     let changes = user.changes(&parents[0], &commit)?;
-    let tree = user.code_of(tree)?;
-    shorten(&mut odd);
-    Ok(Made::Committed(Committed { commit, tree, changes, own_commits, odd }))
+    let tree = user.without_run_records(tree)?;
+    shorten(&mut notes);
+    Ok(OperationResult::Committed(CommittedFiles { commit, tree, changes, own_commits, notes }))
 }
 
 /// Puts aside what git must not come upon: every `.git` in the tree, and what is kept out although
 /// an agent no longer lets git ignore it. The other untracked files.
-fn put_aside(
-    held: &Held,
-    survey: &Survey,
+fn set_aside(
+    locked: &LockedCheckout,
+    survey: &TreeSurvey,
     checkout: &Checkout,
     baseline: &str,
-    kept_out: &[Vec<u8>],
-) -> Result<Vec<Vec<u8>>, Failure> {
-    nested_git::put(&held.dir, &survey.nested)?;
+    excluded: &[Vec<u8>],
+) -> Result<Vec<Vec<u8>>, WorkspaceError> {
+    nested_git::set_aside(&locked.dir, &survey.nested)?;
     checkout.reset_index(baseline)?;
     let (kept, untracked): (Vec<_>, Vec<_>) = checkout
         .untracked()?
         .into_iter()
-        .partition(|path| path_names::is_at_or_below(path, kept_out));
+        .partition(|path| path_names::is_at_or_below(path, excluded));
     if !kept.is_empty() {
-        nested_git::put(&held.dir, &[survey.nested.as_slice(), kept.as_slice()].concat())?;
+        nested_git::set_aside(&locked.dir, &[survey.nested.as_slice(), kept.as_slice()].concat())?;
     }
     Ok(untracked)
 }
 
 /// The parents in full, without one that is in the history of the first.
-fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, Failure> {
+fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, WorkspaceError> {
     match onto {
-        [only] => Ok(vec![user.sure(only)?]),
+        [only] => Ok(vec![user.require_commit(only)?]),
         [first, second] => {
-            let (first, second) = (user.sure(first)?, user.sure(second)?);
+            let (first, second) = (user.require_commit(first)?, user.require_commit(second)?);
             let is_in = user.is_ancestor(&second, &first)?;
             Ok(if is_in { vec![first] } else { vec![first, second] })
         }
-        _ => Err(Failure::new(
+        _ => Err(WorkspaceError::new(
             format!("a commit has one or two parents, not {}", onto.len()),
             "this is a defect of Forge",
         )),
@@ -150,87 +154,87 @@ fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, Failure> {
 
 /// Brings the files into the index, and gives the tree of it. The index begins with the baseline,
 /// never with what an earlier try had added.
-fn take_in(
+fn stage_files(
     checkout: &Checkout,
     baseline: &str,
-    kept_out: &[Vec<u8>],
-    odd: &mut Vec<String>,
-) -> Result<String, Failure> {
-    let attempt = || -> Result<Taken, Failure> {
+    excluded: &[Vec<u8>],
+    notes: &mut Vec<String>,
+) -> Result<String, WorkspaceError> {
+    let attempt = || -> Result<StagedFiles, WorkspaceError> {
         checkout.reset_index(baseline)?;
         let git = checkout.git().durably().args(["add", "-A", "--ignore-errors"]);
-        let left_out =
-            git.run().map_or_else(|error| left_out(checkout, error), |_| Ok(Vec::new()))?;
-        let mut taken = keep_out(checkout, baseline, kept_out)?;
-        taken.odd.extend(left_out);
-        taken.tree = checkout.git().durably().arg("write-tree").line()?;
-        Ok(taken)
+        let unadded_files =
+            git.run().map_or_else(|error| unadded_files(checkout, error), |_| Ok(Vec::new()))?;
+        let mut staged = keep_out(checkout, baseline, excluded)?;
+        staged.notes.extend(unadded_files);
+        staged.tree = checkout.git().durably().arg("write-tree").run_line()?;
+        Ok(staged)
     };
-    let taken = attempt()?;
-    let taken = match taken.attributes {
-        Attributes::Same => taken,
+    let staged = attempt()?;
+    let staged = match staged.attributes {
+        AttributesChange::Same => staged,
         // Files that did not change may be kept differently now: all are read again, so that the
         // outcome does not depend on what the index knew.
-        Attributes::Changed => {
+        AttributesChange::Changed => {
             safe_files::remove(&checkout.index())?;
             attempt()?
         }
     };
-    odd.extend(taken.odd);
-    Ok(taken.tree)
+    notes.extend(staged.notes);
+    Ok(staged.tree)
 }
 
 /// What came into the index.
-struct Taken {
+struct StagedFiles {
     tree: String,
-    odd: Vec<String>,
-    attributes: Attributes,
+    notes: Vec<String>,
+    attributes: AttributesChange,
 }
 
 /// Whether files that say how other files are kept have changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Attributes {
+enum AttributesChange {
     Same,
     Changed,
 }
 
 /// What git would not add: fine if it is the file's fault, an error if it is not.
-fn left_out(checkout: &Checkout, error: GitError) -> Result<Vec<String>, Failure> {
+fn unadded_files(checkout: &Checkout, error: GitError) -> Result<Vec<String>, WorkspaceError> {
     let is_partial = matches!(&error, GitError::Refused { code: Some(1), .. });
-    let mut left = checkout.changed()?;
-    left.extend(checkout.untracked()?);
-    if !is_partial || left.is_empty() {
+    let mut unadded = checkout.changed()?;
+    unadded.extend(checkout.untracked()?);
+    if !is_partial || unadded.is_empty() {
         return Err(error.into());
     }
-    let mut real = Real::below(&checkout.tree);
-    let mut odd = Vec::new();
-    for path in left {
+    let mut real = RealFolders::below(&checkout.tree);
+    let mut notes = Vec::new();
+    for path in unadded {
         let file = below(&checkout.tree, &path);
         let metadata = real.file(&path)?;
-        let is_strange =
-            metadata.as_ref().is_some_and(|metadata| safe_files::is_strange(metadata.file_type()));
-        let is_unreadable = !is_strange
+        let is_special =
+            metadata.as_ref().is_some_and(|metadata| safe_files::is_special(metadata.file_type()));
+        let is_unreadable = !is_special
             && metadata.is_some_and(|metadata| metadata.is_file())
             && File::open(&file).is_err();
-        if is_strange {
+        if is_special {
             continue;
         }
         if is_unreadable {
-            odd.push(format!("{} cannot be read: left as it was", shown(&path)));
+            notes.push(format!("{} cannot be read: left as it was", encode_path(&path)));
         } else if is_refused_name(checkout, &path)? {
-            odd.push(format!("{} has a name that git refuses: left out", shown(&path)));
+            notes.push(format!("{} has a name that git refuses: left out", encode_path(&path)));
         } else {
             return Err(error.into());
         }
     }
-    Ok(odd)
+    Ok(notes)
 }
 
 /// Whether git refuses a name, asked with an index that nobody uses.
-fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, Failure> {
+fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, WorkspaceError> {
     let index = checkout.git_dir.join("index.asked");
     safe_files::remove(&index)?;
-    let empty = checkout.git().args(["hash-object", "-w", "-t", "blob", "--stdin"]).line()?;
+    let empty = checkout.git().args(["hash-object", "-w", "-t", "blob", "--stdin"]).run_line()?;
     let path = OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path));
     let git = checkout.git().env("GIT_INDEX_FILE", &index);
     let asked =
@@ -240,7 +244,11 @@ fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, Failure> {
 }
 
 /// Takes out of the index what must not be committed, and puts back submodules.
-fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result<Taken, Failure> {
+fn keep_out(
+    checkout: &Checkout,
+    baseline: &str,
+    excluded: &[Vec<u8>],
+) -> Result<StagedFiles, WorkspaceError> {
     let git = checkout.git().args([
         "diff-index",
         "--cached",
@@ -249,25 +257,25 @@ fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result
         "--no-renames",
         "-z",
     ]);
-    let said = git.arg("--ignore-submodules=none").arg(baseline).arg("--").run()?;
-    let mut fields = parts(&said);
+    let output = git.arg("--ignore-submodules=none").arg(baseline).arg("--").run()?;
+    let mut fields = nul_separated(&output);
     let mut lines = Vec::new();
-    let mut odd = Vec::new();
+    let mut notes = Vec::new();
     let mut known = None;
-    let mut attributes = Attributes::Same;
-    let mut real = Real::below(&checkout.tree);
+    let mut attributes = AttributesChange::Same;
+    let mut real = RealFolders::below(&checkout.tree);
     while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
         let header = String::from_utf8_lossy(header).into_owned();
         let words: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
         let [old_mode, new_mode, old, ..] = words.as_slice() else { continue };
         if is_attributes(path) {
-            attributes = Attributes::Changed;
+            attributes = AttributesChange::Changed;
         }
         if *new_mode == "120000" && real.file(path)?.is_some_and(|found| found.is_symlink()) {
             let link = below(&checkout.tree, path);
-            let aim = fs::read_link(&link).trying("read", &link)?;
-            if !path_names::stays_inside(path, aim.as_os_str().as_bytes()) {
-                odd.push(format!("{} is a link to outside of the repository", shown(path)));
+            let link_target = fs::read_link(&link).context("read", &link)?;
+            if !path_names::stays_inside(path, link_target.as_os_str().as_bytes()) {
+                notes.push(format!("{} is a link to outside of the repository", encode_path(path)));
             }
         }
         let mut put = |mode: &str, object: &str| {
@@ -279,21 +287,24 @@ fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result
         match (*old_mode, *new_mode) {
             ("000000", "160000") => {
                 put("0", &none);
-                odd.push(format!("{} is a repository of its own: left out", shown(path)));
+                notes.push(format!("{} is a repository of its own: left out", encode_path(path)));
             }
-            ("000000", _) if path_names::is_at_or_below(path, kept_out) => put("0", &none),
+            ("000000", _) if path_names::is_at_or_below(path, excluded) => put("0", &none),
             ("160000", "000000") => {
                 // Gone for good only if `.gitmodules` has forgotten it, too.
                 let known =
                     known.get_or_insert_with(|| submodules::names(checkout.git(), ":.gitmodules"));
                 if known.iter().any(|(known, _)| known == path) {
                     put("160000", old);
-                    odd.push(format!("the submodule {} was removed: kept", shown(path)));
+                    notes.push(format!("the submodule {} was removed: kept", encode_path(path)));
                 }
             }
             ("160000", _) => {
                 put("160000", old);
-                odd.push(format!("the submodule {} was changed: kept as it was", shown(path)));
+                notes.push(format!(
+                    "the submodule {} was changed: kept as it was",
+                    encode_path(path)
+                ));
             }
             (_, _) => {}
         }
@@ -301,12 +312,15 @@ fn keep_out(checkout: &Checkout, baseline: &str, kept_out: &[Vec<u8>]) -> Result
     if !lines.is_empty() {
         checkout.git().args(["update-index", "-z", "--index-info"]).input(lines).run()?;
     }
-    Ok(Taken { tree: String::new(), odd, attributes })
+    Ok(StagedFiles { tree: String::new(), notes, attributes })
 }
 
 /// Repositories that the agent made in the tree, and submodules that it changed.
-fn odd_repositories(survey: &Survey, all: &[Filled]) -> Result<Vec<String>, Failure> {
-    let mut odd = Vec::new();
+fn repository_notes(
+    survey: &TreeSurvey,
+    all: &[FilledCheckout],
+) -> Result<Vec<String>, WorkspaceError> {
+    let mut notes = Vec::new();
     let known: Vec<Vec<u8>> =
         all[1..].iter().map(|filled| path_names::joined(&filled.path, b".git")).collect();
     let made: Vec<&Vec<u8>> = survey.nested.iter().filter(|path| !known.contains(path)).collect();
@@ -315,8 +329,8 @@ fn odd_repositories(survey: &Survey, all: &[Filled]) -> Result<Vec<String>, Fail
         for path in made {
             let folder = [path_names::parent(path), b"/"].concat();
             if tracked.iter().any(|path| path.starts_with(&folder)) {
-                let folder = shown(path_names::parent(path));
-                odd.push(format!(
+                let folder = encode_path(path_names::parent(path));
+                notes.push(format!(
                     "{folder} was a repository of its own: its files were added as plain files"
                 ));
             }
@@ -327,30 +341,34 @@ fn odd_repositories(survey: &Survey, all: &[Filled]) -> Result<Vec<String>, Fail
         let is_same =
             filled.checkout.changed()?.is_empty() && filled.checkout.untracked()?.is_empty();
         if !is_same {
-            let path = shown(&filled.path);
-            odd.push(format!("the submodule {path} was changed: its changes are not committed"));
+            let path = encode_path(&filled.path);
+            notes.push(format!("the submodule {path} was changed: its changes are not committed"));
         }
     }
-    Ok(odd)
+    Ok(notes)
 }
 
 /// Files of a merge that still have conflict markers.
-fn unresolved(user: &Repository, tree: &str, outcome: &Outcome) -> Result<Vec<String>, Failure> {
-    let mut odd = Vec::new();
+fn unresolved(
+    user: &Repository,
+    tree: &str,
+    outcome: &MergedTree,
+) -> Result<Vec<String>, WorkspaceError> {
+    let mut notes = Vec::new();
     for path in outcome.paths() {
         let Some(object) = user.blob_at(tree, &path)? else { continue };
         let (text, _) =
-            user.git().args(["cat-file", "blob", &object]).beginning(MARKED_BYTES_MAX)?;
+            user.git().args(["cat-file", "blob", &object]).run_truncated(MARKED_BYTES_MAX)?;
         if merge_tree::has_markers(&text) {
-            odd.push(format!("unresolved conflict markers in {path}"));
+            notes.push(format!("unresolved conflict markers in {path}"));
         }
     }
-    Ok(odd)
+    Ok(notes)
 }
 
 /// How many commits the agent's git has on top of the parents. A `.git` that cannot be read any
 /// more has none.
-fn own_commits(checkout: &Checkout, parents: &[String]) -> Result<u32, Failure> {
+fn own_commits(checkout: &Checkout, parents: &[String]) -> Result<u32, WorkspaceError> {
     let Some(head) = agent_repository::head(&checkout.tree)? else { return Ok(0) };
     if parents.contains(&head) {
         return Ok(0);
@@ -359,14 +377,14 @@ fn own_commits(checkout: &Checkout, parents: &[String]) -> Result<u32, Failure> 
     let borrowed = path_names::quoted(objects.as_os_str().as_encoded_bytes());
     let git = checkout.git().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", borrowed);
     let git = git.args(["rev-list", "--count", &format!("--max-count={OWN_COMMITS_MAX}")]);
-    let counted = git.arg(head).arg("--not").args(parents).arg("--").line();
+    let counted = git.arg(head).arg("--not").args(parents).arg("--").run_line();
     Ok(counted.ok().and_then(|counted| counted.parse().ok()).unwrap_or(0))
 }
 
-fn shorten(odd: &mut Vec<String>) {
-    if odd.len() > ODD_MAX {
-        let more = odd.len() - ODD_MAX;
-        odd.truncate(ODD_MAX);
-        odd.push(format!("and {more} more"));
+fn shorten(notes: &mut Vec<String>) {
+    if notes.len() > NOTES_MAX {
+        let more = notes.len() - NOTES_MAX;
+        notes.truncate(NOTES_MAX);
+        notes.push(format!("and {more} more"));
     }
 }

@@ -23,18 +23,18 @@ use rustix::{
 use crate::{
     checkout::{
         agent_repository,
-        files::{self, Filled},
+        files::{self, FilledCheckout},
         git_dir::{self, Checkout},
         nested_git,
-        state::Held,
+        state::LockedCheckout,
     },
     git::{
         command::Git,
-        error::{Failure, GitError, Trying as _},
+        error::{GitError, IoContext as _, WorkspaceError},
         path_names, safe_files,
-        user_config::Settings,
+        user_config::UserConfig,
     },
-    protocol::{Bench, Hooked, Hooks, Refusal},
+    protocol::{CheckoutLocation, HookRefusal, HooksResult, RunHooks},
     repository::{locate::Repository, objects, refs},
 };
 
@@ -46,53 +46,57 @@ const CHUNK_BYTES: usize = 8192;
 const PRE_COMMIT: &str = "pre-commit";
 const COMMIT_MSG: &str = "commit-msg";
 
-/// Performs [`Hooks`].
-pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
-    refs::check_pin(&order.pin)?;
-    let message = objects::checked_message(&order.message)?;
-    let user = Repository::from_bench(&order.bench);
-    let commit = user.sure(&order.commit)?;
-    let held = Held::take(&order.bench)?;
-    let state = held.opened()?;
-    safe_files::survey(&held.tree)?;
-    let checkout = held.checkout(&order.bench)?;
-    checkout.prepare(&state.kept_out())?;
-    let exactly = |at: &str| -> Result<Checkout, Failure> {
-        let survey = safe_files::survey(&held.tree)?;
-        for path in &survey.strange {
-            safe_files::remove(&path_names::below(&held.tree, path))?;
+/// Performs [`RunHooks`].
+pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceError> {
+    refs::check_pin(&operation.pin)?;
+    let message = objects::checked_message(&operation.message)?;
+    let user = Repository::from_location(&operation.location);
+    let commit = user.require_commit(&operation.commit)?;
+    let locked = LockedCheckout::take(&operation.location)?;
+    let state = locked.opened()?;
+    safe_files::survey(&locked.tree)?;
+    let checkout = locked.checkout(&operation.location)?;
+    checkout.prepare(&state.excluded())?;
+    let exactly = |at: &str| -> Result<Checkout, WorkspaceError> {
+        let survey = safe_files::survey(&locked.tree)?;
+        for path in &survey.special {
+            safe_files::remove(&path_names::below(&locked.tree, path))?;
         }
-        let checkout = held.checkout(&order.bench)?;
-        let filled = Filled::outermost(checkout, at.to_owned())?;
-        let mut all = files::fill_all(filled, &survey, &held.lock)?;
+        let checkout = locked.checkout(&operation.location)?;
+        let filled = FilledCheckout::outermost(checkout, at.to_owned())?;
+        let mut all = files::fill_all(filled, &survey, &locked.lock)?;
         for filled in &all {
-            filled.checkout.clean(&held.lock)?;
+            filled.checkout.clean(&locked.lock)?;
         }
-        agent_repository::make_inner_private(files::submodules(&all), &held.dir.join("git.new"))?;
+        agent_repository::create_in_submodules(
+            files::submodules(&all),
+            &locked.dir.join("git.new"),
+        )?;
         Ok(all.swap_remove(0).checkout)
     };
-    let as_it_is = |refusal: Option<Refusal>| -> Result<Hooked, Failure> {
-        user.pin(&order.pin, &commit)?;
+    let as_it_is = |refusal: Option<HookRefusal>| -> Result<HooksResult, WorkspaceError> {
+        user.pin(&operation.pin, &commit)?;
         let tree = user.code_tree(&commit)?;
-        Ok(Hooked { commit: commit.clone(), tree, refusal, changed: Vec::new() })
+        Ok(HooksResult { commit: commit.clone(), tree, refusal, changed: Vec::new() })
     };
 
-    let folder = hooks_folder(&order.bench, &held.tree)?;
+    let folder = hooks_folder(&operation.location, &locked.tree)?;
     if ![PRE_COMMIT, COMMIT_MSG].iter().any(|name| is_program(&folder.join(name))) {
         return as_it_is(None);
     }
     let checkout = exactly(&commit)?;
-    let scene = Scene::set(&held, &checkout, &user, &commit, &state.branch, &folder)?;
-    let outcome = scene.run(order, &message);
-    nested_git::put_back(&held.dir)?;
+    let hook_repository =
+        HookRepository::create(&locked, &checkout, &user, &commit, &state.branch, &folder)?;
+    let outcome = hook_repository.run(operation, &message);
+    nested_git::restore(&locked.dir)?;
     let outcome = outcome.and_then(|outcome| match outcome {
-        Outcome::Refused(refusal) => Ok(Err(refusal)),
-        Outcome::Passed { tree, message } => {
-            scene.hand_over(&user, &tree)?;
+        HooksOutcome::Refused(refusal) => Ok(Err(refusal)),
+        HooksOutcome::Passed { tree, message } => {
+            hook_repository.import_objects(&user, &tree)?;
             Ok(Ok((tree, message)))
         }
     });
-    safe_files::remove(&scene.git_dir)?;
+    safe_files::remove(&hook_repository.git_dir)?;
     let (tree, new_message) = match outcome {
         Ok(Ok(passed)) => passed,
         Ok(Err(refusal)) => {
@@ -104,55 +108,55 @@ pub(crate) fn hooks(order: &Hooks) -> Result<Hooked, Failure> {
             return Err(failure);
         }
     };
-    let old = user.git().args(["rev-parse", &format!("{commit}^{{tree}}")]).line()?;
+    let old = user.git().args(["rev-parse", &format!("{commit}^{{tree}}")]).run_line()?;
     if tree == old && new_message == message {
         exactly(&commit)?;
         return as_it_is(None);
     }
-    let git = Git::of(&user.common_dir).durably();
-    let git = checkout.settings.identity().sign(git, order.when_ms);
-    let new = objects::commit_tree(git, &tree, &scene.parents, &new_message)?;
-    user.pin(&order.pin, &new)?;
+    let git = Git::in_git_dir(&user.common_dir).durably();
+    let git = checkout.settings.identity().sign(git, operation.when_ms);
+    let new = objects::commit_tree(git, &tree, &hook_repository.parents, &new_message)?;
+    user.pin(&operation.pin, &new)?;
     exactly(&new)?;
     let changed = user.changes(&commit, &new)?.into_iter().map(|change| change.path).collect();
     let tree = user.code_tree(&new)?;
-    Ok(Hooked { commit: new, tree, refusal: None, changed })
+    Ok(HooksResult { commit: new, tree, refusal: None, changed })
 }
 
 /// The git folder that the hooks see, set up and in place.
-struct Scene {
+struct HookRepository {
     git_dir: PathBuf,
     tree: PathBuf,
     parents: Vec<String>,
     lock: File,
-    settings: Settings,
+    settings: UserConfig,
 }
 
 /// What the hooks said.
-enum Outcome {
+enum HooksOutcome {
     Passed { tree: String, message: String },
-    Refused(Refusal),
+    Refused(HookRefusal),
 }
 
-impl Scene {
-    fn set(
-        held: &Held,
+impl HookRepository {
+    fn create(
+        locked: &LockedCheckout,
         checkout: &Checkout,
         user: &Repository,
         commit: &str,
         branch: &str,
         folder: &Path,
-    ) -> Result<Self, Failure> {
-        let listed = user.git().args(["rev-list", "--parents", "-n1", commit]).line()?;
+    ) -> Result<Self, WorkspaceError> {
+        let listed = user.git().args(["rev-list", "--parents", "-n1", commit]).run_line()?;
         let parents: Vec<String> = listed.split(' ').skip(1).map(str::to_owned).collect();
-        let git_dir = held.dir.join("hooks.git");
+        let git_dir = locked.dir.join("hooks.git");
         safe_files::remove(&git_dir)?;
         for folder in ["objects/info", "refs/heads", "info"] {
             let folder = git_dir.join(folder);
-            fs::create_dir_all(&folder).trying("make the folder", &folder)?;
+            fs::create_dir_all(&folder).context("make the folder", &folder)?;
         }
         let config = checkout.settings.text(&[
-            ("core.worktree", held.tree.as_os_str().as_bytes()),
+            ("core.worktree", locked.tree.as_os_str().as_bytes()),
             ("core.hookspath", folder.as_os_str().as_bytes()),
             ("core.fsmonitor", b"false"),
             ("gc.auto", b"0"),
@@ -171,41 +175,41 @@ impl Scene {
             git_dir::copy_settings(&checkout.git_dir.join(name), &git_dir.join(name))?;
         }
         let index = git_dir.join("index");
-        fs::copy(checkout.index(), &index).trying("write", &index)?;
+        fs::copy(checkout.index(), &index).context("write", &index)?;
         // Programs that look for `.git` themselves must find the same, and never the agent's.
-        nested_git::put(&held.dir, &[b".git".to_vec()])?;
+        nested_git::set_aside(&locked.dir, &[b".git".to_vec()])?;
         let link = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
-        safe_files::write(&held.tree.join(".git"), &link)?;
-        let lock = held.lock.try_clone().trying("keep open", &held.dir)?;
-        let tree = held.tree.clone();
-        let settings = Settings::of(checkout.owner.top.as_deref(), &checkout.owner.git_dir)?;
+        safe_files::write(&locked.tree.join(".git"), &link)?;
+        let lock = locked.lock.try_clone().context("keep open", &locked.dir)?;
+        let tree = locked.tree.clone();
+        let settings = UserConfig::read(checkout.owner.top.as_deref(), &checkout.owner.git_dir)?;
         Ok(Self { git_dir, tree, parents, lock, settings })
     }
 
-    fn run(&self, order: &Hooks, message: &str) -> Result<Outcome, Failure> {
+    fn run(&self, operation: &RunHooks, message: &str) -> Result<HooksOutcome, WorkspaceError> {
         let refused = |hook: &str, output: String| {
-            Ok(Outcome::Refused(Refusal { hook: hook.to_owned(), output }))
+            Ok(HooksOutcome::Refused(HookRefusal { hook: hook.to_owned(), output }))
         };
-        if let Some(output) = self.run_one(PRE_COMMIT, &[], order)? {
+        if let Some(output) = self.run_one(PRE_COMMIT, &[], operation)? {
             return refused(PRE_COMMIT, output);
         }
         let file = self.git_dir.join("COMMIT_EDITMSG");
         safe_files::write(&file, message.as_bytes())?;
-        if let Some(output) = self.run_one(COMMIT_MSG, &[&file], order)? {
+        if let Some(output) = self.run_one(COMMIT_MSG, &[&file], operation)? {
             return refused(COMMIT_MSG, output);
         }
-        let tree = match self.git().durably().arg("write-tree").line() {
+        let tree = match self.git().durably().arg("write-tree").run_line() {
             Ok(tree) => tree,
             // It left the index with conflicts, or not readable at all.
             Err(error) => return refused(PRE_COMMIT, error.to_string()),
         };
-        let left = fs::read(&file).unwrap_or_default();
-        if left == message.as_bytes() {
-            return Ok(Outcome::Passed { tree, message: message.to_owned() });
+        let written = fs::read(&file).unwrap_or_default();
+        if written == message.as_bytes() {
+            return Ok(HooksOutcome::Passed { tree, message: message.to_owned() });
         }
-        let cleaned = self.git().arg("stripspace").input(left).run()?;
+        let cleaned = self.git().arg("stripspace").input(written).run()?;
         match objects::checked_message(&String::from_utf8_lossy(&cleaned)) {
-            Ok(message) => Ok(Outcome::Passed { tree, message }),
+            Ok(message) => Ok(HooksOutcome::Passed { tree, message }),
             Err(failure) => refused(COMMIT_MSG, failure.what),
         }
     }
@@ -215,9 +219,9 @@ impl Scene {
         &self,
         name: &str,
         args: &[&Path],
-        order: &Hooks,
-    ) -> Result<Option<String>, Failure> {
-        let variables = self.settings.identity().variables(order.when_ms);
+        operation: &RunHooks,
+    ) -> Result<Option<String>, WorkspaceError> {
+        let variables = self.settings.identity().variables(operation.when_ms);
         let git = Git::with_hooks(&self.tree)
             .env("GIT_DIR", &self.git_dir)
             .env("GIT_INDEX_FILE", self.git_dir.join("index"))
@@ -225,13 +229,14 @@ impl Scene {
             .env("GIT_PREFIX", "");
         let author = variables.into_iter().filter(|(name, _)| name.starts_with("GIT_AUTHOR"));
         let git = author.fold(git, |git, (name, value)| git.env(name, value));
-        let git = git.holding(&self.lock)?.args(["hook", "run", "--ignore-missing", name, "--"]);
-        let (is_passed, output) = heard(git.args(args), order.output_max)?;
+        let git =
+            git.holding_lock(&self.lock)?.args(["hook", "run", "--ignore-missing", name, "--"]);
+        let (is_passed, output) = run_captured(git.args(args), operation.output_max)?;
         Ok((!is_passed).then_some(output))
     }
 
     /// Brings new objects into the user's store: the hooks had one of their own.
-    fn hand_over(&self, user: &Repository, tree: &str) -> Result<(), Failure> {
+    fn import_objects(&self, user: &Repository, tree: &str) -> Result<(), WorkspaceError> {
         let mut wanted = format!("{tree}\n");
         wanted.extend(self.parents.iter().map(|parent| format!("^{parent}\n")));
         let pack = self.git().args(["pack-objects", "--revs", "--stdout", "-q"]);
@@ -243,18 +248,20 @@ impl Scene {
 
     /// Git as the hooks see it, without hooks.
     fn git(&self) -> Git {
-        Git::of(&self.git_dir).env("GIT_INDEX_FILE", self.git_dir.join("index")).within(&self.tree)
+        Git::in_git_dir(&self.git_dir)
+            .env("GIT_INDEX_FILE", self.git_dir.join("index"))
+            .in_work_dir(&self.tree)
     }
 }
 
 /// Where the user's hooks are. A relative path is looked for in the files of the commit first.
-fn hooks_folder(bench: &Bench, tree: &Path) -> Result<PathBuf, Failure> {
-    let top = bench.top.as_deref().unwrap_or(&bench.common_dir);
+fn hooks_folder(location: &CheckoutLocation, tree: &Path) -> Result<PathBuf, WorkspaceError> {
+    let top = location.top.as_deref().unwrap_or(&location.common_dir);
     let asked =
         Git::with_hooks(top).args(["config", "--type=path", "-z", "--get", "core.hooksPath"]);
     let (code, said) = asked.run_with(&[0, 1])?;
     if code == 1 {
-        return Ok(bench.common_dir.join("hooks"));
+        return Ok(location.common_dir.join("hooks"));
     }
     let path = said.strip_suffix(b"\0").unwrap_or(&said);
     let inside = path_names::below(tree, path);
@@ -267,8 +274,8 @@ fn is_program(path: &Path) -> bool {
 
 /// Runs a program to its end; whether it succeeded, and the last bytes that it said. Whatever it
 /// leaves behind in the background may keep the pipe open: we do not wait for that.
-fn heard(git: Git, output_max: usize) -> Result<(bool, String), Failure> {
-    let not_run = |error: io::Error| Failure::from(GitError::NotRun(error));
+fn run_captured(git: Git, output_max: usize) -> Result<(bool, String), WorkspaceError> {
+    let not_run = |error: io::Error| WorkspaceError::from(GitError::NotRun(error));
     let (mut from, to) = io::pipe().map_err(not_run)?;
     let flags = fcntl_getfl(&from).map_err(|error| not_run(error.into()))?;
     fcntl_setfl(&from, flags | OFlags::NONBLOCK).map_err(|error| not_run(error.into()))?;
@@ -284,8 +291,8 @@ fn heard(git: Git, output_max: usize) -> Result<(bool, String), Failure> {
         let end = drain(&mut from, &mut output, output_max).map_err(not_run)?;
         match (ended, end) {
             (Some(status), _) => break status,
-            (None, End::Closed) => break child.wait().map_err(not_run)?,
-            (None, End::NothingNow) => {
+            (None, PipeState::Closed) => break child.wait().map_err(not_run)?,
+            (None, PipeState::NothingNow) => {
                 let mut watched = [PollFd::new(&from, PollFlags::IN)];
                 // Interrupted or not: the next look tells.
                 let _ = poll(&mut watched, Some(&wait));
@@ -297,19 +304,25 @@ fn heard(git: Git, output_max: usize) -> Result<(bool, String), Failure> {
 }
 
 /// Why there is nothing more to read.
-enum End {
+enum PipeState {
     Closed,
     NothingNow,
 }
 
 /// Reads what is there, and keeps about as much as is wanted of its end.
-fn drain(from: &mut io::PipeReader, output: &mut Vec<u8>, output_max: usize) -> io::Result<End> {
+fn drain(
+    from: &mut io::PipeReader,
+    output: &mut Vec<u8>,
+    output_max: usize,
+) -> io::Result<PipeState> {
     let mut chunk = [0; CHUNK_BYTES];
     loop {
         match from.read(&mut chunk) {
-            Ok(0) => return Ok(End::Closed),
+            Ok(0) => return Ok(PipeState::Closed),
             Ok(n) => output.extend(&chunk[..n]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(End::NothingNow),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(PipeState::NothingNow);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -328,7 +341,7 @@ mod tests {
     fn only_the_end_of_a_long_output_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let git = Git::in_folder(folder.path()).set("alias.speak=!seq 1 100000; exit 3");
-        let (is_passed, output) = heard(git.arg("speak"), 13).unwrap();
+        let (is_passed, output) = run_captured(git.arg("speak"), 13).unwrap();
         assert!(!is_passed);
         assert_eq!(output, "99999\n100000");
     }
@@ -339,7 +352,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         let begin = format!("alias.speak=!mkfifo {0}; (cat {0} &) ; echo said", pipe.display());
         let (is_passed, output) =
-            heard(Git::in_folder(folder.path()).set(&begin).arg("speak"), 100).unwrap();
+            run_captured(Git::in_folder(folder.path()).set(&begin).arg("speak"), 100).unwrap();
         assert!(is_passed);
         assert_eq!(output, "said");
         fs::write(&pipe, "end").unwrap();

@@ -21,13 +21,13 @@ use std::{
 };
 
 /// Of what git says about a failure, this much is kept, in bytes.
-const SAID_BYTES_MAX: usize = 4096;
+const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// They say where the user's configuration lies; git itself never sets them for a hook.
 const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
 /// What no call may do, whatever a configuration says.
-const NEVER: &[&str] = &[
+const SAFE_SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
@@ -50,7 +50,7 @@ const NEVER: &[&str] = &[
 /// A commit that a fact names must survive the loss of power: what git leaves to chance by default
 /// is synced, all new objects of a call at once. Another git may hold a ref for a moment longer than
 /// git waits by default.
-const DURABLE: &[&str] = &[
+const DURABLE_SETTINGS: &[&str] = &[
     "core.fsync=committed,loose-object,reference",
     "core.fsyncMethod=batch",
     "core.filesRefLockTimeout=1000",
@@ -60,7 +60,7 @@ const DURABLE: &[&str] = &[
 #[derive(Debug)]
 pub(crate) struct Git {
     command: Command,
-    shown: String,
+    display: String,
     input: Option<Vec<u8>>,
 }
 
@@ -72,14 +72,14 @@ impl Git {
     pub(crate) fn in_folder(folder: &Path) -> Self {
         let mut git = Self::bare_call();
         git.command.arg("-C").arg(folder);
-        git.never()
+        git.with_safe_settings()
     }
 
     /// A call in the repository with this git folder.
-    pub(crate) fn of(git_dir: &Path) -> Self {
+    pub(crate) fn in_git_dir(git_dir: &Path) -> Self {
         let mut git = Self::bare_call();
         git.command.current_dir(git_dir).env("GIT_DIR", git_dir);
-        git.never()
+        git.with_safe_settings()
     }
 
     /// A call with the user's own settings for hooks, in a folder. Only for asking about them, and
@@ -101,17 +101,17 @@ impl Git {
         // A Ctrl-C at the terminal is for Forge, which knows what to do about it.
         command.process_group(0);
         command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
-        Self { command, shown: "git".to_owned(), input: None }
+        Self { command, display: "git".to_owned(), input: None }
     }
 
-    fn never(mut self) -> Self {
+    fn with_safe_settings(mut self) -> Self {
         self.command
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_LITERAL_PATHSPECS", "1")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("LC_ALL", "C");
-        for setting in NEVER {
+        for setting in SAFE_SETTINGS {
             self.command.arg("-c").arg(setting);
         }
         self
@@ -119,7 +119,7 @@ impl Git {
 
     /// What this call writes is on the disk when it returns.
     pub(crate) fn durably(mut self) -> Self {
-        for setting in DURABLE {
+        for setting in DURABLE_SETTINGS {
             self.command.arg("-c").arg(setting);
         }
         self
@@ -139,15 +139,15 @@ impl Git {
     }
 
     /// It works in this folder.
-    pub(crate) fn within(mut self, folder: &Path) -> Self {
+    pub(crate) fn in_work_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
     /// One argument.
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.shown.push(' ');
-        self.shown.push_str(&arg.as_ref().to_string_lossy());
+        self.display.push(' ');
+        self.display.push_str(&arg.as_ref().to_string_lossy());
         self.command.arg(arg);
         self
     }
@@ -166,7 +166,7 @@ impl Git {
 
     /// It keeps this file open for as long as it runs, and with it the lock on the file: even if
     /// we are killed, nobody gets the lock before git is through.
-    pub(crate) fn holding(mut self, lock: &File) -> Result<Self, GitError> {
+    pub(crate) fn holding_lock(mut self, lock: &File) -> Result<Self, GitError> {
         let lock = lock.try_clone().map_err(GitError::NotRun)?;
         self.command.stdin(Stdio::from(lock));
         Ok(self)
@@ -174,19 +174,19 @@ impl Git {
 
     /// Runs it; what it says, if it succeeds.
     pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
-        self.run_with(&[0]).map(|(_, said)| said)
+        self.run_with(&[0]).map(|(_, message)| message)
     }
 
     /// Runs it for an answer of one line.
-    pub(crate) fn line(self) -> Result<String, GitError> {
-        let command = self.shown.clone();
-        let mut said = self.run()?;
-        said.pop_if(|last| *last == b'\n');
-        String::from_utf8(said).map_err(|_| GitError::Unreadable { command })
+    pub(crate) fn run_line(self) -> Result<String, GitError> {
+        let command = self.display.clone();
+        let mut message = self.run()?;
+        message.pop_if(|last| *last == b'\n');
+        String::from_utf8(message).map_err(|_| GitError::Unreadable { command })
     }
 
     /// Runs it for an answer of yes (0) or no (1).
-    pub(crate) fn yes(self) -> Result<bool, GitError> {
+    pub(crate) fn is_success(self) -> Result<bool, GitError> {
         self.run_with(&[0, 1]).map(|(code, _)| code == 0)
     }
 
@@ -200,23 +200,23 @@ impl Git {
     }
 
     /// The first bytes that it says, and whether that is all.
-    pub(crate) fn beginning(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
+    pub(crate) fn run_truncated(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(GitError::NotRun)?;
         let out = child.stdout.take().expect("stdout is piped");
-        let mut said = Vec::new();
+        let mut message = Vec::new();
         let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        out.take(limit).read_to_end(&mut said).map_err(GitError::NotRun)?;
-        if said.len() > bytes_max {
-            said.truncate(bytes_max);
+        out.take(limit).read_to_end(&mut message).map_err(GitError::NotRun)?;
+        if message.len() > bytes_max {
+            message.truncate(bytes_max);
             // It may have ended by itself by now, or by the closed pipe: all of them are fine.
             let _ = child.kill();
             child.wait().map_err(GitError::NotRun)?;
-            return Ok((said, Extent::Cut));
+            return Ok((message, Extent::Cut));
         }
         let output = child.wait_with_output().map_err(GitError::NotRun)?;
         if output.status.success() {
-            Ok((said, Extent::Whole))
+            Ok((message, Extent::Whole))
         } else {
             Err(self.refused(output.status.code(), &output.stderr))
         }
@@ -252,9 +252,9 @@ impl Git {
     }
 
     fn refused(&self, code: Option<i32>, stderr: &[u8]) -> GitError {
-        let kept = &stderr[..stderr.len().min(SAID_BYTES_MAX)];
-        let said = String::from_utf8_lossy(kept).trim().to_owned();
-        GitError::Refused { command: self.shown.clone(), code, said }
+        let kept = &stderr[..stderr.len().min(MESSAGE_BYTES_MAX)];
+        let message = String::from_utf8_lossy(kept).trim().to_owned();
+        GitError::Refused { command: self.display.clone(), code, message }
     }
 }
 
@@ -268,7 +268,7 @@ pub(crate) enum Extent {
 }
 
 /// The parts of an answer that ends each part with a zero byte.
-pub(crate) fn parts(said: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let said = said.strip_suffix(&[0]).unwrap_or(said);
-    said.split(|byte| *byte == 0).filter(move |_| !said.is_empty())
+pub(crate) fn nul_separated(message: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let message = message.strip_suffix(&[0]).unwrap_or(message);
+    message.split(|byte| *byte == 0).filter(move |_| !message.is_empty())
 }

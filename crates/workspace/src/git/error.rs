@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a person can mend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct WorkspaceError {
     /// What is wrong.
     pub what: String,
     /// What to do next.
@@ -27,7 +27,7 @@ pub enum GitError {
         /// Its exit code; none if it was killed.
         code: Option<i32>,
         /// What it said, cut.
-        said: String,
+        message: String,
     },
     /// A file is larger than the caller wants to read.
     TooLarge {
@@ -66,7 +66,7 @@ const HELPS: &[(&str, &str)] = &[
     ("unable to read", "see with `git fsck` what the repository lacks, then resume"),
 ];
 
-impl Failure {
+impl WorkspaceError {
     /// What is wrong, and the next step.
     pub(crate) fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { what: what.into(), next: next.into() }
@@ -80,11 +80,11 @@ impl Failure {
     }
 }
 
-fn help(said: &str) -> Option<&'static str> {
-    HELPS.iter().find(|(words, _)| said.contains(words)).map(|(_, next)| *next)
+fn help(message: &str) -> Option<&'static str> {
+    HELPS.iter().find(|(words, _)| message.contains(words)).map(|(_, next)| *next)
 }
 
-impl From<GitError> for Failure {
+impl From<GitError> for WorkspaceError {
     fn from(error: GitError) -> Self {
         let what = error.to_string();
         let next = help(&what).unwrap_or("see what git says, mend it, then resume");
@@ -92,19 +92,19 @@ impl From<GitError> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for WorkspaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.what, self.next)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for WorkspaceError {}
 
 impl GitError {
     /// What git said, if it was git.
-    pub(crate) fn said(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         match self {
-            Self::Refused { said, .. } => said,
+            Self::Refused { message, .. } => message,
             Self::NotRun(_) | Self::TooLarge { .. } | Self::Unreadable { .. } => "",
         }
     }
@@ -114,13 +114,13 @@ impl fmt::Display for GitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRun(error) => write!(f, "git cannot be run: {error}"),
-            Self::Refused { command, code: Some(code), said } if said.is_empty() => {
+            Self::Refused { command, code: Some(code), message } if message.is_empty() => {
                 write!(f, "`{command}` ended with code {code}")
             }
-            Self::Refused { command, code: None, said } if said.is_empty() => {
+            Self::Refused { command, code: None, message } if message.is_empty() => {
                 write!(f, "`{command}` was killed")
             }
-            Self::Refused { command, said, .. } => write!(f, "`{command}`: {said}"),
+            Self::Refused { command, message, .. } => write!(f, "`{command}`: {message}"),
             Self::TooLarge { path, bytes, bytes_max } => {
                 write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
             }
@@ -134,14 +134,14 @@ impl fmt::Display for GitError {
 impl std::error::Error for GitError {}
 
 /// An [`io::Result`] becomes ours by saying what was tried, and where.
-pub(crate) trait Trying<T> {
+pub(crate) trait IoContext<T> {
     /// Says `cannot STEP PATH`.
-    fn trying(self, step: &str, path: &Path) -> Result<T, Failure>;
+    fn context(self, step: &str, path: &Path) -> Result<T, WorkspaceError>;
 }
 
-impl<T> Trying<T> for io::Result<T> {
-    fn trying(self, step: &str, path: &Path) -> Result<T, Failure> {
-        self.map_err(|error| Failure::file(step, path, &error))
+impl<T> IoContext<T> for io::Result<T> {
+    fn context(self, step: &str, path: &Path) -> Result<T, WorkspaceError> {
+        self.map_err(|error| WorkspaceError::file(step, path, &error))
     }
 }
 
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_full_disk_says_to_free_space() {
-        let said = "error: unable to write file x: No space left on device".to_owned();
+        let message = "error: unable to write file x: No space left on device".to_owned();
         let command = "git add -A".to_owned();
-        let failure = Failure::from(GitError::Refused { command, code: Some(128), said });
+        let failure = WorkspaceError::from(GitError::Refused { command, code: Some(128), message });
         assert!(failure.next.contains("free some disk space"), "{failure}");
     }
 }

@@ -3,14 +3,14 @@
 use std::{collections::HashSet, path::Path};
 
 use crate::git::{
-    command::{Git, parts},
+    command::{Git, nul_separated},
     error::GitError,
     path_names::parent,
 };
 
 /// One file, link, submodule or folder.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TreeEntry {
     /// `100644` and the like.
     pub(crate) mode: String,
     /// `blob`, `tree` or `commit`.
@@ -23,15 +23,15 @@ pub(crate) struct Entry {
 
 /// Everything in a commit or tree, at any depth.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct TreeListing {
     /// Files, links and submodules.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TreeEntry>,
     folders: HashSet<Vec<u8>>,
 }
 
-impl Entry {
+impl TreeEntry {
     /// Reads one line.
-    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let end = line.iter().position(|byte| *byte == b'\t')?;
         let mut words = str::from_utf8(&line[..end]).ok()?.split(' ').map(str::to_owned);
         let (mode, kind, object) = (words.next()?, words.next()?, words.next()?);
@@ -44,11 +44,12 @@ impl Entry {
     }
 }
 
-impl Listing {
+impl TreeListing {
     /// Everything in a commit or tree.
-    pub(crate) fn of(git_dir: &Path, at: &str) -> Result<Self, GitError> {
-        let said = Git::of(git_dir).args(["ls-tree", "-r", "-z", "--full-tree", at]).run()?;
-        let entries: Vec<Entry> = parts(&said).filter_map(Entry::read).collect();
+    pub(crate) fn read(git_dir: &Path, at: &str) -> Result<Self, GitError> {
+        let output =
+            Git::in_git_dir(git_dir).args(["ls-tree", "-r", "-z", "--full-tree", at]).run()?;
+        let entries: Vec<TreeEntry> = nul_separated(&output).filter_map(TreeEntry::parse).collect();
         let mut folders = HashSet::new();
         for entry in &entries {
             let mut folder = parent(&entry.name);
@@ -65,7 +66,7 @@ impl Listing {
     }
 
     /// The files that say how other files are written.
-    pub(crate) fn attributes(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = &TreeEntry> {
         self.entries.iter().filter(|entry| is_attributes(&entry.name))
     }
 }

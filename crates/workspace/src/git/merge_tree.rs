@@ -4,55 +4,55 @@
 
 use std::path::Path;
 
-use crate::git::{command::Git, error::GitError, path_names::shown};
+use crate::git::{command::Git, error::GitError, path_names::encode_path};
 
 /// What git makes of two commits.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct MergedTree {
     /// The merged tree, with markers where there are conflicts.
     pub(crate) tree: String,
     /// Files in conflict; empty if all is well.
-    pub(crate) conflicts: Vec<Contradiction>,
+    pub(crate) conflicts: Vec<ConflictedFile>,
 }
 
 /// One file in conflict.
 #[derive(Debug, Default)]
-pub(crate) struct Contradiction {
+pub(crate) struct ConflictedFile {
     /// The file.
     pub(crate) path: Vec<u8>,
     /// Its sides: mode, object and stage, as git prints them.
-    pub(crate) sides: Vec<Side>,
+    pub(crate) sides: Vec<ConflictSide>,
     /// What git says about it.
     pub(crate) what: Vec<String>,
 }
 
 /// One side of a file in conflict.
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct ConflictSide {
     pub(crate) mode: String,
     pub(crate) object: String,
     pub(crate) stage: u8,
 }
 
 /// Merges two commits into a tree. Nothing points to it yet.
-pub(crate) fn try_merge(git_dir: &Path, head: &str, commit: &str) -> Result<Outcome, GitError> {
+pub(crate) fn try_merge(git_dir: &Path, head: &str, commit: &str) -> Result<MergedTree, GitError> {
     let command = || "git merge-tree".to_owned();
-    let git = Git::of(git_dir).durably().env("GIT_ATTR_SOURCE", head);
+    let git = Git::in_git_dir(git_dir).durably().env("GIT_ATTR_SOURCE", head);
     let git = git.args(["merge-tree", "--write-tree", "--messages", "-z"]).arg(head).arg(commit);
-    let (code, said) = git.run_with(&[0, 1])?;
-    let mut fields = said.split(|byte| *byte == 0);
+    let (code, output) = git.run_with(&[0, 1])?;
+    let mut fields = output.split(|byte| *byte == 0);
     let tree = fields.next().map(|tree| String::from_utf8_lossy(tree).into_owned());
     let tree = tree.ok_or_else(|| GitError::Unreadable { command: command() })?;
     if code == 0 {
-        return Ok(Outcome { tree, conflicts: Vec::new() });
+        return Ok(MergedTree { tree, conflicts: Vec::new() });
     }
-    let mut conflicts: Vec<Contradiction> = Vec::new();
+    let mut conflicts: Vec<ConflictedFile> = Vec::new();
     for field in fields.by_ref().take_while(|field| !field.is_empty()) {
         let (path, side) =
             side(field).ok_or_else(|| GitError::Unreadable { command: command() })?;
         match conflicts.iter_mut().find(|conflict| conflict.path == path) {
             Some(known) => known.sides.push(side),
-            None => conflicts.push(Contradiction { path, sides: vec![side], what: Vec::new() }),
+            None => conflicts.push(ConflictedFile { path, sides: vec![side], what: Vec::new() }),
         }
     }
     while let Some((paths, kind, text)) = message(&mut fields) {
@@ -67,13 +67,13 @@ pub(crate) fn try_merge(git_dir: &Path, head: &str, commit: &str) -> Result<Outc
         }
         let is_known = paths.iter().any(|path| conflicts.iter().any(|known| known.path == *path));
         if let (false, Some(path)) = (is_known, paths.into_iter().next()) {
-            conflicts.push(Contradiction { path, sides: Vec::new(), what: vec![text] });
+            conflicts.push(ConflictedFile { path, sides: Vec::new(), what: vec![text] });
         }
     }
-    Ok(Outcome { tree, conflicts })
+    Ok(MergedTree { tree, conflicts })
 }
 
-impl Outcome {
+impl MergedTree {
     /// Lines for `git update-index --index-info`: the sides instead of the merged files.
     pub(crate) fn index_lines(&self) -> Vec<u8> {
         let mut lines = Vec::new();
@@ -96,7 +96,7 @@ impl Outcome {
 
     /// The files in conflict, by name.
     pub(crate) fn paths(&self) -> Vec<String> {
-        self.conflicts.iter().map(|conflict| shown(&conflict.path)).collect()
+        self.conflicts.iter().map(|conflict| encode_path(&conflict.path)).collect()
     }
 }
 
@@ -106,12 +106,12 @@ pub(crate) fn has_markers(text: &[u8]) -> bool {
     has(b"<<<<<<< ") && has(b">>>>>>> ")
 }
 
-fn side(field: &[u8]) -> Option<(Vec<u8>, Side)> {
+fn side(field: &[u8]) -> Option<(Vec<u8>, ConflictSide)> {
     let end = field.iter().position(|byte| *byte == b'\t')?;
     let mut words = str::from_utf8(&field[..end]).ok()?.split(' ');
     let (mode, object) = (words.next()?.to_owned(), words.next()?.to_owned());
     let stage = words.next()?.parse().ok()?;
-    Some((field[end + 1..].to_vec(), Side { mode, object, stage }))
+    Some((field[end + 1..].to_vec(), ConflictSide { mode, object, stage }))
 }
 
 fn message<'a>(

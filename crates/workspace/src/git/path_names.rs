@@ -10,8 +10,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The path as a string from which [`path_bytes`] gives the same bytes.
-pub fn shown(path: &[u8]) -> String {
+/// The path as a string from which [`decode_path`] gives the same bytes.
+pub fn encode_path(path: &[u8]) -> String {
     match str::from_utf8(path) {
         Ok(text) if !text.starts_with('"') => text.to_owned(),
         Ok(_) | Err(_) => quoted(path),
@@ -19,7 +19,7 @@ pub fn shown(path: &[u8]) -> String {
 }
 
 /// The bytes of a path that was written down by [`shown`].
-pub fn path_bytes(name: &str) -> Vec<u8> {
+pub fn decode_path(name: &str) -> Vec<u8> {
     let inside = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.and_then(unquoted).unwrap_or_else(|| name.as_bytes().to_vec())
 }
@@ -96,8 +96,8 @@ fn unquoted(inside: &str) -> Option<Vec<u8>> {
 
 /// A path below a checkout that a setting names: relative, without `..`, not below `.git`. None
 /// if it is anything else.
-pub(crate) fn inside(name: &str) -> Option<Vec<u8>> {
-    let bytes = path_bytes(name);
+pub(crate) fn relative_inside(name: &str) -> Option<Vec<u8>> {
+    let bytes = decode_path(name);
     let path = Path::new(OsStr::from_bytes(&bytes));
     let mut clean = PathBuf::new();
     for component in path.components() {
@@ -135,9 +135,9 @@ pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
 }
 
 /// Whether a link, taken by its words, points to something below the same tree.
-pub(crate) fn stays_inside(link: &[u8], aim: &[u8]) -> bool {
+pub(crate) fn stays_inside(link: &[u8], link_target: &[u8]) -> bool {
     let mut depth = link.split(|byte| *byte == b'/').count() - 1;
-    for (number, part) in aim.split(|byte| *byte == b'/').enumerate() {
+    for (number, part) in link_target.split(|byte| *byte == b'/').enumerate() {
         match part {
             b"" if number == 0 => return false,
             b"" | b"." => {}
@@ -175,12 +175,12 @@ pub(crate) mod path {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&super::shown(path.as_os_str().as_bytes()))
+        to.serialize_str(&super::encode_path(path.as_os_str().as_bytes()))
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         let name = String::deserialize(from)?;
-        Ok(OsString::from_vec(super::path_bytes(&name)).into())
+        Ok(OsString::from_vec(super::decode_path(&name)).into())
     }
 }
 
@@ -199,14 +199,14 @@ pub(crate) mod optional_path {
         path: &Option<PathBuf>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        path.as_ref().map(|path| super::shown(path.as_os_str().as_bytes())).serialize(to)
+        path.as_ref().map(|path| super::encode_path(path.as_os_str().as_bytes())).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<PathBuf>, D::Error> {
         let name = Option::<String>::deserialize(from)?;
-        Ok(name.map(|name| OsString::from_vec(super::path_bytes(&name)).into()))
+        Ok(name.map(|name| OsString::from_vec(super::decode_path(&name)).into()))
     }
 }
 
@@ -227,27 +227,27 @@ mod tests {
             b"\x00\x7f",
         ];
         for path in odd {
-            assert_eq!(path_bytes(&shown(path)), *path, "{}", shown(path));
+            assert_eq!(decode_path(&encode_path(path)), *path, "{}", encode_path(path));
         }
-        assert_eq!(shown(b"a\xffb"), "\"a\\377b\"");
-        assert_eq!(shown("ä".as_bytes()), "ä");
+        assert_eq!(encode_path(b"a\xffb"), "\"a\\377b\"");
+        assert_eq!(encode_path("ä".as_bytes()), "ä");
     }
 
     #[test]
     fn a_name_that_leaves_the_checkout_is_no_path_inside() {
         for name in ["", ".", "/etc", "../x", "a/../../x", ".git/config", "a/.GIT", "a\nb"] {
-            assert_eq!(inside(name), None, "{name:?}");
+            assert_eq!(relative_inside(name), None, "{name:?}");
         }
-        assert_eq!(inside("./a//b/"), Some(b"a/b".to_vec()));
+        assert_eq!(relative_inside("./a//b/"), Some(b"a/b".to_vec()));
     }
 
     #[test]
     fn a_link_that_points_out_is_seen() {
-        for aim in ["b", "../b", "x/../../b", "./../b/"] {
-            assert!(stays_inside(b"a/link", aim.as_bytes()), "{aim}");
+        for link_target in ["b", "../b", "x/../../b", "./../b/"] {
+            assert!(stays_inside(b"a/link", link_target.as_bytes()), "{link_target}");
         }
-        for aim in ["", "../../b", "/etc/passwd", "x/../../../b"] {
-            assert!(!stays_inside(b"a/link", aim.as_bytes()), "{aim}");
+        for link_target in ["", "../../b", "/etc/passwd", "x/../../../b"] {
+            assert!(!stays_inside(b"a/link", link_target.as_bytes()), "{link_target}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! rights, or left pipes and sockets. Nothing here knows git, but for the name `.git`.
 //!
 //! Invariant: no link is ever followed. A path below a tree is used only after every folder on the
-//! way was seen to be a real one ([`Real`]). Agents are dead when we look, so nothing moves meanwhile.
+//! way was seen to be a real one ([`RealFolders`]). Agents are dead when we look, so nothing moves meanwhile.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::git::{
-    error::{Failure, Trying as _},
+    error::{IoContext as _, WorkspaceError},
     path_names::{below, joined, parent},
 };
 
@@ -27,18 +27,18 @@ const OWNER_ALL: u32 = 0o700;
 
 /// What a look through a tree found. Paths are relative to the tree.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub(crate) struct TreeSurvey {
     /// Everything that is called `.git`, but for the one at the top.
     pub(crate) nested: Vec<Vec<u8>>,
     /// Pipes, sockets and devices.
-    pub(crate) strange: Vec<Vec<u8>>,
+    pub(crate) special: Vec<Vec<u8>>,
     /// Everything that is called `.gitattributes`, and no folder.
     pub(crate) attributes: Vec<Vec<u8>>,
 }
 
 /// Looks at everything in a tree, and gives the owner back the rights on folders.
-pub(crate) fn survey(tree: &Path) -> Result<Survey, Failure> {
-    let mut found = Survey::default();
+pub(crate) fn survey(tree: &Path) -> Result<TreeSurvey, WorkspaceError> {
+    let mut found = TreeSurvey::default();
     let mut open: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = open.pop() {
         let path = below(tree, &folder);
@@ -52,8 +52,8 @@ pub(crate) fn survey(tree: &Path) -> Result<Survey, Failure> {
             } else if kind.is_dir() {
                 open.push(inside);
             } else {
-                if is_strange(kind) {
-                    found.strange.push(inside.clone());
+                if is_special(kind) {
+                    found.special.push(inside.clone());
                 }
                 if name == b".gitattributes" {
                     found.attributes.push(inside);
@@ -62,39 +62,39 @@ pub(crate) fn survey(tree: &Path) -> Result<Survey, Failure> {
         }
     }
     found.nested.sort();
-    found.strange.sort();
+    found.special.sort();
     Ok(found)
 }
 
 /// Removes whatever is at a path, and never what a link there points to. Nothing there is fine.
-pub(crate) fn remove(path: &Path) -> Result<(), Failure> {
-    let Some(kind) = kind(path)? else { return Ok(()) };
+pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
+    let Some(kind) = file_kind(path)? else { return Ok(()) };
     if !kind.is_dir() {
-        return fs::remove_file(path).trying("remove", path);
+        return fs::remove_file(path).context("remove", path);
     }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             reclaim_all(path)?;
-            fs::remove_dir_all(path).trying("remove", path)
+            fs::remove_dir_all(path).context("remove", path)
         }
-        result => result.trying("remove", path),
+        result => result.context("remove", path),
     }
 }
 
 /// The real folder at this path. Whatever else is there, is removed. Whether it was there.
-pub(crate) fn make_folder(path: &Path) -> Result<Was, Failure> {
-    match kind(path)? {
-        Some(kind) if kind.is_dir() => return Ok(Was::There),
-        Some(_) => fs::remove_file(path).trying("remove", path)?,
+pub(crate) fn make_folder(path: &Path) -> Result<FolderOrigin, WorkspaceError> {
+    match file_kind(path)? {
+        Some(kind) if kind.is_dir() => return Ok(FolderOrigin::There),
+        Some(_) => fs::remove_file(path).context("remove", path)?,
         None => {}
     }
-    fs::create_dir_all(path).trying("make the folder", path)?;
-    Ok(Was::Made)
+    fs::create_dir_all(path).context("make the folder", path)?;
+    Ok(FolderOrigin::Made)
 }
 
 /// Whether something was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Was {
+pub(crate) enum FolderOrigin {
     /// Yes.
     There,
     /// No, we made it.
@@ -102,8 +102,8 @@ pub(crate) enum Was {
 }
 
 /// Writes a file of our own whole or not at all, and only if that changes it.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    if kind(path)?.is_some_and(|kind| kind.is_file())
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), WorkspaceError> {
+    if file_kind(path)?.is_some_and(|kind| kind.is_file())
         && fs::read(path).is_ok_and(|known| known == content)
     {
         return Ok(());
@@ -112,28 +112,28 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     aside.push(".new");
     let aside = Path::new(&aside);
     remove(aside)?;
-    fs::write(aside, content).trying("write", aside)?;
-    if kind(path)?.is_some_and(|kind| kind.is_dir()) {
+    fs::write(aside, content).context("write", aside)?;
+    if file_kind(path)?.is_some_and(|kind| kind.is_dir()) {
         remove(path)?;
     }
-    fs::rename(aside, path).trying("write", path)
+    fs::rename(aside, path).context("write", path)
 }
 
 /// The content of a regular file; none if there is none, or something else.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match kind(path)? {
-        Some(kind) if kind.is_file() => fs::read(path).trying("read", path).map(Some),
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    match file_kind(path)? {
+        Some(kind) if kind.is_file() => fs::read(path).context("read", path).map(Some),
         Some(_) | None => Ok(None),
     }
 }
 
 /// What is at a path, links not followed; none if nothing is.
-pub(crate) fn kind(path: &Path) -> Result<Option<FileType>, Failure> {
-    Ok(look(path)?.map(|metadata| metadata.file_type()))
+pub(crate) fn file_kind(path: &Path) -> Result<Option<FileType>, WorkspaceError> {
+    Ok(metadata(path)?.map(|metadata| metadata.file_type()))
 }
 
 /// The same with all that the file system says.
-pub(crate) fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
+pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>, WorkspaceError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error)
@@ -141,16 +141,16 @@ pub(crate) fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
         {
             Ok(None)
         }
-        Err(error) => Err(Failure::file("look at", path, &error)),
+        Err(error) => Err(WorkspaceError::file("look at", path, &error)),
     }
 }
 
 /// The entries of a folder, in the order of their names.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, Failure> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, WorkspaceError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).trying("list", folder)? {
-        let entry = entry.trying("list", folder)?;
-        let kind = entry.file_type().trying("list", folder)?;
+    for entry in fs::read_dir(folder).context("list", folder)? {
+        let entry = entry.context("list", folder)?;
+        let kind = entry.file_type().context("list", folder)?;
         found.push((entry.file_name().as_bytes().to_vec(), kind));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -158,20 +158,20 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, Failure
 }
 
 /// A pipe, a socket or a device: opening it may hang, and git cannot keep it.
-pub(crate) fn is_strange(kind: FileType) -> bool {
+pub(crate) fn is_special(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
 }
 
 /// Knows which folders below a tree are real ones, all the way down from the tree.
 #[derive(Debug)]
-pub(crate) struct Real<'a> {
+pub(crate) struct RealFolders<'a> {
     tree: &'a Path,
-    known: HashMap<Vec<u8>, Standing>,
+    known: HashMap<Vec<u8>, FolderState>,
 }
 
 /// What is where a folder is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum FolderState {
     /// A real folder, and so are all above it.
     Folder,
     /// Nothing, below a real folder or below nothing.
@@ -180,51 +180,51 @@ pub(crate) enum Standing {
     Blocked,
 }
 
-impl<'a> Real<'a> {
+impl<'a> RealFolders<'a> {
     /// Below a tree, which is a real folder itself.
     pub(crate) fn below(tree: &'a Path) -> Self {
-        Self { tree, known: HashMap::from([(Vec::new(), Standing::Folder)]) }
+        Self { tree, known: HashMap::from([(Vec::new(), FolderState::Folder)]) }
     }
 
     /// What is at this relative path.
-    pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Standing, Failure> {
+    pub(crate) fn folder(&mut self, path: &[u8]) -> Result<FolderState, WorkspaceError> {
         if let Some(known) = self.known.get(path) {
             return Ok(*known);
         }
         let standing = match self.folder(parent(path))? {
-            Standing::Folder => match kind(&below(self.tree, path))? {
-                Some(kind) if kind.is_dir() => Standing::Folder,
-                Some(_) => Standing::Blocked,
-                None => Standing::Nothing,
+            FolderState::Folder => match file_kind(&below(self.tree, path))? {
+                Some(kind) if kind.is_dir() => FolderState::Folder,
+                Some(_) => FolderState::Blocked,
+                None => FolderState::Nothing,
             },
-            above @ (Standing::Nothing | Standing::Blocked) => above,
+            above @ (FolderState::Nothing | FolderState::Blocked) => above,
         };
         self.known.insert(path.to_vec(), standing);
         Ok(standing)
     }
 
     /// What the file system says about a file whose folders are all real; none otherwise.
-    pub(crate) fn file(&mut self, path: &[u8]) -> Result<Option<Metadata>, Failure> {
+    pub(crate) fn file(&mut self, path: &[u8]) -> Result<Option<Metadata>, WorkspaceError> {
         match self.folder(parent(path))? {
-            Standing::Folder => look(&below(self.tree, path)),
-            Standing::Nothing | Standing::Blocked => Ok(None),
+            FolderState::Folder => metadata(&below(self.tree, path)),
+            FolderState::Nothing | FolderState::Blocked => Ok(None),
         }
     }
 
     /// Makes the folders down to this one, if nothing else is in the way.
-    pub(crate) fn make(&mut self, path: &[u8]) -> Result<Standing, Failure> {
-        if self.folder(path)? != Standing::Nothing {
+    pub(crate) fn make(&mut self, path: &[u8]) -> Result<FolderState, WorkspaceError> {
+        if self.folder(path)? != FolderState::Nothing {
             return self.folder(path);
         }
         self.make(parent(path))?;
         let folder = below(self.tree, path);
-        fs::create_dir(&folder).trying("make the folder", &folder)?;
-        self.known.insert(path.to_vec(), Standing::Folder);
-        Ok(Standing::Folder)
+        fs::create_dir(&folder).context("make the folder", &folder)?;
+        self.known.insert(path.to_vec(), FolderState::Folder);
+        Ok(FolderState::Folder)
     }
 }
 
-fn reclaim_all(folder: &Path) -> Result<(), Failure> {
+fn reclaim_all(folder: &Path) -> Result<(), WorkspaceError> {
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         reclaim(&folder)?;
@@ -238,11 +238,11 @@ fn reclaim_all(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Gives the owner back the rights on one real folder.
-fn reclaim(folder: &Path) -> Result<(), Failure> {
-    let mode = fs::symlink_metadata(folder).trying("look at", folder)?.permissions().mode();
+fn reclaim(folder: &Path) -> Result<(), WorkspaceError> {
+    let mode = fs::symlink_metadata(folder).context("look at", folder)?.permissions().mode();
     if mode & OWNER_ALL != OWNER_ALL {
         let permissions = Permissions::from_mode(mode | OWNER_ALL);
-        fs::set_permissions(folder, permissions).trying("make writable", folder)?;
+        fs::set_permissions(folder, permissions).context("make writable", folder)?;
     }
     Ok(())
 }
@@ -300,10 +300,10 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         fs::write(other.path().join("a"), "a").unwrap();
         symlink(other.path(), folder.path().join("link")).unwrap();
-        let mut real = Real::below(folder.path());
+        let mut real = RealFolders::below(folder.path());
         assert!(real.file(b"link/a").unwrap().is_none());
-        assert_eq!(real.make(b"link/b").unwrap(), Standing::Blocked);
-        assert_eq!(real.make(b"x/y").unwrap(), Standing::Folder);
+        assert_eq!(real.make(b"link/b").unwrap(), FolderState::Blocked);
+        assert_eq!(real.make(b"x/y").unwrap(), FolderState::Folder);
         assert!(!other.path().join("b").exists());
     }
 }

@@ -7,7 +7,7 @@
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
 use crate::git::{
-    command::{Git, parts},
+    command::{Git, nul_separated},
     error::GitError,
 };
 
@@ -36,34 +36,34 @@ const NAME: &str = "Forge";
 const EMAIL: &str = "forge@localhost";
 
 /// One setting: its whole key, and its value, if it has one.
-type Setting = (Vec<u8>, Option<Vec<u8>>);
+type ConfigEntry = (Vec<u8>, Option<Vec<u8>>);
 
 /// The user's settings.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    all: Vec<Setting>,
+pub(crate) struct UserConfig {
+    all: Vec<ConfigEntry>,
     lfs_storage: Option<Vec<u8>>,
 }
 
 /// Who makes a commit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct CommitIdentity {
     author: (String, String),
     committer: (String, String),
 }
 
-impl Settings {
+impl UserConfig {
     /// Those that hold in the user's checkout, or in the repository if it is bare.
-    pub(crate) fn of(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
+    pub(crate) fn read(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
         // The user may have removed the checkout meanwhile.
         let top = top.filter(|top| top.is_dir());
-        let git = top.map_or_else(|| Git::of(git_dir), Git::in_folder);
-        let said = git.args(["config", "--list", "-z"]).run()?;
+        let git = top.map_or_else(|| Git::in_git_dir(git_dir), Git::in_folder);
+        let output = git.args(["config", "--list", "-z"]).run()?;
         let setting = |part: &[u8]| match part.iter().position(|byte| *byte == b'\n') {
             Some(end) => (part[..end].to_vec(), Some(part[end + 1..].to_vec())),
             None => (part.to_vec(), None),
         };
-        let all: Vec<Setting> = parts(&said).map(setting).collect();
+        let all: Vec<ConfigEntry> = nul_separated(&output).map(setting).collect();
         let store = git_dir.join("lfs");
         let lfs_storage = store.is_dir().then(|| store.as_os_str().as_bytes().to_vec());
         let mut settings = Self { all, lfs_storage };
@@ -90,8 +90,8 @@ impl Settings {
     }
 
     /// Who makes our commits.
-    pub(crate) fn identity(&self) -> Identity {
-        let of = |role: &str| {
+    pub(crate) fn identity(&self) -> CommitIdentity {
+        let person = |role: &str| {
             let value = |key: &str, fallback: &str| {
                 let own =
                     self.get(&format!("{role}.{key}")).filter(|value| !value.trim().is_empty());
@@ -101,7 +101,7 @@ impl Settings {
             };
             (value("name", NAME), value("email", EMAIL))
         };
-        Identity { author: of("author"), committer: of("committer") }
+        CommitIdentity { author: person("author"), committer: person("committer") }
     }
 
     /// The text of a configuration file for one of our own git folders.
@@ -151,7 +151,7 @@ impl Settings {
     }
 }
 
-impl Identity {
+impl CommitIdentity {
     /// Lets a call of git commit as this person, at this time.
     pub(crate) fn sign(&self, git: Git, when_ms: u64) -> Git {
         self.variables(when_ms).into_iter().fold(git, |git, (name, value)| git.env(name, value))
@@ -199,9 +199,9 @@ fn in_quotes(value: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn settings(pairs: &[(&str, &str)]) -> Settings {
+    fn settings(pairs: &[(&str, &str)]) -> UserConfig {
         let pair = |(key, value): &(&str, &str)| (key.as_bytes().to_vec(), Some((*value).into()));
-        Settings { all: pairs.iter().map(pair).collect(), lfs_storage: None }
+        UserConfig { all: pairs.iter().map(pair).collect(), lfs_storage: None }
     }
 
     #[test]
@@ -212,10 +212,10 @@ mod tests {
         let file = folder.path().join("config");
         std::fs::write(&file, user.text(&[("core.worktree", b"/x")])).unwrap();
         let git = Git::in_folder(folder.path()).args(["config", "--list", "-z", "--file"]);
-        let said = String::from_utf8(git.arg(&file).run().unwrap()).unwrap();
-        assert!(said.contains(&format!("filter.A \"b\\.c.clean\n{odd}\0")), "{said}");
-        assert!(said.contains("core.worktree\n/x\0"), "{said}");
-        assert!(!said.contains("secret"), "{said}");
+        let output = String::from_utf8(git.arg(&file).run().unwrap()).unwrap();
+        assert!(output.contains(&format!("filter.A \"b\\.c.clean\n{odd}\0")), "{output}");
+        assert!(output.contains("core.worktree\n/x\0"), "{output}");
+        assert!(!output.contains("secret"), "{output}");
     }
 
     #[test]

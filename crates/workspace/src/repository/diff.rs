@@ -4,21 +4,21 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 use crate::{
     git::{
-        command::{Extent, parts},
+        command::{Extent, nul_separated},
         error::GitError,
         merge_tree,
-        path_names::{path_bytes, shown},
+        path_names::{decode_path, encode_path},
     },
-    protocol::{Change, ChangeKind, Moved},
+    protocol::{BranchAdvance, FileChange, FileChangeKind},
     repository::locate::Repository,
 };
 
 impl Repository {
     /// What differs between two commits.
-    pub fn changes(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+    pub fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
-        let said = git.arg(from).arg(to).arg("--").run()?;
-        let mut fields = parts(&said);
+        let output = git.arg(from).arg(to).arg("--").run()?;
+        let mut fields = nul_separated(&output);
         let mut changes = Vec::new();
         while let Some(header) = fields.next() {
             let change = change(header, &mut fields);
@@ -40,8 +40,9 @@ impl Repository {
         let options = ["-p", "-r", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
         let git = self.git().env("GIT_ATTR_SOURCE", to).arg("diff-tree").args(options);
         let git = git.args(["--src-prefix=a/", "--dst-prefix=b/"]).arg(from).arg(to).arg("--");
-        let git = paths.iter().fold(git, |git, path| git.arg(OsStr::from_bytes(&path_bytes(path))));
-        let (mut text, extent) = git.beginning(bytes_max)?;
+        let git =
+            paths.iter().fold(git, |git, path| git.arg(OsStr::from_bytes(&decode_path(path))));
+        let (mut text, extent) = git.run_truncated(bytes_max)?;
         match extent {
             Extent::Whole => {}
             Extent::Cut => {
@@ -56,34 +57,41 @@ impl Repository {
 
     /// Whether a branch has moved on since a run came from it at `base`, and what a merge with the
     /// run's head would meet. None if it stands still, or is gone.
-    pub fn moved(&self, branch: &str, base: &str, head: &str) -> Result<Option<Moved>, GitError> {
-        let Some(tip) = self.commit_of(&format!("refs/heads/{branch}")) else { return Ok(None) };
-        if self.commit_of(base).as_ref() == Some(&tip) {
+    pub fn branch_advance(
+        &self,
+        branch: &str,
+        base: &str,
+        head: &str,
+    ) -> Result<Option<BranchAdvance>, GitError> {
+        let Some(tip) = self.resolve_commit(&format!("refs/heads/{branch}")) else {
+            return Ok(None);
+        };
+        if self.resolve_commit(base).as_ref() == Some(&tip) {
             return Ok(None);
         }
         let git = self.git().args(["rev-list", "--count", "--end-of-options"]);
-        let counted = git.arg(format!("{base}..{tip}")).line()?;
+        let counted = git.arg(format!("{base}..{tip}")).run_line()?;
         let command = || "git rev-list --count".to_owned();
         let n_commits = counted.parse().map_err(|_| GitError::Unreadable { command: command() })?;
         let conflicts = merge_tree::try_merge(&self.common_dir, head, &tip)?.paths();
-        Ok(Some(Moved { tip, n_commits, conflicts }))
+        Ok(Some(BranchAdvance { tip, n_commits, conflicts }))
     }
 }
 
 /// Reads `:MODE MODE OBJECT OBJECT KIND` and the paths that follow.
-fn change<'a>(header: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Change> {
+fn change<'a>(header: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<FileChange> {
     let header = str::from_utf8(header.strip_prefix(b":")?).ok()?;
     let words: Vec<&str> = header.split(' ').collect();
     let [old_mode, new_mode, old, new, kind] = words.as_slice() else { return None };
-    let path = shown(fields.next()?);
+    let path = encode_path(fields.next()?);
     let (path, kind) = match kind.as_bytes().first()? {
-        b'A' => (path, ChangeKind::Added),
-        b'D' => (path, ChangeKind::Deleted),
-        b'T' => (path, ChangeKind::TypeChanged),
-        b'M' if old == new && old_mode != new_mode => (path, ChangeKind::ModeChanged),
-        b'M' => (path, ChangeKind::Modified),
-        b'R' => (shown(fields.next()?), ChangeKind::Renamed { from: path }),
+        b'A' => (path, FileChangeKind::Added),
+        b'D' => (path, FileChangeKind::Deleted),
+        b'T' => (path, FileChangeKind::TypeChanged),
+        b'M' if old == new && old_mode != new_mode => (path, FileChangeKind::ModeChanged),
+        b'M' => (path, FileChangeKind::Modified),
+        b'R' => (encode_path(fields.next()?), FileChangeKind::Renamed { from: path }),
         _ => return None,
     };
-    Some(Change { path, kind })
+    Some(FileChange { path, kind })
 }

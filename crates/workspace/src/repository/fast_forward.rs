@@ -6,19 +6,19 @@
 //! Invariant: the branch moves only forward, from a clean checkout, to a commit that has all of it in its history.
 
 use crate::{
-    git::{command::Git, error::Failure},
+    git::{command::Git, error::WorkspaceError},
     repository::locate::Repository,
 };
 
 /// Whether a branch that is checked out could follow a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Follow {
+pub enum FastForward {
     /// It can.
-    Can,
+    Possible,
     /// It is there already.
-    IsThere,
+    UpToDate,
     /// It cannot, and why.
-    Cannot {
+    Blocked {
         /// As the end of a sentence about the checkout.
         why: String,
     },
@@ -26,19 +26,23 @@ pub enum Follow {
 
 impl Repository {
     /// Whether a branch could follow a commit, in the checkout that we were called from.
-    pub fn can_follow(&self, branch: &str, commit: &str) -> Result<Follow, Failure> {
-        let cannot = |why: &str| Ok(Follow::Cannot { why: why.to_owned() });
+    pub fn fast_forward_status(
+        &self,
+        branch: &str,
+        commit: &str,
+    ) -> Result<FastForward, WorkspaceError> {
+        let cannot = |why: &str| Ok(FastForward::Blocked { why: why.to_owned() });
         let Some(top) = self.top.as_deref() else { return cannot("there is no checkout") };
-        let commit = self.sure(commit)?;
+        let commit = self.require_commit(commit)?;
         if self.branch().as_deref() != Some(branch) {
-            return Ok(Follow::Cannot { why: format!("`{branch}` is not checked out") });
+            return Ok(FastForward::Blocked { why: format!("`{branch}` is not checked out") });
         }
         let Some(head) = self.head() else { return cannot("there is no commit") };
         if self.is_ancestor(&commit, &head)? {
-            return Ok(Follow::IsThere);
+            return Ok(FastForward::UpToDate);
         }
         if !self.is_ancestor(&head, &commit)? {
-            return Ok(Follow::Cannot { why: format!("`{branch}` has moved on") });
+            return Ok(FastForward::Blocked { why: format!("`{branch}` has moved on") });
         }
         let changed = Git::in_folder(top)
             .args(["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])
@@ -46,22 +50,26 @@ impl Repository {
         if !changed.is_empty() {
             return cannot("the checkout has changes that are not committed");
         }
-        Ok(Follow::Can)
+        Ok(FastForward::Possible)
     }
 
     /// Lets the branch that is checked out follow a commit. Git itself refuses where a file would be lost.
-    pub fn follow(&self, branch: &str, commit: &str) -> Result<(), Failure> {
-        let commit = self.sure(commit)?;
+    pub fn fast_forward(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
+        let commit = self.require_commit(commit)?;
         let by_hand = || format!("git switch {branch} && git merge {commit}");
-        match (self.can_follow(branch, &commit)?, self.top.as_deref()) {
-            (Follow::IsThere, _) => Ok(()),
-            (Follow::Can, Some(top)) => {
+        match (self.fast_forward_status(branch, &commit)?, self.top.as_deref()) {
+            (FastForward::UpToDate, _) => Ok(()),
+            (FastForward::Possible, Some(top)) => {
                 let git = Git::with_hooks(top).args(["merge", "--ff-only", "--quiet"]).arg(&commit);
                 let merged = git.run();
-                merged.map(|_| ()).map_err(|error| Failure::new(error.to_string(), by_hand()))
+                merged
+                    .map(|_| ())
+                    .map_err(|error| WorkspaceError::new(error.to_string(), by_hand()))
             }
-            (Follow::Can, None) => Err(Failure::new("there is no checkout", by_hand())),
-            (Follow::Cannot { why }, _) => Err(Failure::new(why, by_hand())),
+            (FastForward::Possible, None) => {
+                Err(WorkspaceError::new("there is no checkout", by_hand()))
+            }
+            (FastForward::Blocked { why }, _) => Err(WorkspaceError::new(why, by_hand())),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs};
 
 use crate::{
     git::{
-        command::{Git, parts},
+        command::{Git, nul_separated},
         error::GitError,
     },
     repository::locate::Repository,
@@ -19,16 +19,18 @@ const LINKS_LISTED_MAX: usize = 2_000_000;
 impl Repository {
     /// Where two commits parted.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
-        Git::of(&self.common_dir).args(["merge-base", "--end-of-options", one, other]).line()
+        Git::in_git_dir(&self.common_dir)
+            .args(["merge-base", "--end-of-options", one, other])
+            .run_line()
     }
 
     /// The symbolic links of a commit, and where each leads, as it is written. Links that are not
     /// UTF-8 lead nowhere that a flow could name.
     pub fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
-        let git = || Git::of(&self.common_dir);
+        let git = || Git::in_git_dir(&self.common_dir);
         let list = git().args(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
         let mut links = BTreeMap::new();
-        for entry in parts(&list.run()?).take(LINKS_LISTED_MAX) {
+        for entry in nul_separated(&list.run()?).take(LINKS_LISTED_MAX) {
             let Ok(entry) = std::str::from_utf8(entry) else { continue };
             let Some((about, path)) = entry.split_once('\t') else { continue };
             let mut about = about.split(' ');
@@ -47,15 +49,17 @@ impl Repository {
     /// Lets go of what a ref below `refs/forge/` kept.
     pub fn unpin(&self, name: &str) -> Result<(), GitError> {
         assert!(name.starts_with("refs/forge/"), "no ref of the user's is ever removed");
-        self.write_refs(&[name], || Git::of(&self.common_dir).args(["update-ref", "-d", name]))
+        self.write_refs(&[name], || {
+            Git::in_git_dir(&self.common_dir).args(["update-ref", "-d", name])
+        })
     }
 
     /// When a commit was made, in milliseconds since 1970.
-    pub fn when_ms(&self, commit: &str) -> Result<u64, GitError> {
-        let git = Git::of(&self.common_dir);
+    pub fn commit_time_ms(&self, commit: &str) -> Result<u64, GitError> {
+        let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["show", "--no-patch", "--format=%ct", "--end-of-options", commit]);
-        let said = git.line()?;
-        let seconds: u64 = said
+        let output = git.run_line()?;
+        let seconds: u64 = output
             .parse()
             .map_err(|_| GitError::Unreadable { command: format!("git show {commit}") })?;
         Ok(seconds.saturating_mul(1_000))
@@ -63,7 +67,7 @@ impl Repository {
 
     /// What a commit says about itself.
     pub fn message(&self, commit: &str) -> Result<String, GitError> {
-        let git = Git::of(&self.common_dir);
+        let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["show", "--no-patch", "--format=%B", "--end-of-options", commit]);
         Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
     }
@@ -71,9 +75,9 @@ impl Repository {
     /// One commit with all that another one has, on a third: as if it had been made at once, with its
     /// own words, author and date. Kept by the ref `pin`. The same always gives the same.
     pub fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError> {
-        let git = || Git::of(&self.common_dir);
+        let git = || Git::in_git_dir(&self.common_dir);
         let line = |format: &str| {
-            git().args(["show", "--no-patch", &format!("--format={format}"), commit]).line()
+            git().args(["show", "--no-patch", &format!("--format={format}"), commit]).run_line()
         };
         if line("%P")? == onto {
             self.pin(pin, commit)?;
@@ -90,7 +94,7 @@ impl Repository {
             .env("GIT_COMMITTER_DATE", line("%cd")?)
             .args(["commit-tree", &tree, "-p", onto, "-F", "-"])
             .input(self.message(commit)?.into_bytes())
-            .line()?;
+            .run_line()?;
         self.pin(pin, &squashed)?;
         Ok(squashed)
     }
@@ -123,13 +127,13 @@ impl Repository {
         paths: &[String],
         pin: &str,
     ) -> Result<String, GitError> {
-        let git = || Git::of(&self.common_dir).env("GIT_INDEX_FILE", index);
+        let git = || Git::in_git_dir(&self.common_dir).env("GIT_INDEX_FILE", index);
         git().args(["read-tree", onto]).run()?;
         let list = git().args(["ls-tree", "-z", "--full-tree", "-r", from, "--"]);
         let entries = list.args(paths).run()?;
         git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
-        let tree = git().durably().args(["write-tree"]).line()?;
-        let when = format!("{} +0000", self.when_ms(onto)? / 1_000);
+        let tree = git().durably().args(["write-tree"]).run_line()?;
+        let when = format!("{} +0000", self.commit_time_ms(onto)? / 1_000);
         let commit = git()
             .durably()
             .env("GIT_AUTHOR_NAME", "Forge")
@@ -139,7 +143,7 @@ impl Repository {
             .env("GIT_COMMITTER_EMAIL", "forge@localhost")
             .env("GIT_COMMITTER_DATE", &when)
             .args(["commit-tree", &tree, "-p", onto, "-m", "Files of another commit"])
-            .line()?;
+            .run_line()?;
         self.pin(pin, &commit)?;
         Ok(commit)
     }

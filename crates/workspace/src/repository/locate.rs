@@ -12,9 +12,9 @@ use std::{
 use crate::{
     git::{
         command::Git,
-        error::{Failure, GitError},
+        error::{GitError, WorkspaceError},
     },
-    protocol::Bench,
+    protocol::CheckoutLocation,
 };
 
 /// A repository of the user's.
@@ -28,7 +28,7 @@ pub struct Repository {
 
 /// Why there is no repository.
 #[derive(Debug)]
-pub enum NoRepository {
+pub enum FindRepositoryError {
     /// Git is not installed, or not in `PATH`.
     NoGit(io::Error),
     /// The folder lies in no repository, or git refuses it.
@@ -36,24 +36,24 @@ pub enum NoRepository {
         /// The folder.
         dir: PathBuf,
         /// What git said.
-        said: String,
+        message: String,
     },
 }
 
 impl Repository {
     /// The user's repository of a bench.
-    pub(crate) fn from_bench(bench: &Bench) -> Self {
-        Self { common_dir: bench.common_dir.clone(), top: bench.top.clone() }
+    pub(crate) fn from_location(location: &CheckoutLocation) -> Self {
+        Self { common_dir: location.common_dir.clone(), top: location.top.clone() }
     }
 
     /// The repository that a folder lies in.
-    pub fn find(dir: &Path) -> Result<Self, NoRepository> {
+    pub fn find(dir: &Path) -> Result<Self, FindRepositoryError> {
         let path = |question: &str| {
             let git =
                 Git::in_folder(dir).args(["rev-parse", "--path-format=absolute"]).arg(question);
-            let mut said = git.run().map_err(|error| no_repository(dir, error))?;
-            said.pop_if(|last| *last == b'\n');
-            Ok(PathBuf::from(OsString::from_vec(said)))
+            let mut message = git.run().map_err(|error| no_repository(dir, error))?;
+            message.pop_if(|last| *last == b'\n');
+            Ok(PathBuf::from(OsString::from_vec(message)))
         };
         let common_dir = path("--git-common-dir")?;
         // In a bare repository there is no checkout; that is no error.
@@ -65,44 +65,45 @@ impl Repository {
     /// The commit that is checked out, if there is one.
     pub fn head(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
-        git.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line().ok()
+        git.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).run_line().ok()
     }
 
     /// The branch that is checked out; none if HEAD is detached.
     pub fn branch(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
-        let name = git.args(["symbolic-ref", "--quiet", "HEAD"]).line().ok()?;
+        let name = git.args(["symbolic-ref", "--quiet", "HEAD"]).run_line().ok()?;
         name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
     /// The branch that the remote `origin` calls its own, as far as it is known here.
     pub fn default_branch(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
-        let name = git.args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).line().ok()?;
+        let name =
+            git.args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).run_line().ok()?;
         name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
     }
 
     /// What lies in the checkout otherwise than in the commit that is checked out, by path: changed, new or gone.
     /// What git ignores is not looked at. A new folder counts as one.
-    pub fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+    pub fn uncommitted_paths(&self) -> Result<Vec<String>, GitError> {
         let Some(top) = self.top.as_deref() else { return Ok(Vec::new()) };
         let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
-        let said = Git::in_folder(top).args(args).arg("--untracked-files=normal").run()?;
-        let lines = said.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        let message = Git::in_folder(top).args(args).arg("--untracked-files=normal").run()?;
+        let lines = message.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
         Ok(lines.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
     /// The commit that a name means, if there is one.
-    pub fn commit_of(&self, name: &str) -> Option<String> {
+    pub fn resolve_commit(&self, name: &str) -> Option<String> {
         let git = Git::in_folder(self.folder());
         let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
-        git.arg(format!("{name}^{{commit}}")).line().ok()
+        git.arg(format!("{name}^{{commit}}")).run_line().ok()
     }
 
     /// The full id of a commit that must be there.
-    pub(crate) fn sure(&self, commit: &str) -> Result<String, Failure> {
-        self.commit_of(commit).ok_or_else(|| {
-            Failure::new(
+    pub(crate) fn require_commit(&self, commit: &str) -> Result<String, WorkspaceError> {
+        self.resolve_commit(commit).ok_or_else(|| {
+            WorkspaceError::new(
                 format!("the commit {commit} is not in {}", self.common_dir.display()),
                 "see with `git fsck` what the repository lacks, then resume",
             )
@@ -116,32 +117,34 @@ impl Repository {
 
     /// A call of git for objects and refs.
     pub(crate) fn git(&self) -> Git {
-        Git::of(&self.common_dir)
+        Git::in_git_dir(&self.common_dir)
     }
 }
 
-fn no_repository(dir: &Path, error: GitError) -> NoRepository {
+fn no_repository(dir: &Path, error: GitError) -> FindRepositoryError {
     match error {
-        GitError::NotRun(error) => NoRepository::NoGit(error),
-        GitError::Refused { said, .. } => NoRepository::Refused { dir: dir.to_owned(), said },
+        GitError::NotRun(error) => FindRepositoryError::NoGit(error),
+        GitError::Refused { message, .. } => {
+            FindRepositoryError::Refused { dir: dir.to_owned(), message }
+        }
         GitError::TooLarge { .. } | GitError::Unreadable { .. } => {
-            NoRepository::Refused { dir: dir.to_owned(), said: error.to_string() }
+            FindRepositoryError::Refused { dir: dir.to_owned(), message: error.to_string() }
         }
     }
 }
 
-impl fmt::Display for NoRepository {
+impl fmt::Display for FindRepositoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGit(error) => write!(f, "git cannot be run: {error}"),
-            Self::Refused { dir, said } if said.is_empty() => {
+            Self::Refused { dir, message } if message.is_empty() => {
                 write!(f, "{} is not in a git repository", dir.display())
             }
-            Self::Refused { dir, said } => {
-                write!(f, "{} is not in a git repository ({said})", dir.display())
+            Self::Refused { dir, message } => {
+                write!(f, "{} is not in a git repository ({message})", dir.display())
             }
         }
     }
 }
 
-impl std::error::Error for NoRepository {}
+impl std::error::Error for FindRepositoryError {}

@@ -8,12 +8,12 @@ use std::path::Path;
 use crate::{
     git::{
         command::{Extent, Git},
-        error::{Failure, GitError},
-        merge_tree::{self, Contradiction},
-        path_names::shown,
-        user_config::Settings,
+        error::{GitError, WorkspaceError},
+        merge_tree::{self, ConflictedFile},
+        path_names::encode_path,
+        user_config::UserConfig,
     },
-    protocol::{Conflict, Merge, Merged},
+    protocol::{MergeCommits, MergeConflict, MergeResult},
     repository::{locate::Repository, objects, refs},
 };
 
@@ -22,19 +22,22 @@ const SIDE_BYTES_MAX: usize = 2048;
 /// How much of a file with conflict markers is looked through, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
-/// Performs [`Merge`].
-pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
-    refs::check_pin(&order.pin)?;
-    let message = objects::checked_message(&order.message)?;
-    let repository = Repository::from_bench(&order.bench);
-    let (head, commit) = (repository.sure(&order.head)?, repository.sure(&order.commit)?);
+/// Performs [`MergeCommits`].
+pub(crate) fn merge_commits(operation: &MergeCommits) -> Result<MergeResult, WorkspaceError> {
+    refs::check_pin(&operation.pin)?;
+    let message = objects::checked_message(&operation.message)?;
+    let repository = Repository::from_location(&operation.location);
+    let (head, commit) = (
+        repository.require_commit(&operation.head)?,
+        repository.require_commit(&operation.commit)?,
+    );
     if repository.is_ancestor(&commit, &head)? {
-        return Ok(Merged::Nothing { head });
+        return Ok(MergeResult::AlreadyMerged { head });
     }
     if repository.is_ancestor(&head, &commit)? {
-        repository.pin(&order.pin, &commit)?;
+        repository.pin(&operation.pin, &commit)?;
         let tree = repository.code_tree(&commit)?;
-        return Ok(Merged::Forward { commit, tree });
+        return Ok(MergeResult::FastForward { commit, tree });
     }
     let outcome = merge_tree::try_merge(&repository.common_dir, &head, &commit)?;
     if !outcome.conflicts.is_empty() {
@@ -42,21 +45,25 @@ pub(crate) fn merge(order: &Merge) -> Result<Merged, Failure> {
         let conflicts = conflicts
             .map(|conflict| both_sides(&repository.common_dir, &outcome.tree, conflict))
             .collect::<Result<_, GitError>>()?;
-        return Ok(Merged::Conflict { conflicts });
+        return Ok(MergeResult::Conflict { conflicts });
     }
-    let identity = Settings::of(repository.top.as_deref(), &repository.common_dir)?.identity();
-    let git = identity.sign(Git::of(&repository.common_dir).durably(), order.when_ms);
+    let identity = UserConfig::read(repository.top.as_deref(), &repository.common_dir)?.identity();
+    let git = identity.sign(Git::in_git_dir(&repository.common_dir).durably(), operation.when_ms);
     let parents = [head, commit];
     let commit = objects::commit_tree(git, &outcome.tree, &parents, &message)?;
-    repository.pin(&order.pin, &commit)?;
+    repository.pin(&operation.pin, &commit)?;
     let tree = repository.code_tree(&commit)?;
-    Ok(Merged::Merge { commit, tree })
+    Ok(MergeResult::Merge { commit, tree })
 }
 
 /// Shows a conflict from both sides: the lines that contradict each other where git marked them,
 /// otherwise the beginning of each file.
-fn both_sides(git_dir: &Path, tree: &str, conflict: &Contradiction) -> Result<Conflict, GitError> {
-    let path = shown(&conflict.path);
+fn both_sides(
+    git_dir: &Path,
+    tree: &str,
+    conflict: &ConflictedFile,
+) -> Result<MergeConflict, GitError> {
+    let path = encode_path(&conflict.path);
     let what = match conflict.what.as_slice() {
         [] => "the two sides contradict each other".to_owned(),
         messages => messages.join("; "),
@@ -64,11 +71,11 @@ fn both_sides(git_dir: &Path, tree: &str, conflict: &Contradiction) -> Result<Co
     let repository = Repository { common_dir: git_dir.to_owned(), top: None };
     let merged = repository.blob_at(tree, &path)?;
     if let Some(object) = merged {
-        let git = Git::of(git_dir).args(["cat-file", "blob", &object]);
-        let (text, _) = git.beginning(MARKED_BYTES_MAX)?;
+        let git = Git::in_git_dir(git_dir).args(["cat-file", "blob", &object]);
+        let (text, _) = git.run_truncated(MARKED_BYTES_MAX)?;
         if merge_tree::has_markers(&text) {
             let (ours, theirs) = marked(&text);
-            return Ok(Conflict { path, what, ours: cut(&ours), theirs: cut(&theirs) });
+            return Ok(MergeConflict { path, what, ours: cut(&ours), theirs: cut(&theirs) });
         }
     }
     let side = |stage: u8| -> Result<String, GitError> {
@@ -78,17 +85,17 @@ fn both_sides(git_dir: &Path, tree: &str, conflict: &Contradiction) -> Result<Co
         if side.mode == "160000" {
             return Ok(format!("submodule at {}", side.object));
         }
-        let git = Git::of(git_dir).args(["cat-file", "blob", &side.object]);
-        Ok(match git.beginning(SIDE_BYTES_MAX + 1)? {
+        let git = Git::in_git_dir(git_dir).args(["cat-file", "blob", &side.object]);
+        Ok(match git.run_truncated(SIDE_BYTES_MAX + 1)? {
             (text, Extent::Whole | Extent::Cut) => cut(&text),
         })
     };
-    Ok(Conflict { path, what, ours: side(2)?, theirs: side(3)? })
+    Ok(MergeConflict { path, what, ours: side(2)?, theirs: side(3)? })
 }
 
 /// Where a line of a marked file lies.
 #[derive(Clone, Copy)]
-enum Region {
+enum ConflictRegion {
     Agreed,
     Ours,
     Base,
@@ -97,24 +104,26 @@ enum Region {
 
 fn marked(text: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut region = Region::Agreed;
+    let mut region = ConflictRegion::Agreed;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let is = |start: &[u8]| line.starts_with(start);
         match region {
-            Region::Agreed if is(b"<<<<<<< ") => {
+            ConflictRegion::Agreed if is(b"<<<<<<< ") => {
                 for side in [&mut ours, &mut theirs] {
                     if !side.is_empty() {
                         side.extend("…\n".as_bytes());
                     }
                 }
-                region = Region::Ours;
+                region = ConflictRegion::Ours;
             }
-            Region::Ours if is(b"||||||| ") => region = Region::Base,
-            Region::Ours | Region::Base if is(b"=======") => region = Region::Theirs,
-            Region::Ours => ours.extend(line),
-            Region::Agreed | Region::Base => {}
-            Region::Theirs if is(b">>>>>>> ") => region = Region::Agreed,
-            Region::Theirs => theirs.extend(line),
+            ConflictRegion::Ours if is(b"||||||| ") => region = ConflictRegion::Base,
+            ConflictRegion::Ours | ConflictRegion::Base if is(b"=======") => {
+                region = ConflictRegion::Theirs
+            }
+            ConflictRegion::Ours => ours.extend(line),
+            ConflictRegion::Agreed | ConflictRegion::Base => {}
+            ConflictRegion::Theirs if is(b">>>>>>> ") => region = ConflictRegion::Agreed,
+            ConflictRegion::Theirs => theirs.extend(line),
         }
     }
     (ours, theirs)

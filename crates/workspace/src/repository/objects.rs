@@ -6,10 +6,10 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 use crate::{
     git::{
-        command::{Git, parts},
-        error::{Failure, GitError},
-        ls_tree::Entry,
-        path_names::{path_bytes, shown},
+        command::{Git, nul_separated},
+        error::{GitError, WorkspaceError},
+        ls_tree::TreeEntry,
+        path_names::{decode_path, encode_path},
     },
     repository::locate::Repository,
 };
@@ -23,7 +23,7 @@ impl Repository {
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, GitError> {
         let Some(object) = self.blob_at(commit, path)? else { return Ok(None) };
-        let size = self.git().args(["cat-file", "-s", &object]).line()?;
+        let size = self.git().args(["cat-file", "-s", &object]).run_line()?;
         if let Some(bytes) = size.parse().ok().filter(|bytes: &u64| *bytes > bytes_max) {
             return Err(GitError::TooLarge { path: path.to_owned(), bytes, bytes_max });
         }
@@ -34,56 +34,56 @@ impl Repository {
     pub fn files_at(&self, commit: &str, under: &str) -> Result<Vec<String>, GitError> {
         let git =
             self.git().args(["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).arg(commit);
-        let under = path_bytes(under);
+        let under = decode_path(under);
         let git = if under.is_empty() { git } else { git.arg("--").arg(OsStr::from_bytes(&under)) };
-        let said = git.run()?;
-        Ok(parts(&said).map(shown).collect())
+        let output = git.run()?;
+        Ok(nul_separated(&output).map(encode_path).collect())
     }
 
     /// Whether `a` is in the history of `b`, or `b` itself.
     pub fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
-        self.git().args(["merge-base", "--is-ancestor", a, b]).yes()
+        self.git().args(["merge-base", "--is-ancestor", a, b]).is_success()
     }
 
     /// The tree of a commit without `.forge/runs/`: what is built and tested.
     pub fn code_tree(&self, commit: &str) -> Result<String, GitError> {
         let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
-        self.code_of(whole.arg(format!("{commit}^{{tree}}")).line()?)
+        self.without_run_records(whole.arg(format!("{commit}^{{tree}}")).run_line()?)
     }
 
     /// A tree without `.forge/runs/`.
-    pub(crate) fn code_of(&self, whole: String) -> Result<String, GitError> {
+    pub(crate) fn without_run_records(&self, whole: String) -> Result<String, GitError> {
         let root = self.entries(&whole)?;
         let Some(forge) = folder(&root, b".forge") else { return Ok(whole) };
         let inner = self.entries(&forge.object)?;
         let Some(runs) = folder(&inner, b"runs") else { return Ok(whole) };
-        let rest: Vec<&Entry> = inner.iter().filter(|entry| entry.name != runs.name).collect();
+        let rest: Vec<&TreeEntry> = inner.iter().filter(|entry| entry.name != runs.name).collect();
         let others = root.iter().filter(|entry| entry.name != forge.name);
         if rest.is_empty() {
             return Self::make_tree(self.git(), &others.collect::<Vec<_>>());
         }
-        let changed = Entry { object: Self::make_tree(self.git(), &rest)?, ..forge.clone() };
+        let changed = TreeEntry { object: Self::make_tree(self.git(), &rest)?, ..forge.clone() };
         Self::make_tree(self.git(), &others.chain([&changed]).collect::<Vec<_>>())
     }
 
     /// The object of a regular file of a commit or tree.
     pub(crate) fn blob_at(&self, tree: &str, path: &str) -> Result<Option<String>, GitError> {
         let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(tree).arg("--");
-        let path = path_bytes(path);
+        let path = decode_path(path);
         let listed = listed.arg(OsStr::from_bytes(&path)).run()?;
-        let entry = parts(&listed).next().and_then(Entry::read);
+        let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
         let entry = entry.filter(|entry| entry.mode.starts_with("100") && entry.name == path);
         Ok(entry.map(|entry| entry.object))
     }
 
     /// What lies directly in a tree.
-    pub(crate) fn entries(&self, tree: &str) -> Result<Vec<Entry>, GitError> {
-        let said = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run()?;
-        Ok(parts(&said).filter_map(Entry::read).collect())
+    pub(crate) fn entries(&self, tree: &str) -> Result<Vec<TreeEntry>, GitError> {
+        let output = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run()?;
+        Ok(nul_separated(&output).filter_map(TreeEntry::parse).collect())
     }
 
     /// A tree of these. The same entries give the same tree.
-    pub(crate) fn make_tree(git: Git, entries: &[&Entry]) -> Result<String, GitError> {
+    pub(crate) fn make_tree(git: Git, entries: &[&TreeEntry]) -> Result<String, GitError> {
         let mut input = Vec::new();
         for entry in entries {
             let start = format!("{} {} {}\t", entry.mode, entry.kind, entry.object);
@@ -91,7 +91,7 @@ impl Repository {
             input.extend(&entry.name);
             input.push(0);
         }
-        git.args(["mktree", "-z", "--missing"]).input(input).line()
+        git.args(["mktree", "-z", "--missing"]).input(input).run_line()
     }
 }
 
@@ -104,19 +104,19 @@ pub(crate) fn commit_tree(
 ) -> Result<String, GitError> {
     let git = git.args(["commit-tree", "--no-gpg-sign", tree]);
     let git = parents.iter().fold(git, |git, parent| git.arg("-p").arg(parent));
-    git.args(["-F", "-"]).input(message.as_bytes().to_vec()).line()
+    git.args(["-F", "-"]).input(message.as_bytes().to_vec()).run_line()
 }
 
-fn folder<'a>(entries: &'a [Entry], name: &[u8]) -> Option<&'a Entry> {
+fn folder<'a>(entries: &'a [TreeEntry], name: &[u8]) -> Option<&'a TreeEntry> {
     entries.iter().find(|entry| entry.name == name && entry.kind == "tree")
 }
 
 /// A message as git keeps it: without zero bytes, with one line end. An empty one is refused.
-pub(crate) fn checked_message(message: &str) -> Result<String, Failure> {
+pub(crate) fn checked_message(message: &str) -> Result<String, WorkspaceError> {
     let message = message.replace('\0', "");
     let message = message.trim();
     if message.is_empty() {
-        return Err(Failure::new("the commit has no message", "give it one"));
+        return Err(WorkspaceError::new("the commit has no message", "give it one"));
     }
     Ok(format!("{message}\n"))
 }

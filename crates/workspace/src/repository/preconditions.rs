@@ -7,9 +7,11 @@ use std::{ffi::OsStr, path::Path};
 use crate::{
     checkout::{
         git_dir::missing_submodule,
-        submodules::{self, DEPTH_MAX, Owner, Source},
+        submodules::{self, DEPTH_MAX, SourceRepository, SubmoduleSource},
     },
-    git::{error::GitError, ls_tree::Listing, path_names::shown, user_config::Settings},
+    git::{
+        error::GitError, ls_tree::TreeListing, path_names::encode_path, user_config::UserConfig,
+    },
     repository::locate::Repository,
 };
 
@@ -20,10 +22,10 @@ const ATTRIBUTES_BYTES_MAX: u64 = 1 << 20;
 
 impl Repository {
     /// What of a commit cannot be worked with, each in words with what to do next.
-    pub fn unsuited(&self, commit: &str) -> Result<Vec<String>, GitError> {
-        let version = self.git().arg("version").line()?;
+    pub fn unmet_preconditions(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let version = self.git().arg("version").run_line()?;
         let mut problems = Vec::new();
-        if version_of(&version).is_some_and(|version| version < GIT_MIN) {
+        if parse_version(&version).is_some_and(|version| version < GIT_MIN) {
             let (major, minor) = GIT_MIN;
             problems.push(format!("{version} is too old; install git {major}.{minor} or newer"));
             return Ok(problems);
@@ -46,12 +48,12 @@ impl Repository {
 
     /// A partial clone may lack files of the commit.
     fn missing_objects(&self, commit: &str) -> Result<Option<String>, GitError> {
-        if !Settings::of(None, &self.common_dir)?.is_partial_clone() {
+        if !UserConfig::read(None, &self.common_dir)?.is_partial_clone() {
             return Ok(None);
         }
         let git = self.git().args(["rev-list", "--objects", "--no-walk", "--missing=print"]);
-        let said = git.arg(commit).arg("--").run()?;
-        let n = said.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"?")).count();
+        let output = git.arg(commit).arg("--").run()?;
+        let n = output.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"?")).count();
         Ok((n > 0).then(|| {
             format!(
                 "this is a partial clone, and {n} objects of the commit are not here; fetch them \
@@ -62,19 +64,20 @@ impl Repository {
 
     fn missing_submodules(&self, commit: &str) -> Result<Vec<String>, GitError> {
         let mut problems = Vec::new();
-        let outermost = Owner { git_dir: self.common_dir.clone(), top: self.top.clone() };
+        let outermost =
+            SourceRepository { git_dir: self.common_dir.clone(), top: self.top.clone() };
         let mut level = vec![(outermost, commit.to_owned())];
         for _ in 0..DEPTH_MAX {
             let mut next = Vec::new();
             for (owner, commit) in level {
-                let listing = Listing::of(&owner.git_dir, &commit)?;
-                for submodule in submodules::of(&owner, &commit, &listing)? {
+                let listing = TreeListing::read(&owner.git_dir, &commit)?;
+                for submodule in submodules::list(&owner, &commit, &listing)? {
                     match submodule.source {
-                        Source::Here(inner) => next.push((inner, submodule.commit)),
-                        Source::Missing => {
+                        SubmoduleSource::Here(inner) => next.push((inner, submodule.commit)),
+                        SubmoduleSource::Missing => {
                             problems.push(missing_submodule(&submodule.path).to_string());
                         }
-                        Source::Unnamed => {}
+                        SubmoduleSource::Unnamed => {}
                     }
                 }
             }
@@ -84,8 +87,8 @@ impl Repository {
     }
 
     fn uses_lfs(&self, commit: &str) -> Result<bool, GitError> {
-        for entry in Listing::of(&self.common_dir, commit)?.attributes() {
-            let text = self.file_at(commit, &shown(&entry.name), ATTRIBUTES_BYTES_MAX);
+        for entry in TreeListing::read(&self.common_dir, commit)?.attributes() {
+            let text = self.file_at(commit, &encode_path(&entry.name), ATTRIBUTES_BYTES_MAX);
             let text = text.unwrap_or_default().unwrap_or_default();
             let is_lfs = |line: &str| line.split_whitespace().any(|word| word == "filter=lfs");
             if String::from_utf8_lossy(&text).lines().any(is_lfs) {
@@ -97,8 +100,8 @@ impl Repository {
 }
 
 /// Reads `git version 2.47.3`.
-fn version_of(said: &str) -> Option<(u32, u32)> {
-    let mut numbers = said.strip_prefix("git version ")?.split('.');
+fn parse_version(output: &str) -> Option<(u32, u32)> {
+    let mut numbers = output.strip_prefix("git version ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
@@ -113,11 +116,11 @@ mod tests {
 
     #[test]
     fn an_old_git_is_told_from_a_new_one() {
-        assert_eq!(version_of("git version 2.47.3"), Some((2, 47)));
-        assert_eq!(version_of("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
-        assert!(version_of("git version 2.37.1").unwrap() < GIT_MIN);
-        assert!(version_of("git version 3.0.0").unwrap() > GIT_MIN);
-        assert_eq!(version_of("hello"), None);
+        assert_eq!(parse_version("git version 2.47.3"), Some((2, 47)));
+        assert_eq!(parse_version("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert!(parse_version("git version 2.37.1").unwrap() < GIT_MIN);
+        assert!(parse_version("git version 3.0.0").unwrap() > GIT_MIN);
+        assert_eq!(parse_version("hello"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{fs, io};
 use crate::{
     git::{
         command::Git,
-        error::{Failure, GitError},
+        error::{GitError, WorkspaceError},
         path_names,
     },
     repository::locate::Repository,
@@ -18,7 +18,7 @@ impl Repository {
     pub fn pin(&self, name: &str, commit: &str) -> Result<(), GitError> {
         if let Err(failure) = check_pin(name) {
             let command = format!("git update-ref {name}");
-            return Err(GitError::Refused { command, code: None, said: failure.what });
+            return Err(GitError::Refused { command, code: None, message: failure.what });
         }
         let git = || self.git().durably().args(["update-ref", "--no-deref", name, commit]);
         self.write_refs(&[name], git)
@@ -29,7 +29,7 @@ impl Repository {
     /// process, and goes. Locks on the user's refs stay.
     pub(crate) fn write_refs(&self, names: &[&str], git: impl Fn() -> Git) -> Result<(), GitError> {
         let Err(error) = git().run() else { return Ok(()) };
-        if !error.said().contains(".lock': File exists") {
+        if !error.message().contains(".lock': File exists") {
             return Err(error);
         }
         for name in names.iter().filter(|name| name.starts_with("refs/forge/")) {
@@ -44,20 +44,23 @@ impl Repository {
     }
 
     /// Where a ref stands, if it exists.
-    pub(crate) fn ref_at(&self, name: &str) -> Result<Option<String>, GitError> {
+    pub(crate) fn read_ref(&self, name: &str) -> Result<Option<String>, GitError> {
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]).arg(name);
-        let said = git.run()?;
-        let text = String::from_utf8_lossy(&said).into_owned();
+        let output = git.run()?;
+        let text = String::from_utf8_lossy(&output).into_owned();
         let found = text.lines().filter_map(|line| line.split_once(' '));
         Ok(found.into_iter().find(|(_, known)| *known == name).map(|(id, _)| id.to_owned()))
     }
 }
 
 /// Refuses every ref that is not ours.
-pub(crate) fn check_pin(name: &str) -> Result<(), Failure> {
+pub(crate) fn check_pin(name: &str) -> Result<(), WorkspaceError> {
     let inside = name.strip_prefix("refs/forge/");
     if inside.is_some_and(path_names::is_branch_name) {
         return Ok(());
     }
-    Err(Failure::new(format!("{name} is no ref below refs/forge/"), "this is a defect of Forge"))
+    Err(WorkspaceError::new(
+        format!("{name} is no ref below refs/forge/"),
+        "this is a defect of Forge",
+    ))
 }

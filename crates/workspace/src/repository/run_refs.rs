@@ -10,105 +10,105 @@ use std::{
 
 use crate::{
     git::{
-        command::parts,
-        error::{Failure, GitError},
+        command::nul_separated,
+        error::{GitError, WorkspaceError},
         path_names,
-        user_config::Settings,
+        user_config::UserConfig,
     },
-    protocol::{BranchMoved, HasMoved, Move},
+    protocol::{BranchUpdate, MoveRunHead, RunHeadUpdate},
     repository::{locate::Repository, refs},
 };
 
-/// Performs [`Move`].
-pub(crate) fn land(order: &Move) -> Result<HasMoved, Failure> {
-    refs::check_pin(&order.name)?;
-    let user = Repository { common_dir: order.common_dir.clone(), top: None };
-    let to = user.sure(&order.to)?;
-    let stands = user.ref_at(&order.name)?;
-    if stands != order.from && stands.as_ref() != Some(&to) {
-        return Ok(HasMoved::Overtaken { at: stands });
+/// Performs [`MoveRunHead`].
+pub(crate) fn move_run_head(operation: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {
+    refs::check_pin(&operation.name)?;
+    let user = Repository { common_dir: operation.common_dir.clone(), top: None };
+    let to = user.require_commit(&operation.to)?;
+    let current = user.read_ref(&operation.name)?;
+    if current != operation.from && current.as_ref() != Some(&to) {
+        return Ok(RunHeadUpdate::Overtaken { at: current });
     }
-    let step = Step { name: order.name.clone(), from: stands, to: to.clone() };
-    let branch = match &order.branch {
-        None => Branch::Left(BranchMoved::NotAsked),
-        Some(branch) => branch_step(&user, branch, order.from.as_deref(), &to)?,
+    let head_update = RefUpdate { name: operation.name.clone(), from: current, to: to.clone() };
+    let branch = match &operation.branch {
+        None => BranchPlan::Keeps(BranchUpdate::NotRequested),
+        Some(branch) => branch_update(&user, branch, operation.from.as_deref(), &to)?,
     };
-    let (branch_step, left) = match branch {
-        Branch::Left(left) => (None, left),
-        Branch::Follows(step) => (Some(step), BranchMoved::Moved),
+    let (branch_update, update) = match branch {
+        BranchPlan::Keeps(update) => (None, update),
+        BranchPlan::Follows(head_update) => (Some(head_update), BranchUpdate::Moved),
     };
-    let Some(branch_step) = branch_step else {
-        return Ok(match transact(&user, &[&step]) {
-            Ok(()) => HasMoved::Yes { branch: left },
-            Err(error) => overtaken(&user, &step, error)?,
+    let Some(branch_update) = branch_update else {
+        return Ok(match update_refs(&user, &[&head_update]) {
+            Ok(()) => RunHeadUpdate::Updated { branch: update },
+            Err(error) => overtaken(&user, &head_update, error)?,
         });
     };
-    if transact(&user, &[&step, &branch_step]).is_ok() {
-        return Ok(HasMoved::Yes { branch: left });
+    if update_refs(&user, &[&head_update, &branch_update]).is_ok() {
+        return Ok(RunHeadUpdate::Updated { branch: update });
     }
     // One of the two is in the way. The head is what counts.
-    if let Err(error) = transact(&user, &[&step]) {
-        return overtaken(&user, &step, error);
+    if let Err(error) = update_refs(&user, &[&head_update]) {
+        return overtaken(&user, &head_update, error);
     }
-    let why = match transact(&user, &[&branch_step]) {
-        Ok(()) => return Ok(HasMoved::Yes { branch: BranchMoved::Moved }),
-        Err(error) => error.said().to_owned(),
+    let why = match update_refs(&user, &[&branch_update]) {
+        Ok(()) => return Ok(RunHeadUpdate::Updated { branch: BranchUpdate::Moved }),
+        Err(error) => error.message().to_owned(),
     };
-    let at = user.ref_at(&branch_step.name)?;
-    let branch = match at.filter(|at| Some(at) != branch_step.from.as_ref()) {
-        Some(at) => BranchMoved::LeftChanged { at },
-        None => BranchMoved::LeftBlocked { why },
+    let at = user.read_ref(&branch_update.name)?;
+    let branch = match at.filter(|at| Some(at) != branch_update.from.as_ref()) {
+        Some(at) => BranchUpdate::Changed { at },
+        None => BranchUpdate::Blocked { why },
     };
-    Ok(HasMoved::Yes { branch })
+    Ok(RunHeadUpdate::Updated { branch })
 }
 
 /// A ref that goes from one place to another.
-struct Step {
+struct RefUpdate {
     name: String,
     from: Option<String>,
     to: String,
 }
 
 /// What the branch may do.
-enum Branch {
-    Follows(Step),
-    Left(BranchMoved),
+enum BranchPlan {
+    Follows(RefUpdate),
+    Keeps(BranchUpdate),
 }
 
-fn branch_step(
+fn branch_update(
     user: &Repository,
     branch: &str,
     from: Option<&str>,
     to: &str,
-) -> Result<Branch, Failure> {
+) -> Result<BranchPlan, WorkspaceError> {
     let name = format!("refs/heads/{branch}");
     if !path_names::is_branch_name(branch) {
         let why = format!("{branch:?} cannot be the name of a branch");
-        return Ok(Branch::Left(BranchMoved::LeftBlocked { why }));
+        return Ok(BranchPlan::Keeps(BranchUpdate::Blocked { why }));
     }
-    let stands = user.ref_at(&name)?;
-    if stands.as_deref() == Some(to) {
-        return Ok(Branch::Left(BranchMoved::Moved));
+    let current = user.read_ref(&name)?;
+    if current.as_deref() == Some(to) {
+        return Ok(BranchPlan::Keeps(BranchUpdate::Moved));
     }
     if let Some(place) = checked_out(user, &name)? {
-        return Ok(Branch::Left(BranchMoved::LeftCheckedOut { place }));
+        return Ok(BranchPlan::Keeps(BranchUpdate::CheckedOut { place }));
     }
-    if let Some(at) = stands.clone().filter(|at| Some(at.as_str()) != from) {
-        return Ok(Branch::Left(BranchMoved::LeftChanged { at }));
+    if let Some(at) = current.clone().filter(|at| Some(at.as_str()) != from) {
+        return Ok(BranchPlan::Keeps(BranchUpdate::Changed { at }));
     }
     let (code, _) = user.git().args(["symbolic-ref", "--quiet", &name]).run_with(&[0, 1, 128])?;
     if code == 0 {
         let why = format!("{branch} is only another name of a branch");
-        return Ok(Branch::Left(BranchMoved::LeftBlocked { why }));
+        return Ok(BranchPlan::Keeps(BranchUpdate::Blocked { why }));
     }
-    Ok(Branch::Follows(Step { name, from: stands, to: to.to_owned() }))
+    Ok(BranchPlan::Follows(RefUpdate { name, from: current, to: to.to_owned() }))
 }
 
 /// The checkout of the user's that works on a branch, also in the middle of a rebase or bisect.
-fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, Failure> {
-    let said = user.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
+fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, WorkspaceError> {
+    let output = user.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
     let mut place = PathBuf::new();
-    for field in parts(&said) {
+    for field in nul_separated(&output) {
         if let Some(path) = field.strip_prefix(b"worktree ") {
             place = path_names::below(Path::new("/"), path);
         } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
@@ -130,29 +130,37 @@ fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, Failure
     Ok(None)
 }
 
-fn transact(user: &Repository, steps: &[&Step]) -> Result<(), GitError> {
+fn update_refs(user: &Repository, updates: &[&RefUpdate]) -> Result<(), GitError> {
     let mut input = Vec::new();
-    for step in steps.iter().filter(|step| step.from.as_ref() != Some(&step.to)) {
-        let none = "0".repeat(step.to.len());
-        let from = step.from.as_ref().unwrap_or(&none);
-        input.extend(format!("update {}\0{}\0{from}\0", step.name, step.to).into_bytes());
+    for head_update in
+        updates.iter().filter(|head_update| head_update.from.as_ref() != Some(&head_update.to))
+    {
+        let none = "0".repeat(head_update.to.len());
+        let from = head_update.from.as_ref().unwrap_or(&none);
+        input.extend(
+            format!("update {}\0{}\0{from}\0", head_update.name, head_update.to).into_bytes(),
+        );
     }
     if input.is_empty() {
         return Ok(());
     }
     // Where a reflog is kept, it wants to know who.
-    let identity = Settings::of(None, &user.common_dir)?.identity();
+    let identity = UserConfig::read(None, &user.common_dir)?.identity();
     let git = || {
         let git = user.git().durably().env("GIT_COMMITTER_NAME", identity.author().0);
         let git = git.env("GIT_COMMITTER_EMAIL", identity.author().1);
         git.args(["update-ref", "--no-deref", "-z", "--stdin"]).input(input.clone())
     };
-    let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+    let names: Vec<&str> = updates.iter().map(|head_update| head_update.name.as_str()).collect();
     user.write_refs(&names, git)
 }
 
 /// Somebody was faster, or git cannot write the head at all.
-fn overtaken(user: &Repository, step: &Step, error: GitError) -> Result<HasMoved, Failure> {
-    let at = user.ref_at(&step.name)?;
-    if at == step.from { Err(error.into()) } else { Ok(HasMoved::Overtaken { at }) }
+fn overtaken(
+    user: &Repository,
+    head_update: &RefUpdate,
+    error: GitError,
+) -> Result<RunHeadUpdate, WorkspaceError> {
+    let at = user.read_ref(&head_update.name)?;
+    if at == head_update.from { Err(error.into()) } else { Ok(RunHeadUpdate::Overtaken { at }) }
 }

@@ -17,9 +17,10 @@ use std::{
 };
 
 use forge_workspace::{
-    Access, Added, Bench, Commit, Committed, Failure, Files, HasMoved, Hooked, Hooks, Made, Merge,
-    Merged, Move, Open, Opened, Order, Part, Refused, Repository, Restore, Restored, perform,
-    perform_guarded, shown,
+    AddedContent, CheckoutLocation, CommitFiles, CommittedFiles, ContentPart, FileAccess,
+    FilesPolicy, HooksResult, MergeCommits, MergeResult, MoveRunHead, OpenCheckout, OpenedCheckout,
+    Operation, OperationResult, RefusedCommit, Repository, RestoreFiles, RestoredFiles,
+    RunHeadUpdate, RunHooks, WorkspaceError, encode_path, perform, perform_with_guard,
 };
 use tempfile::TempDir;
 
@@ -100,20 +101,20 @@ impl World {
     }
 
     /// A bench beside the repository.
-    pub(crate) fn bench(&self, name: &str) -> Bench {
+    pub(crate) fn location(&self, name: &str) -> CheckoutLocation {
         let Repository { common_dir, top } = self.repository();
-        Bench { common_dir, top, dir: self.beside("benches").join(name) }
+        CheckoutLocation { common_dir, top, dir: self.beside("benches").join(name) }
     }
 
     /// An order to open a bench at the user's HEAD.
-    pub(crate) fn opening(&self, name: &str) -> Open {
-        Open {
-            bench: self.bench(name),
+    pub(crate) fn opening(&self, name: &str) -> OpenCheckout {
+        OpenCheckout {
+            location: self.location(name),
             at: self.head(),
-            files: Files::Exactly,
+            files: FilesPolicy::ResetTracked,
             worker: Some("work".to_owned()),
             merge: None,
-            access: Access::Write,
+            access: FileAccess::Write,
             branch: "forge/work".to_owned(),
             base: Some(("main".to_owned(), self.head())),
             copy: Vec::new(),
@@ -123,9 +124,9 @@ impl World {
     }
 
     /// An order to commit what is on a bench.
-    pub(crate) fn committing(&self, name: &str, onto: &[&str]) -> Commit {
-        Commit {
-            bench: self.bench(name),
+    pub(crate) fn committing(&self, name: &str, onto: &[&str]) -> CommitFiles {
+        CommitFiles {
+            location: self.location(name),
             onto: onto.iter().map(|parent| (*parent).to_owned()).collect(),
             message: "work".to_owned(),
             when_ms: WHEN_MS,
@@ -145,16 +146,16 @@ impl World {
     }
 }
 
-pub(crate) fn opened(order: &Open) -> Opened {
-    match perform(&Order::Open(order.clone())) {
-        Ok(Made::Opened(opened)) => opened,
+pub(crate) fn opened(operation: &OpenCheckout) -> OpenedCheckout {
+    match perform(&Operation::Open(operation.clone())) {
+        Ok(OperationResult::Opened(opened)) => opened,
         other => panic!("not opened: {other:?}"),
     }
 }
 
-pub(crate) fn committed(order: &Commit) -> Committed {
-    match perform(&Order::Commit(order.clone())) {
-        Ok(Made::Committed(committed)) => committed,
+pub(crate) fn committed(operation: &CommitFiles) -> CommittedFiles {
+    match perform(&Operation::Commit(operation.clone())) {
+        Ok(OperationResult::Committed(committed)) => committed,
         other => panic!("not committed: {other:?}"),
     }
 }
@@ -163,13 +164,13 @@ pub(crate) fn committed(order: &Commit) -> Committed {
 pub(crate) const SECRET: &str = "hunter2-hunter2";
 
 /// A guard who objects to the secret wherever it is new.
-pub(crate) fn watchful(added: &Added<'_>) -> Vec<String> {
-    let path = shown(added.path);
+pub(crate) fn watchful(added: &AddedContent<'_>) -> Vec<String> {
+    let path = encode_path(added.path);
     let has_secret = |text: &[u8]| String::from_utf8_lossy(text).contains(SECRET);
     let said = |line| match added.part {
-        Part::Name => "a name".to_owned(),
-        Part::Aim => format!("the aim of {path}"),
-        Part::Lines | Part::Piece => format!("{path}:{line}"),
+        ContentPart::Name => "a name".to_owned(),
+        ContentPart::LinkTarget => format!("the aim of {path}"),
+        ContentPart::Lines | ContentPart::Piece => format!("{path}:{line}"),
     };
     let lines = added.text.split(|byte| *byte == b'\n');
     let lines = (1..).zip(lines).filter(|(_, line)| has_secret(line));
@@ -177,51 +178,51 @@ pub(crate) fn watchful(added: &Added<'_>) -> Vec<String> {
 }
 
 /// What the guard said to a commit.
-pub(crate) fn refused(order: &Commit) -> Vec<String> {
-    match perform_guarded(&Order::Commit(order.clone()), &mut watchful) {
-        Ok(Made::Refused(Refused { flaws })) => flaws,
+pub(crate) fn refused(operation: &CommitFiles) -> Vec<String> {
+    match perform_with_guard(&Operation::Commit(operation.clone()), &mut watchful) {
+        Ok(OperationResult::Refused(RefusedCommit { flaws })) => flaws,
         other => panic!("not refused: {other:?}"),
     }
 }
 
 /// A commit that the guard let pass.
-pub(crate) fn let_through(order: &Commit) -> Committed {
-    match perform_guarded(&Order::Commit(order.clone()), &mut watchful) {
-        Ok(Made::Committed(committed)) => committed,
+pub(crate) fn let_through(operation: &CommitFiles) -> CommittedFiles {
+    match perform_with_guard(&Operation::Commit(operation.clone()), &mut watchful) {
+        Ok(OperationResult::Committed(committed)) => committed,
         other => panic!("not committed: {other:?}"),
     }
 }
 
-pub(crate) fn hooked(order: &Hooks) -> Hooked {
-    match perform(&Order::Hooks(order.clone())) {
-        Ok(Made::Hooked(hooked)) => hooked,
+pub(crate) fn hooked(operation: &RunHooks) -> HooksResult {
+    match perform(&Operation::Hooks(operation.clone())) {
+        Ok(OperationResult::Hooked(hooked)) => hooked,
         other => panic!("not hooked: {other:?}"),
     }
 }
 
-pub(crate) fn restored(order: &Restore) -> Restored {
-    match perform(&Order::Restore(order.clone())) {
-        Ok(Made::Restored(restored)) => restored,
+pub(crate) fn restored(operation: &RestoreFiles) -> RestoredFiles {
+    match perform(&Operation::Restore(operation.clone())) {
+        Ok(OperationResult::Restored(restored)) => restored,
         other => panic!("not restored: {other:?}"),
     }
 }
 
-pub(crate) fn merged(order: &Merge) -> Merged {
-    match perform(&Order::Merge(order.clone())) {
-        Ok(Made::Merged(merged)) => merged,
+pub(crate) fn merged(operation: &MergeCommits) -> MergeResult {
+    match perform(&Operation::Merge(operation.clone())) {
+        Ok(OperationResult::Merged(merged)) => merged,
         other => panic!("not merged: {other:?}"),
     }
 }
 
-pub(crate) fn moved(order: &Move) -> HasMoved {
-    match perform(&Order::Move(order.clone())) {
-        Ok(Made::Moved(moved)) => moved,
+pub(crate) fn moved(operation: &MoveRunHead) -> RunHeadUpdate {
+    match perform(&Operation::Move(operation.clone())) {
+        Ok(OperationResult::Moved(moved)) => moved,
         other => panic!("not moved: {other:?}"),
     }
 }
 
-pub(crate) fn failure(order: &Order) -> Failure {
-    perform(order).expect_err("the order was performed")
+pub(crate) fn failure(operation: &Operation) -> WorkspaceError {
+    perform(operation).expect_err("the order was performed")
 }
 
 /// Git with the settings of this world only; it must succeed.
@@ -313,7 +314,7 @@ pub(crate) fn fingerprint(root: &Path) -> BTreeMap<String, String> {
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            let name = shown(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
+            let name = encode_path(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
             let metadata = fs::symlink_metadata(&path).unwrap();
             let is_forges = name.ends_with("refs/forge") || name.ends_with("/objects");
             if metadata.is_dir() && is_forges || name == "objects" {
@@ -329,7 +330,7 @@ pub(crate) fn fingerprint(root: &Path) -> BTreeMap<String, String> {
                 text.lines().filter(|line| !line.contains("refs/forge/")).collect()
             } else {
                 let content = fs::read(&path).unwrap();
-                format!("{:o} {}", metadata.permissions().mode(), shown(&content))
+                format!("{:o} {}", metadata.permissions().mode(), encode_path(&content))
             };
             found.insert(name, value);
         }

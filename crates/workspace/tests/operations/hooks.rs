@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forge_workspace::{Hooks, Order};
+use forge_workspace::{Operation, RunHooks};
 
 use crate::world::{
     WHEN_MS, World, committed, failure, fingerprint, git, hooked, opened, read, shell, write,
@@ -10,13 +10,13 @@ use crate::world::{
 };
 
 /// A world with a commit of a bench, and an order to run the hooks for it.
-fn ready(world: &World) -> Hooks {
+fn ready(world: &World) -> RunHooks {
     let tree = opened(&world.opening("a")).tree;
     write(&tree, "a.txt", "changed\n");
     write(&tree, "new.txt", "new\n");
     let commit = committed(&world.committing("a", &[&world.head()])).commit;
-    Hooks {
-        bench: world.bench("a"),
+    RunHooks {
+        location: world.location("a"),
         commit,
         message: "work".to_owned(),
         when_ms: WHEN_MS,
@@ -32,22 +32,22 @@ fn hook(world: &World, name: &str, script: &str) {
 #[test]
 fn without_hooks_the_commit_stays_as_it_is() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     hook(&world, "post-commit", "touch ran.txt");
     hook(&world, "prepare-commit-msg", "exit 1");
     write(&world.root, ".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     let before = world.fingerprint();
-    let made = hooked(&order);
-    assert_eq!(made.commit, order.commit);
+    let made = hooked(&operation);
+    assert_eq!(made.commit, operation.commit);
     assert_eq!(made.refusal, None);
-    assert_eq!(world.git(&["rev-parse", "refs/forge/test/hooked"]), order.commit);
+    assert_eq!(world.git(&["rev-parse", "refs/forge/test/hooked"]), operation.commit);
     assert_eq!(world.fingerprint(), before);
 }
 
 #[test]
 fn hooks_see_the_commit_as_git_commit_shows_it() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     hook(
         &world,
         "pre-commit",
@@ -56,12 +56,12 @@ fn hooks_see_the_commit_as_git_commit_shows_it() {
          (unset GIT_DIR GIT_INDEX_FILE; cd src; git diff --cached --name-only; git write-tree)",
     );
     let before = world.fingerprint();
-    let made = hooked(&order);
-    assert_eq!(made.commit, order.commit);
-    let tree = order.bench.dir.join("tree");
+    let made = hooked(&operation);
+    assert_eq!(made.commit, operation.commit);
+    let tree = operation.location.dir.join("tree");
     let top = tree.display();
     let head = world.head();
-    let id = world.git(&["rev-parse", &format!("{}^{{tree}}", order.commit)]);
+    let id = world.git(&["rev-parse", &format!("{}^{{tree}}", operation.commit)]);
     assert_eq!(
         read(&tree, "seen.log"),
         format!(
@@ -75,7 +75,7 @@ fn hooks_see_the_commit_as_git_commit_shows_it() {
 #[test]
 fn what_a_hook_stages_becomes_part_of_the_commit() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     let base = world.head();
     hook(
         &world,
@@ -85,8 +85,8 @@ fn what_a_hook_stages_becomes_part_of_the_commit() {
     );
     hook(&world, "commit-msg", "echo; echo 'Signed-off: x  ' >> \"$1\"");
     let before = world.fingerprint();
-    let made = hooked(&order);
-    assert_ne!(made.commit, order.commit);
+    let made = hooked(&operation);
+    assert_ne!(made.commit, operation.commit);
     assert_eq!(made.changed, ["a.txt", "extra.txt"]);
     assert_eq!(world.content(&made.commit, "a.txt").unwrap(), "formatted\n");
     assert_eq!(world.content(&made.commit, "src/b.txt").unwrap(), "b\n");
@@ -95,41 +95,41 @@ fn what_a_hook_stages_becomes_part_of_the_commit() {
         world.git(&["show", "-s", "--format=%B", &made.commit]).trim(),
         "work\nSigned-off: x"
     );
-    let tree = order.bench.dir.join("tree");
+    let tree = operation.location.dir.join("tree");
     assert_eq!(read(&tree, "a.txt"), "formatted\n", "the files are those of the new commit");
     assert_eq!(read(&tree, "src/b.txt"), "b\n");
     assert!(!tree.join("junk.txt").exists());
     assert_eq!(world.fingerprint(), before);
     world.git(&["gc", "-q", "--prune=now"]);
     world.git(&["fsck", "--strict"]);
-    assert_eq!(hooked(&order).commit, made.commit, "the same again");
+    assert_eq!(hooked(&operation).commit, made.commit, "the same again");
 }
 
 #[test]
 fn a_hook_that_says_no_is_a_refusal_with_the_end_of_its_words() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     hook(&world, "pre-commit", "seq 1 1000; echo bad >&2; echo x > a.txt; git add a.txt; exit 3");
     let before = world.fingerprint();
-    let made = hooked(&order);
+    let made = hooked(&operation);
     let refusal = made.refusal.unwrap();
     assert_eq!(refusal.hook, "pre-commit");
     assert!(refusal.output.ends_with("1000\nbad"), "{}", refusal.output);
     assert!(refusal.output.len() <= 200);
-    assert_eq!(made.commit, order.commit);
-    assert_eq!(read(&order.bench.dir.join("tree"), "a.txt"), "changed\n", "it is put back");
+    assert_eq!(made.commit, operation.commit);
+    assert_eq!(read(&operation.location.dir.join("tree"), "a.txt"), "changed\n", "it is put back");
     assert_eq!(world.fingerprint(), before);
 }
 
 #[test]
 fn a_message_that_a_hook_refuses_or_empties_is_a_refusal() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     hook(&world, "commit-msg", "grep -q JIRA \"$1\" || { echo 'no ticket'; exit 1; }");
-    let refusal = hooked(&order).refusal.unwrap();
+    let refusal = hooked(&operation).refusal.unwrap();
     assert_eq!((refusal.hook.as_str(), refusal.output.as_str()), ("commit-msg", "no ticket"));
     hook(&world, "commit-msg", ": > \"$1\"");
-    assert_eq!(hooked(&order).refusal.unwrap().hook, "commit-msg");
+    assert_eq!(hooked(&operation).refusal.unwrap().hook, "commit-msg");
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn hooks_lie_where_the_users_settings_say() {
     let world = World::new();
     write_program(&world.root.join(".husky/pre-commit"), "echo tracked; exit 1");
     world.commit("hooks of the project");
-    let order = ready(&world);
+    let operation = ready(&world);
     write_program(&world.root.join("own/pre-commit"), "echo own; exit 1");
-    let said = || hooked(&order).refusal.map(|refusal| refusal.output);
+    let said = || hooked(&operation).refusal.map(|refusal| refusal.output);
     world.git(&["config", "core.hooksPath", ".husky"]);
     assert_eq!(said().as_deref(), Some("tracked"));
     world.git(&["config", "core.hooksPath", "own"]);
@@ -155,30 +155,30 @@ fn hooks_lie_where_the_users_settings_say() {
 #[test]
 fn hooks_that_use_git_freely_leave_the_user_alone() {
     let world = World::new();
-    let order = ready(&world);
+    let operation = ready(&world);
     hook(
         &world,
         "pre-commit",
         "git config x.y z; echo s > a.txt; git stash -q; git stash pop -q; git checkout -q -- a.txt; \
          git tag t; git branch b; git gc -q --prune=now; git update-ref refs/heads/main HEAD; true",
     );
-    let agent = fingerprint(&order.bench.dir.join("tree/.git"));
+    let agent = fingerprint(&operation.location.dir.join("tree/.git"));
     let before = world.fingerprint();
-    assert_eq!(hooked(&order).refusal, None);
+    assert_eq!(hooked(&operation).refusal, None);
     assert_eq!(world.fingerprint(), before);
-    assert_eq!(fingerprint(&order.bench.dir.join("tree/.git")), agent);
+    assert_eq!(fingerprint(&operation.location.dir.join("tree/.git")), agent);
     world.git(&["fsck", "--strict"]);
 }
 
 #[test]
 fn a_hook_never_meets_the_settings_of_the_agents_git() {
     let world = World::new();
-    let order = ready(&world);
-    let tree = order.bench.dir.join("tree");
+    let operation = ready(&world);
+    let tree = operation.location.dir.join("tree");
     let mark = world.beside("ran");
     shell(&tree, &format!("git config core.fsmonitor 'touch {}'", mark.display()));
     hook(&world, "pre-commit", "unset GIT_DIR GIT_INDEX_FILE; git status -s; git add -A; true");
-    assert_eq!(hooked(&order).refusal, None);
+    assert_eq!(hooked(&operation).refusal, None);
     assert!(!mark.exists());
 }
 
@@ -193,15 +193,15 @@ fn a_root_commit_has_hooks_too() {
         "pre-commit",
         "git rev-parse -q --verify HEAD && exit 1; echo x > a.txt; git add a.txt",
     );
-    let order = Hooks {
-        bench: world.bench("a"),
+    let operation = RunHooks {
+        location: world.location("a"),
         commit: root,
         message: "root".to_owned(),
         when_ms: WHEN_MS,
         pin: "refs/forge/test/hooked".to_owned(),
         output_max: 100,
     };
-    let made = hooked(&order);
+    let made = hooked(&operation);
     assert_eq!(made.refusal, None);
     assert_eq!(world.git(&["rev-list", "--count", &made.commit]), "1");
 }
@@ -209,22 +209,22 @@ fn a_root_commit_has_hooks_too() {
 #[test]
 fn hooks_cannot_run_where_nothing_was_opened() {
     let world = World::new();
-    let order = ready(&world);
-    fs::remove_dir_all(&order.bench.dir).unwrap();
-    assert!(failure(&Order::Hooks(order)).what.contains("not there"));
+    let operation = ready(&world);
+    fs::remove_dir_all(&operation.location.dir).unwrap();
+    assert!(failure(&Operation::Hooks(operation)).what.contains("not there"));
 }
 
 #[test]
 fn a_hook_that_was_killed_leaves_a_bench_that_opens_again() {
     let world = World::new();
-    let order = ready(&world);
-    let tree = order.bench.dir.join("tree");
+    let operation = ready(&world);
+    let tree = operation.location.dir.join("tree");
     // As a kill in the middle leaves it: the agent's git aside, ours in its place.
     shell(
-        &order.bench.dir,
+        &operation.location.dir,
         "mkdir aside; printf '.git\\0' > aside/list; mv tree/.git aside/0; echo 'gitdir: x' > tree/.git",
     );
-    assert_eq!(hooked(&order).refusal, None);
+    assert_eq!(hooked(&operation).refusal, None);
     assert!(tree.join(".git").is_dir());
     assert_eq!(git(&tree, &["symbolic-ref", "HEAD"]), "refs/heads/forge/work");
 }

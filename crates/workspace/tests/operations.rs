@@ -10,29 +10,29 @@
 
 mod world;
 
-#[path = "bench/attaches.rs"]
+#[path = "operations/attaches.rs"]
 mod attaches;
-#[path = "bench/commits.rs"]
+#[path = "operations/commits.rs"]
 mod commits;
-#[path = "bench/forward.rs"]
+#[path = "operations/forward.rs"]
 mod forward;
-#[path = "bench/guard.rs"]
+#[path = "operations/guard.rs"]
 mod guard;
-#[path = "bench/hooks.rs"]
+#[path = "operations/hooks.rs"]
 mod hooks;
-#[path = "bench/kills.rs"]
+#[path = "operations/kills.rs"]
 mod kills;
-#[path = "bench/merges.rs"]
+#[path = "operations/merges.rs"]
 mod merges;
-#[path = "bench/moves.rs"]
+#[path = "operations/moves.rs"]
 mod moves;
-#[path = "bench/odd.rs"]
+#[path = "operations/odd.rs"]
 mod odd;
-#[path = "bench/opens.rs"]
+#[path = "operations/opens.rs"]
 mod opens;
-#[path = "bench/rampage.rs"]
+#[path = "operations/rampage.rs"]
 mod rampage;
-#[path = "bench/reads.rs"]
+#[path = "operations/reads.rs"]
 mod reads;
-#[path = "bench/restores.rs"]
+#[path = "operations/restores.rs"]
 mod restores;

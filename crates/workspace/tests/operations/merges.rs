@@ -1,12 +1,12 @@
 //! Merging two commits without files.
 
-use forge_workspace::{Merge, Merged};
+use forge_workspace::{MergeCommits, MergeResult};
 
 use crate::world::{WHEN_MS, World, merged};
 
-fn merging(world: &World, head: &str, commit: &str) -> Merge {
-    Merge {
-        bench: world.bench("none"),
+fn merging(world: &World, head: &str, commit: &str) -> MergeCommits {
+    MergeCommits {
+        location: world.location("none"),
         head: head.to_owned(),
         commit: commit.to_owned(),
         message: "Merge".to_owned(),
@@ -34,7 +34,9 @@ fn two_that_agree_become_one_commit_with_both_as_parents() {
     let world = World::new();
     let (ours, theirs) = two(&world, &[("x", "x")], &[("y", "y")]);
     let before = world.fingerprint();
-    let Merged::Merge { commit, tree } = merged(&merging(&world, &ours, &theirs)) else { panic!() };
+    let MergeResult::Merge { commit, tree } = merged(&merging(&world, &ours, &theirs)) else {
+        panic!()
+    };
     assert_eq!(
         world.git(&["show", "-s", "--format=%P %an %s", &commit]),
         format!("{ours} {theirs} User Merge")
@@ -44,8 +46,8 @@ fn two_that_agree_become_one_commit_with_both_as_parents() {
     assert_eq!(world.git(&["rev-parse", "refs/forge/test/merged"]), commit);
     assert_eq!(world.fingerprint(), before);
     let again = merged(&merging(&world, &ours, &theirs));
-    assert_eq!(again, Merged::Merge { commit, tree }, "the same again");
-    assert!(!world.bench("none").dir.exists(), "no files are needed");
+    assert_eq!(again, MergeResult::Merge { commit, tree }, "the same again");
+    assert!(!world.location("none").dir.exists(), "no files are needed");
 }
 
 #[test]
@@ -53,9 +55,17 @@ fn what_is_in_already_is_nothing_and_what_is_ahead_is_forward() {
     let world = World::new();
     let base = world.head();
     let (ours, _) = two(&world, &[("x", "x")], &[]);
-    assert_eq!(merged(&merging(&world, &ours, &base)), Merged::Nothing { head: ours.clone() });
-    assert_eq!(merged(&merging(&world, &ours, &ours)), Merged::Nothing { head: ours.clone() });
-    let Merged::Forward { commit, .. } = merged(&merging(&world, &base, &ours)) else { panic!() };
+    assert_eq!(
+        merged(&merging(&world, &ours, &base)),
+        MergeResult::AlreadyMerged { head: ours.clone() }
+    );
+    assert_eq!(
+        merged(&merging(&world, &ours, &ours)),
+        MergeResult::AlreadyMerged { head: ours.clone() }
+    );
+    let MergeResult::FastForward { commit, .. } = merged(&merging(&world, &base, &ours)) else {
+        panic!()
+    };
     assert_eq!(commit, ours);
     assert_eq!(world.git(&["rev-parse", "refs/forge/test/merged"]), ours);
 }
@@ -81,7 +91,9 @@ fn a_conflict_shows_both_sides() {
         drop(theirs);
         world.commit("removed")
     };
-    let Merged::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else { panic!() };
+    let MergeResult::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else {
+        panic!()
+    };
     let paths: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
     assert_eq!(paths, ["bin", "gone.txt", "long.txt"]);
     assert_eq!((conflicts[0].ours.as_str(), conflicts[0].theirs.as_str()), ("a\0b", "a\0c"));
@@ -101,7 +113,9 @@ fn a_conflict_shows_both_sides() {
 fn a_long_side_of_a_conflict_is_cut() {
     let world = World::new();
     let (ours, theirs) = two(&world, &[("z", &"a\n".repeat(5000))], &[("z", "b\n")]);
-    let Merged::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else { panic!() };
+    let MergeResult::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else {
+        panic!()
+    };
     assert!(conflicts[0].ours.len() < 2100, "{}", conflicts[0].ours.len());
     assert!(conflicts[0].ours.ends_with("(cut)"));
 }
@@ -111,7 +125,9 @@ fn a_conflict_in_a_file_with_an_odd_name_is_named_exactly() {
     let world = World::new();
     let name = "a \"b\"\nü*";
     let (ours, theirs) = two(&world, &[(name, "1\n")], &[(name, "2\n")]);
-    let Merged::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else { panic!() };
+    let MergeResult::Conflict { conflicts } = merged(&merging(&world, &ours, &theirs)) else {
+        panic!()
+    };
     assert_eq!(conflicts[0].path, name);
     assert_eq!((conflicts[0].ours.as_str(), conflicts[0].theirs.as_str()), ("1\n", "2\n"));
 }

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path};
 
-use forge_workspace::{Made, Order, Part, Refused, perform_guarded};
+use forge_workspace::{ContentPart, Operation, OperationResult, RefusedCommit, perform_with_guard};
 
 use crate::{
     kills::kill_often,
@@ -28,10 +28,10 @@ fn is_leaked(world: &World) -> bool {
 
 /// Commits, and sees that it is refused in these words and that nothing was written.
 fn stays_out(world: &World, parents: &[&str], expected: &[&str]) {
-    let order = world.committing("a", parents);
-    let tree = order.bench.dir.join("tree");
+    let operation = world.committing("a", parents);
+    let tree = operation.location.dir.join("tree");
     let before = (world.fingerprint(), objects(&world.root), files(&tree));
-    assert_eq!(refused(&order), expected);
+    assert_eq!(refused(&operation), expected);
     assert_eq!((world.fingerprint(), objects(&world.root), files(&tree)), before);
     assert!(!is_leaked(world));
     assert_eq!(world.git(&["for-each-ref", "refs/forge"]), "");
@@ -60,8 +60,11 @@ fn what_the_guard_does_not_see_would_be_written() {
     let world = World::new();
     let tree = opened(&world.opening("a")).tree;
     write(&tree, "new.txt", SECRET);
-    let order = Order::Commit(world.committing("a", &[&world.head()]));
-    assert!(matches!(perform_guarded(&order, &mut |_| Vec::new()), Ok(Made::Committed(_))));
+    let operation = Operation::Commit(world.committing("a", &[&world.head()]));
+    assert!(matches!(
+        perform_with_guard(&operation, &mut |_| Vec::new()),
+        Ok(OperationResult::Committed(_))
+    ));
     assert!(is_leaked(&world), "so the other stories would notice it");
 }
 
@@ -128,15 +131,15 @@ fn a_piece_is_of_a_bounded_size_and_nothing_is_left_out() {
     let world = World::new();
     let tree = opened(&world.opening("a")).tree;
     fs::write(tree.join("large"), vec![b'x'; 9 << 20]).unwrap();
-    let order = Order::Commit(world.committing("a", &[&world.head()]));
+    let operation = Operation::Commit(world.committing("a", &[&world.head()]));
     let mut seen = Vec::new();
-    let made = perform_guarded(&order, &mut |added| {
-        if added.part == Part::Piece {
+    let made = perform_with_guard(&operation, &mut |added| {
+        if added.part == ContentPart::Piece {
             seen.push(added.text.len());
         }
         Vec::new()
     });
-    assert!(matches!(made, Ok(Made::Committed(_))));
+    assert!(matches!(made, Ok(OperationResult::Committed(_))));
     let overlap = 64 << 10;
     assert_eq!(seen, [4 << 20, 4 << 20, (1 << 20) + 2 * overlap]);
 }
@@ -160,10 +163,10 @@ fn what_is_kept_out_is_not_looked_at_and_not_written_even_if_it_is_not_ignored()
     world.write(".env.test", SECRET);
     world.write(".gitignore", ".env.test\n");
     world.commit("ignored");
-    let mut order = world.opening("a");
-    order.copy = vec![".env.test".to_owned()];
-    order.cache = vec!["store".to_owned()];
-    let tree = opened(&order).tree;
+    let mut operation = world.opening("a");
+    operation.copy = vec![".env.test".to_owned()];
+    operation.cache = vec!["store".to_owned()];
+    let tree = opened(&operation).tree;
     write(&tree, "store/deep/file", SECRET);
     write(&tree, ".gitignore", "!.env.test\n!store\n");
     let made = let_through(&world.committing("a", &[&world.head()]));
@@ -201,9 +204,9 @@ fn a_merge_is_compared_with_both_sides() {
     world.git(&["checkout", "-q", "-b", "side", &base]);
     world.write("a.txt", "zero\none\ntwo\nthree\n");
     let ours = world.commit("ours");
-    let mut order = world.opening("a");
-    order.merge = Some(theirs.clone());
-    let tree = opened(&order).tree;
+    let mut operation = world.opening("a");
+    operation.merge = Some(theirs.clone());
+    let tree = opened(&operation).tree;
     // What the other side brings is in its history already.
     let made = let_through(&world.committing("a", &[&ours, &theirs]));
     assert_eq!(world.git(&["rev-list", "--parents", "-n1", &made.commit]).split(' ').count(), 3);
@@ -214,17 +217,17 @@ fn a_merge_is_compared_with_both_sides() {
 #[test]
 fn a_refusal_that_is_killed_anywhere_is_the_same_in_the_end() {
     let world = World::new();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     shell(&tree, "git init -q nested; touch nested/x");
     write(&tree, "a.txt", SECRET);
-    let commit = Order::Commit(world.committing("a", &[&order.at]));
+    let commit = Operation::Commit(world.committing("a", &[&operation.at]));
     let made = kill_often(&world, &commit, || ());
-    assert_eq!(made, Made::Refused(Refused { flaws: vec!["a.txt:1".to_owned()] }));
+    assert_eq!(made, OperationResult::Refused(RefusedCommit { flaws: vec!["a.txt:1".to_owned()] }));
     assert!(tree.join("nested/.git/HEAD").is_file());
     assert!(!is_leaked(&world));
     // Without the secret, the killed ones leave no trace.
     write(&tree, "a.txt", "fine");
-    let made = perform_guarded(&commit, &mut watchful);
-    assert!(matches!(made, Ok(Made::Committed(_))), "{made:?}");
+    let made = perform_with_guard(&commit, &mut watchful);
+    assert!(matches!(made, Ok(OperationResult::Committed(_))), "{made:?}");
 }

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
 };
 
-use forge_workspace::{ChangeKind, Order};
+use forge_workspace::{FileChangeKind, Operation};
 
 use crate::world::{WHEN_MS, World, committed, failure, git, opened, shell, write};
 
@@ -20,17 +20,17 @@ fn a_commit_has_the_files_as_they_are_and_the_users_name() {
     let before = world.fingerprint();
     let base = world.head();
     let made = committed(&world.committing("a", &[&base]));
-    let changes: Vec<(&str, &ChangeKind)> =
+    let changes: Vec<(&str, &FileChangeKind)> =
         made.changes.iter().map(|change| (change.path.as_str(), &change.kind)).collect();
     assert_eq!(
         changes,
         [
-            ("a.txt", &ChangeKind::Modified),
-            ("new.txt", &ChangeKind::Added),
-            ("src/b.txt", &ChangeKind::Deleted)
+            ("a.txt", &FileChangeKind::Modified),
+            ("new.txt", &FileChangeKind::Added),
+            ("src/b.txt", &FileChangeKind::Deleted)
         ]
     );
-    assert_eq!(made.odd, Vec::<String>::new());
+    assert_eq!(made.notes, Vec::<String>::new());
     assert_eq!(world.content(&made.commit, "a.txt").unwrap(), "changed\n");
     assert_eq!(world.content(&made.commit, "trace.log"), None);
     let shown = world.git(&["show", "-s", "--format=%an <%ae> %at|%cn %ct|%P|%B", &made.commit]);
@@ -75,9 +75,9 @@ fn without_a_change_the_commit_is_the_parent() {
 fn an_empty_message_is_refused() {
     let world = World::new();
     opened(&world.opening("a"));
-    let mut order = world.committing("a", &[&world.head()]);
-    order.message = " \n\0".to_owned();
-    assert!(failure(&Order::Commit(order)).what.contains("no message"));
+    let mut operation = world.committing("a", &[&world.head()]);
+    operation.message = " \n\0".to_owned();
+    assert!(failure(&Operation::Commit(operation)).what.contains("no message"));
 }
 
 #[test]
@@ -85,16 +85,16 @@ fn only_refs_of_forge_are_pinned() {
     let world = World::new();
     opened(&world.opening("a"));
     for pin in ["refs/heads/main", "refs/forge/../heads/main", "refs/forge/", "HEAD"] {
-        let mut order = world.committing("a", &[&world.head()]);
-        order.pin = pin.to_owned();
-        assert!(failure(&Order::Commit(order)).what.contains(pin));
+        let mut operation = world.committing("a", &[&world.head()]);
+        operation.pin = pin.to_owned();
+        assert!(failure(&Operation::Commit(operation)).what.contains(pin));
     }
 }
 
 #[test]
 fn a_bench_that_was_never_opened_cannot_be_committed() {
     let world = World::new();
-    let failure = failure(&Order::Commit(world.committing("a", &[&world.head()])));
+    let failure = failure(&Operation::Commit(world.committing("a", &[&world.head()])));
     assert!(failure.what.contains("not there, or damaged"), "{failure}");
 }
 
@@ -154,12 +154,12 @@ fn a_nested_repository_becomes_plain_files_and_keeps_its_git() {
     let made = committed(&world.committing("a", &[&world.head()]));
     let listed = world.git(&["ls-tree", "-r", "--name-only", &made.commit]);
     assert_eq!(listed, ".gitignore\na.txt\nempty/e\nfull/f\nsrc/b.txt");
-    assert_eq!(made.odd.len(), 2, "{:?}", made.odd);
-    assert!(made.odd.iter().all(|odd| odd.contains("plain files")), "{:?}", made.odd);
+    assert_eq!(made.notes.len(), 2, "{:?}", made.notes);
+    assert!(made.notes.iter().all(|odd| odd.contains("plain files")), "{:?}", made.notes);
     for git in ["empty/.git/HEAD", "full/.git/HEAD", "target/hidden/.git/HEAD", ".git/HEAD"] {
         assert!(tree.join(git).is_file(), "{git}");
     }
-    assert!(!world.bench("a").dir.join("aside").exists());
+    assert!(!world.location("a").dir.join("aside").exists());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn what_git_cannot_keep_is_left_out_and_told() {
     shell(&tree, "mkfifo pipe; rm a.txt; mkfifo a.txt .gitattributes");
     let made = committed(&world.committing("a", &[&world.head()]));
     assert!(world.content(&made.commit, "fine.txt").is_some());
-    let odd = made.odd.join("\n");
+    let odd = made.notes.join("\n");
     for path in ["pipe is", "a.txt is", ".GIT/x has a name"] {
         assert!(odd.contains(path), "{path} in {odd}");
     }
@@ -181,10 +181,10 @@ fn what_git_cannot_keep_is_left_out_and_told() {
 fn copied_files_and_caches_are_never_committed() {
     let world = World::new();
     world.write(".env.test", "SECRET");
-    let mut order = world.opening("a");
-    order.copy = vec![".env.test".to_owned()];
-    order.cache = vec!["node_modules".to_owned()];
-    let tree = opened(&order).tree;
+    let mut operation = world.opening("a");
+    operation.copy = vec![".env.test".to_owned()];
+    operation.cache = vec!["node_modules".to_owned()];
+    let tree = opened(&operation).tree;
     write(&tree, "node_modules/x", "");
     write(&tree, ".gitignore", "!.env.test\n!node_modules\n");
     shell(
@@ -220,17 +220,17 @@ fn names_kinds_and_modes_are_kept() {
         made.changes.iter().find(|change| change.path == path).map(|change| change.kind.clone())
     };
     for name in names.iter().filter(|name| !name.starts_with('"')) {
-        assert_eq!(kind(name), Some(ChangeKind::Added), "{name}");
+        assert_eq!(kind(name), Some(FileChangeKind::Added), "{name}");
         assert_eq!(world.content(&made.commit, name).as_deref(), Some(*name));
     }
-    assert_eq!(kind("\"\\\"q\\\"\""), Some(ChangeKind::Added));
-    assert_eq!(kind("\"raw\\377\""), Some(ChangeKind::Added));
+    assert_eq!(kind("\"\\\"q\\\"\""), Some(FileChangeKind::Added));
+    assert_eq!(kind("\"raw\\377\""), Some(FileChangeKind::Added));
     assert_eq!(world.content(&made.commit, "\"raw\\377\"").as_deref(), Some("raw"));
-    assert_eq!(kind("link"), Some(ChangeKind::Added));
-    assert!(made.odd[0].contains("link to outside"), "{:?}", made.odd);
-    assert_eq!(kind("a.txt"), Some(ChangeKind::ModeChanged));
-    assert_eq!(kind("moved.txt"), Some(ChangeKind::Renamed { from: "src/b.txt".to_owned() }));
-    assert_eq!(kind(".gitignore"), Some(ChangeKind::TypeChanged));
+    assert_eq!(kind("link"), Some(FileChangeKind::Added));
+    assert!(made.notes[0].contains("link to outside"), "{:?}", made.notes);
+    assert_eq!(kind("a.txt"), Some(FileChangeKind::ModeChanged));
+    assert_eq!(kind("moved.txt"), Some(FileChangeKind::Renamed { from: "src/b.txt".to_owned() }));
+    assert_eq!(kind(".gitignore"), Some(FileChangeKind::TypeChanged));
 }
 
 #[test]
@@ -244,14 +244,14 @@ fn a_merge_has_both_parents_and_says_where_markers_are_left() {
     world.git(&["checkout", "-q", "main"]);
     world.write("a.txt", "one\nours\nthree\n");
     let head = world.commit("main");
-    let mut order = world.opening("a");
-    order.merge = Some(other.clone());
-    let tree = opened(&order).tree;
+    let mut operation = world.opening("a");
+    operation.merge = Some(other.clone());
+    let tree = opened(&operation).tree;
     let made = committed(&world.committing("a", &[&head, &other]));
-    assert_eq!(made.odd, ["unresolved conflict markers in a.txt"]);
+    assert_eq!(made.notes, ["unresolved conflict markers in a.txt"]);
     write(&tree, "a.txt", "one\nboth\nthree\n");
     let made = committed(&world.committing("a", &[&head, &other]));
-    assert_eq!(made.odd, Vec::<String>::new());
+    assert_eq!(made.notes, Vec::<String>::new());
     assert_eq!(world.git(&["rev-parse", &format!("{}^1", made.commit)]), head);
     assert_eq!(world.git(&["rev-parse", &format!("{}^2", made.commit)]), other);
     assert!(world.content(&made.commit, "dist.log").is_some(), "the other side's file stays");
@@ -341,5 +341,5 @@ fn a_link_to_outside_is_committed_and_told() {
     assert_eq!(made.changes.len(), 3);
     let odd =
         ["src/out", "user"].map(|path| format!("{path} is a link to outside of the repository"));
-    assert_eq!(made.odd, odd);
+    assert_eq!(made.notes, odd);
 }

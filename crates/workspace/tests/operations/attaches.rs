@@ -4,24 +4,25 @@
 use std::fs;
 
 use forge_workspace::{
-    Attach, Attached, Attachment, Made, Order, Refused, perform, perform_guarded,
+    AttachRecord, AttachedRecord, Operation, OperationResult, RecordFile, RefusedCommit, perform,
+    perform_with_guard,
 };
 
 use crate::world::{SECRET, World, failure, watchful, write_program};
 
 /// The order to attach these files to the tip.
-fn attaching(world: &World, files: &[(&str, &str)]) -> Attach {
+fn attaching(world: &World, files: &[(&str, &str)]) -> AttachRecord {
     let from = |number: usize, content: &str| {
         let path = world.beside(&format!("attached-{number}"));
         fs::write(&path, content).unwrap();
         path
     };
-    let attachment = |(number, (path, content)): (usize, &(&str, &str))| Attachment {
+    let attachment = |(number, (path, content)): (usize, &(&str, &str))| RecordFile {
         path: (*path).to_owned(),
         from: from(number, content),
     };
-    Attach {
-        bench: world.bench("a"),
+    AttachRecord {
+        location: world.location("a"),
         onto: world.head(),
         folder: "r1".to_owned(),
         files: files.iter().enumerate().map(attachment).collect(),
@@ -31,9 +32,9 @@ fn attaching(world: &World, files: &[(&str, &str)]) -> Attach {
     }
 }
 
-fn attached(order: &Attach) -> Attached {
-    match perform(&Order::Attach(order.clone())) {
-        Ok(Made::Attached(attached)) => attached,
+fn attached(operation: &AttachRecord) -> AttachedRecord {
+    match perform(&Operation::Attach(operation.clone())) {
+        Ok(OperationResult::Attached(attached)) => attached,
         other => panic!("it attaches what it is asked to attach: {other:?}"),
     }
 }
@@ -44,8 +45,9 @@ fn only_the_folder_of_the_run_differs_and_the_code_is_the_same() {
     world.write(".forge/instructions.md", "be kind\n");
     world.write(".forge/runs/r0/summary.md", "an older run\n");
     let base = world.commit("settings");
-    let order = attaching(&world, &[("summary.md", "done\n"), ("artifacts/build.T1/a.md", "a\n")]);
-    let made = attached(&order);
+    let operation =
+        attaching(&world, &[("summary.md", "done\n"), ("artifacts/build.T1/a.md", "a\n")]);
+    let made = attached(&operation);
     let changed = world.git(&["diff", "--name-only", &base, &made.commit]);
     let wanted = [".forge/runs/r1/artifacts/build.T1/a.md", ".forge/runs/r1/summary.md"];
     assert_eq!(changed.lines().collect::<Vec<_>>(), wanted);
@@ -55,7 +57,7 @@ fn only_the_folder_of_the_run_differs_and_the_code_is_the_same() {
     assert_eq!(world.git(&["rev-parse", "refs/forge/r1/calls/0001"]), made.commit);
     assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
     // Again it is the same commit; with fewer files, the others are gone.
-    assert_eq!(attached(&order), made);
+    assert_eq!(attached(&operation), made);
     let mut fewer = attaching(&world, &[("summary.md", "done\n")]);
     fewer.onto.clone_from(&made.commit);
     let changed = attached(&fewer).commit;
@@ -79,8 +81,8 @@ fn a_file_where_the_folder_belongs_is_code_and_is_not_replaced() {
     let world = World::new();
     world.write(".forge", "a file of the project\n");
     world.commit("a file");
-    let order = Order::Attach(attaching(&world, &[("summary.md", "done\n")]));
-    let failure = failure(&order);
+    let operation = Operation::Attach(attaching(&world, &[("summary.md", "done\n")]));
+    let failure = failure(&operation);
     assert!(failure.what.contains("`.forge` is no folder"), "{failure}");
 }
 
@@ -88,13 +90,13 @@ fn a_file_where_the_folder_belongs_is_code_and_is_not_replaced() {
 fn a_path_that_leads_elsewhere_is_refused() {
     let world = World::new();
     for path in ["../x", "/x", "a/../../x", ".git/config", ""] {
-        let order = Order::Attach(attaching(&world, &[(path, "x\n")]));
-        assert!(failure(&order).next.contains("defect"), "{path}");
+        let operation = Operation::Attach(attaching(&world, &[(path, "x\n")]));
+        assert!(failure(&operation).next.contains("defect"), "{path}");
     }
     for folder in ["..", "a/b", "", ".git"] {
-        let mut order = attaching(&world, &[("summary.md", "x\n")]);
-        folder.clone_into(&mut order.folder);
-        assert!(failure(&Order::Attach(order)).next.contains("defect"), "{folder}");
+        let mut operation = attaching(&world, &[("summary.md", "x\n")]);
+        folder.clone_into(&mut operation.folder);
+        assert!(failure(&Operation::Attach(operation)).next.contains("defect"), "{folder}");
     }
 }
 
@@ -102,10 +104,13 @@ fn a_path_that_leads_elsewhere_is_refused() {
 fn a_secret_stops_before_anything_is_written() {
     let world = World::new();
     let secret = format!("a\nb {SECRET}\n");
-    let order = Order::Attach(attaching(&world, &[("summary.md", "x\n"), ("a.md", &secret)]));
+    let operation =
+        Operation::Attach(attaching(&world, &[("summary.md", "x\n"), ("a.md", &secret)]));
     let before = world.git(&["count-objects"]);
-    let made = perform_guarded(&order, &mut watchful).unwrap();
-    let Made::Refused(Refused { flaws }) = made else { panic!("it is refused: {made:?}") };
+    let made = perform_with_guard(&operation, &mut watchful).unwrap();
+    let OperationResult::Refused(RefusedCommit { flaws }) = made else {
+        panic!("it is refused: {made:?}")
+    };
     assert_eq!(flaws, [".forge/runs/r1/a.md:2"]);
     assert_eq!(world.git(&["count-objects"]), before);
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_workspace::{Access, Restore};
+use forge_workspace::{FileAccess, RestoreFiles};
 
 use crate::world::{
     World, committed, files, git, opened, read, restored, shell, write, write_program,
@@ -122,7 +122,7 @@ fn each(scripts: &[&str], dir: impl Fn(&World) -> PathBuf, check: impl Fn(&World
 }
 
 fn tree_of(world: &World) -> PathBuf {
-    world.bench("a").dir.join("tree")
+    world.location("a").dir.join("tree")
 }
 
 #[test]
@@ -165,7 +165,11 @@ fn after_any_rampage_a_commit_has_the_files_of_the_tree() {
 fn after_any_rampage_a_tree_is_put_back() {
     let expected = clean_files(&user());
     each(RAMPAGES, tree_of, |world, script| {
-        restored(&Restore { bench: world.bench("a"), at: world.head(), access: Access::Write });
+        restored(&RestoreFiles {
+            location: world.location("a"),
+            at: world.head(),
+            access: FileAccess::Write,
+        });
         let tree = tree_of(world);
         assert_eq!(known(&tree), expected, "{script}");
         assert_eq!(git(&tree, &["status", "--porcelain"]), "", "{script}");
@@ -177,7 +181,7 @@ fn a_bench_whose_folders_were_ruined_opens_exactly() {
     let expected = clean_files(&user());
     each(
         OUTSIDE,
-        |world| world.bench("a").dir,
+        |world| world.location("a").dir,
         |world, script| {
             let tree = opened(&world.opening("a")).tree;
             assert_eq!(known(&tree), expected, "{script}");
@@ -190,7 +194,7 @@ fn a_bench_whose_folders_were_ruined_opens_exactly() {
 fn the_folder_of_a_bench_may_have_become_a_link_to_the_user() {
     let world = user();
     let before = world.fingerprint();
-    let dir = world.bench("a").dir;
+    let dir = world.location("a").dir;
     fs::create_dir_all(dir.parent().unwrap()).unwrap();
     symlink(&world.root, &dir).unwrap();
     let tree = opened(&world.opening("a")).tree;
@@ -223,9 +227,13 @@ fn no_settings_of_an_agent_start_a_program() {
     write_program(&tree.join(".git/hooks/post-checkout"), &evil);
     write_program(&tree.join(".git/hooks/post-index-change"), &evil);
     let made = committed(&world.committing("a", &[&world.head()]));
-    restored(&Restore { bench: world.bench("a"), at: world.head(), access: Access::Write });
-    let mut order = world.opening("a");
-    order.at = made.commit;
-    opened(&order);
+    restored(&RestoreFiles {
+        location: world.location("a"),
+        at: world.head(),
+        access: FileAccess::Write,
+    });
+    let mut operation = world.opening("a");
+    operation.at = made.commit;
+    opened(&operation);
     assert!(!mark.exists());
 }

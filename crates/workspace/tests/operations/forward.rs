@@ -1,6 +1,6 @@
 //! The user's branch follows a result, and only where nothing of theirs is touched.
 
-use forge_workspace::Follow;
+use forge_workspace::FastForward;
 
 use crate::world::World;
 
@@ -16,9 +16,9 @@ fn ahead() -> (World, String) {
 }
 
 fn why(world: &World, branch: &str, commit: &str) -> String {
-    match world.repository().can_follow(branch, commit).unwrap() {
-        Follow::Cannot { why } => why,
-        other @ (Follow::Can | Follow::IsThere) => panic!("{other:?}"),
+    match world.repository().fast_forward_status(branch, commit).unwrap() {
+        FastForward::Blocked { why } => why,
+        other @ (FastForward::Possible | FastForward::UpToDate) => panic!("{other:?}"),
     }
 }
 
@@ -26,13 +26,13 @@ fn why(world: &World, branch: &str, commit: &str) -> String {
 fn a_clean_branch_follows_to_the_commit_and_is_there_then() {
     let (world, head) = ahead();
     let repository = world.repository();
-    assert_eq!(repository.can_follow("mine", &head).unwrap(), Follow::Can);
-    repository.follow("mine", &head).unwrap();
+    assert_eq!(repository.fast_forward_status("mine", &head).unwrap(), FastForward::Possible);
+    repository.fast_forward("mine", &head).unwrap();
     assert_eq!(world.head(), head);
     assert_eq!(repository.branch().as_deref(), Some("mine"));
     assert_eq!(world.git(&["status", "--porcelain"]), "");
-    assert_eq!(repository.can_follow("mine", &head).unwrap(), Follow::IsThere);
-    repository.follow("mine", &head).unwrap();
+    assert_eq!(repository.fast_forward_status("mine", &head).unwrap(), FastForward::UpToDate);
+    repository.fast_forward("mine", &head).unwrap();
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn what_is_not_clean_not_checked_out_or_has_moved_on_stays_as_it_is() {
     assert_eq!(why(&world, "main", &head), "`main` is not checked out");
     world.write("a.txt", "mine\n");
     assert_eq!(why(&world, "mine", &head), "the checkout has changes that are not committed");
-    assert!(world.repository().follow("mine", &head).is_err());
+    assert!(world.repository().fast_forward("mine", &head).is_err());
     world.git(&["checkout", "-q", "--", "a.txt"]);
     // Git itself refuses to write over what it does not know.
     world.write("new.txt", "precious\n");
-    let failure = world.repository().follow("mine", &head).unwrap_err();
+    let failure = world.repository().fast_forward("mine", &head).unwrap_err();
     assert!(failure.next.contains("git switch mine"), "{failure:?}");
     assert_eq!(
         std::fs::read_to_string(world.repository().top.unwrap().join("new.txt")).unwrap(),
@@ -57,5 +57,5 @@ fn what_is_not_clean_not_checked_out_or_has_moved_on_stays_as_it_is() {
     world.write("b.txt", "b\n");
     world.commit("mine");
     assert_eq!(why(&world, "mine", &head), "`mine` has moved on");
-    assert!(world.repository().follow("mine", &head).is_err());
+    assert!(world.repository().fast_forward("mine", &head).is_err());
 }

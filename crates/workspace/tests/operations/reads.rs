@@ -1,6 +1,6 @@
 //! Questions to the user's repository.
 
-use forge_workspace::{ChangeKind, Repository};
+use forge_workspace::{FileChangeKind, Repository};
 
 use crate::world::{World, fingerprint, write, write_program};
 
@@ -9,10 +9,10 @@ fn a_branch_a_commit_and_a_file_are_found_by_name() {
     let world = World::new();
     let repository = world.repository();
     assert_eq!(repository.branch().as_deref(), Some("main"));
-    assert_eq!(repository.commit_of("main"), Some(world.head()));
-    assert_eq!(repository.commit_of("HEAD~0"), Some(world.head()));
+    assert_eq!(repository.resolve_commit("main"), Some(world.head()));
+    assert_eq!(repository.resolve_commit("HEAD~0"), Some(world.head()));
     for name in ["none", "-x", "--help", "HEAD:a.txt", ""] {
-        assert_eq!(repository.commit_of(name), None, "{name}");
+        assert_eq!(repository.resolve_commit(name), None, "{name}");
     }
     let head = world.head();
     assert_eq!(repository.file_at(&head, "a.txt", 100).unwrap().unwrap(), b"one\ntwo\nthree\n");
@@ -34,7 +34,7 @@ fn a_detached_head_has_no_branch_and_an_unborn_one_no_commit() {
     let empty = World::empty(&["init", "--quiet", "--initial-branch=trunk"]);
     assert_eq!(empty.repository().head(), None);
     assert_eq!(empty.repository().branch().as_deref(), Some("trunk"));
-    assert_eq!(empty.repository().commit_of("HEAD"), None);
+    assert_eq!(empty.repository().resolve_commit("HEAD"), None);
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn a_difference_is_plain_limited_to_its_paths_and_says_where_it_is_cut() {
     let cut = text(&[], 500);
     assert!(cut.ends_with("\n[cut here: the difference has more than 500 bytes]\n"), "{cut}");
     assert!(cut.len() < 600);
-    let kinds: Vec<ChangeKind> =
+    let kinds: Vec<FileChangeKind> =
         repository.changes(&from, &to).unwrap().into_iter().map(|change| change.kind).collect();
-    let added = ChangeKind::Added;
-    assert_eq!(kinds, [added.clone(), added.clone(), ChangeKind::Modified, added]);
+    let added = FileChangeKind::Added;
+    assert_eq!(kinds, [added.clone(), added.clone(), FileChangeKind::Modified, added]);
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn a_branch_that_moved_on_is_seen_with_its_conflicts() {
     let head = world.commit("run");
     world.git(&["checkout", "-q", "main"]);
     let repository = world.repository();
-    assert_eq!(repository.moved("main", &base, &head).unwrap(), None);
-    assert_eq!(repository.moved("gone", &base, &head).unwrap(), None);
+    assert_eq!(repository.branch_advance("main", &base, &head).unwrap(), None);
+    assert_eq!(repository.branch_advance("gone", &base, &head).unwrap(), None);
     world.write("fine.txt", "");
     world.commit("fine");
     world.write("a.txt", "one\ntheirs\nthree\n");
     let tip = world.commit("not fine");
-    let moved = repository.moved("main", &base, &head).unwrap().unwrap();
+    let moved = repository.branch_advance("main", &base, &head).unwrap().unwrap();
     assert_eq!((moved.tip, moved.n_commits, moved.conflicts), (tip, 2, vec!["a.txt".to_owned()]));
     assert!(repository.is_ancestor(&base, &head).unwrap());
     assert!(!repository.is_ancestor(&head, &base).unwrap());
@@ -127,7 +127,7 @@ fn questions_write_nothing_and_start_nothing_of_the_users() {
     repository.changes(&head, &head).unwrap();
     repository.code_tree(&head).unwrap();
     repository.pin("refs/forge/x/y", &head).unwrap();
-    assert_eq!(repository.unsuited(&head).unwrap(), Vec::<String>::new());
+    assert_eq!(repository.unmet_preconditions(&head).unwrap(), Vec::<String>::new());
     assert_eq!(fingerprint(&world.root), before);
     assert!(!mark.exists());
 }

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use forge_workspace::{Files, Hooks, Made, Order, perform_guarded};
+use forge_workspace::{FilesPolicy, Operation, OperationResult, RunHooks, perform_with_guard};
 
 use crate::world::{
     WHEN_MS, World, committed, files, git, opened, shell, watchful, write, write_program,
@@ -39,24 +39,28 @@ fn an_order_is_performed_by_a_process_of_its_own() {
     let path = given.unwrap_or_else(|| {
         let world = world.as_ref().unwrap();
         let path = world.beside("order.json");
-        let order = Order::Open(world.opening("a"));
-        fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
+        let operation = Operation::Open(world.opening("a"));
+        fs::write(&path, serde_json::to_vec(&operation).unwrap()).unwrap();
         path
     });
-    let order: Order = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let made = perform_guarded(&order, &mut watchful).unwrap();
+    let operation: Operation = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let made = perform_with_guard(&operation, &mut watchful).unwrap();
     let answer = path.with_extension("json.made");
     fs::write(&answer, serde_json::to_vec(&made).unwrap()).unwrap();
-    let read: Made = serde_json::from_slice(&fs::read(answer).unwrap()).unwrap();
+    let read: OperationResult = serde_json::from_slice(&fs::read(answer).unwrap()).unwrap();
     assert_eq!(read, made);
 }
 
 /// Starts a process for an order. What it made, if it got through.
-fn perform_in(world: &World, order: &Order, variables: &[(&str, &str)]) -> Option<Made> {
+fn perform_in(
+    world: &World,
+    operation: &Operation,
+    variables: &[(&str, &str)],
+) -> Option<OperationResult> {
     let file = world.beside("order.json");
     let answer = world.beside("order.json.made");
     drop(fs::remove_file(&answer));
-    fs::write(&file, serde_json::to_vec(order).unwrap()).unwrap();
+    fs::write(&file, serde_json::to_vec(operation).unwrap()).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "kills::an_order_is_performed_by_a_process_of_its_own"]);
     command.env(ORDER, &file).envs(variables.iter().copied());
@@ -68,7 +72,11 @@ fn perform_in(world: &World, order: &Order, variables: &[(&str, &str)]) -> Optio
 
 /// Kills an order at each of some calls of git, spread over all of them, and lets it through at the
 /// end.
-pub(crate) fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Made {
+pub(crate) fn kill_often(
+    world: &World,
+    operation: &Operation,
+    prepare: impl Fn(),
+) -> OperationResult {
     let shims = world.beside("shims");
     fs::create_dir_all(&shims).unwrap();
     write_program(&shims.join("git"), COUNTING_GIT);
@@ -80,7 +88,7 @@ pub(crate) fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Ma
         let call = call.to_string();
         let variables =
             [("PATH", path.as_str()), (CALLS, calls.to_str().unwrap()), (KILL_AT, &call)];
-        perform_in(world, order, &variables)
+        perform_in(world, operation, &variables)
     };
     killed_at(usize::MAX >> 1).expect("nobody kills it");
     let all: usize = fs::read_to_string(&calls).unwrap().trim().parse().unwrap();
@@ -88,7 +96,7 @@ pub(crate) fn kill_often(world: &World, order: &Order, prepare: impl Fn()) -> Ma
         let made = killed_at((all * step).div_ceil(BLOWS));
         assert!(made.is_none(), "it was killed at one of its {all} calls of git");
     }
-    perform_in(world, order, &[]).unwrap()
+    perform_in(world, operation, &[]).unwrap()
 }
 
 #[test]
@@ -105,8 +113,8 @@ fn an_opening_that_is_killed_anywhere_can_be_repeated() {
     let before = world.fingerprint();
     let mut back = world.opening("a");
     back.at = old;
-    let order = world.opening("a");
-    let dir = order.bench.dir.clone();
+    let operation = world.opening("a");
+    let dir = operation.location.dir.clone();
     let ruin = || {
         opened(&back);
         shell(
@@ -114,7 +122,9 @@ fn an_opening_that_is_killed_anywhere_can_be_repeated() {
             "rm -rf tree/.git tree/a.txt; echo x > tree/many/1.txt; touch tree/new; mkdir tree/x.log",
         );
     };
-    let Made::Opened(made) = kill_often(&world, &Order::Open(order.clone()), ruin) else {
+    let OperationResult::Opened(made) =
+        kill_often(&world, &Operation::Open(operation.clone()), ruin)
+    else {
         panic!()
     };
     assert!(!made.is_new);
@@ -122,9 +132,10 @@ fn an_opening_that_is_killed_anywhere_can_be_repeated() {
     assert_eq!(files(&made.tree), files(&clean));
     assert_eq!(git(&made.tree, &["status", "--porcelain"]), "");
     let mut first = world.opening("b");
-    first.files = Files::AsLeft;
-    let gone = || drop(fs::remove_dir_all(&first.bench.dir));
-    let Made::Opened(made) = kill_often(&world, &Order::Open(first.clone()), gone) else {
+    first.files = FilesPolicy::KeepWork;
+    let gone = || drop(fs::remove_dir_all(&first.location.dir));
+    let OperationResult::Opened(made) = kill_often(&world, &Operation::Open(first.clone()), gone)
+    else {
         panic!()
     };
     assert_eq!(files(&made.tree), files(&clean), "never whole, so not kept as it was left");
@@ -134,13 +145,16 @@ fn an_opening_that_is_killed_anywhere_can_be_repeated() {
 #[test]
 fn a_commit_that_is_killed_anywhere_gives_the_same_commit_in_the_end() {
     let world = World::new();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     shell(&tree, "git init -q nested; touch nested/x; git add -A; git commit -qm own");
     write(&tree, "a.txt", "changed\n");
-    let commit = world.committing("a", &[&order.at]);
+    let commit = world.committing("a", &[&operation.at]);
     let expected = committed(&commit);
-    let Made::Committed(made) = kill_often(&world, &Order::Commit(commit), || ()) else { panic!() };
+    let OperationResult::Committed(made) = kill_often(&world, &Operation::Commit(commit), || ())
+    else {
+        panic!()
+    };
     assert_eq!(made, expected);
     assert!(tree.join("nested/.git/HEAD").is_file());
     world.git(&["fsck", "--strict"]);
@@ -149,15 +163,15 @@ fn a_commit_that_is_killed_anywhere_gives_the_same_commit_in_the_end() {
 #[test]
 fn hooks_that_are_killed_anywhere_give_the_same_commit_in_the_end() {
     let world = World::new();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     write(&tree, "a.txt", "changed\n");
-    let commit = committed(&world.committing("a", &[&order.at])).commit;
+    let commit = committed(&world.committing("a", &[&operation.at])).commit;
     let hook = "echo formatted > a.txt; git add a.txt; git status -s > seen.log";
     write_program(&world.root.join(".git/hooks/pre-commit"), hook);
     let before = world.fingerprint();
-    let hooks = Order::Hooks(Hooks {
-        bench: world.bench("a"),
+    let hooks = Operation::Hooks(RunHooks {
+        location: world.location("a"),
         commit,
         message: "work".to_owned(),
         when_ms: WHEN_MS,
@@ -174,7 +188,7 @@ fn hooks_that_are_killed_anywhere_give_the_same_commit_in_the_end() {
 fn variables_of_a_hook_around_us_do_not_lead_us_astray() {
     let world = World::new();
     let other = World::new();
-    let order = world.opening("a");
+    let operation = world.opening("a");
     let before = (world.fingerprint(), other.fingerprint());
     let git_dir = other.root.join(".git");
     let index = git_dir.join("index");
@@ -188,10 +202,12 @@ fn variables_of_a_hook_around_us_do_not_lead_us_astray() {
         ("GIT_CONFIG_VALUE_0", "true"),
         ("GIT_AUTHOR_NAME", "Somebody"),
     ];
-    perform_in(&world, &Order::Open(order.clone()), &variables).unwrap();
-    write(&order.bench.dir.join("tree"), "x", "");
-    let commit = Order::Commit(world.committing("a", &[&order.at]));
-    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables) else { panic!() };
+    perform_in(&world, &Operation::Open(operation.clone()), &variables).unwrap();
+    write(&operation.location.dir.join("tree"), "x", "");
+    let commit = Operation::Commit(world.committing("a", &[&operation.at]));
+    let Some(OperationResult::Committed(made)) = perform_in(&world, &commit, &variables) else {
+        panic!()
+    };
     assert_eq!(world.git(&["show", "-s", "--format=%an", &made.commit]), "User");
     assert_eq!((world.fingerprint(), other.fingerprint()), before);
 }
@@ -199,13 +215,15 @@ fn variables_of_a_hook_around_us_do_not_lead_us_astray() {
 #[test]
 fn a_user_without_a_name_commits_as_forge() {
     let world = World::new();
-    let order = world.opening("a");
-    write(&opened(&order).tree, "x", "");
+    let operation = world.opening("a");
+    write(&opened(&operation).tree, "x", "");
     world.git(&["config", "--unset", "user.name"]);
     world.git(&["config", "--unset", "user.email"]);
     let variables = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
-    let commit = Order::Commit(world.committing("a", &[&order.at]));
-    let Some(Made::Committed(made)) = perform_in(&world, &commit, &variables) else { panic!() };
+    let commit = Operation::Commit(world.committing("a", &[&operation.at]));
+    let Some(OperationResult::Committed(made)) = perform_in(&world, &commit, &variables) else {
+        panic!()
+    };
     let shown = world.git(&["show", "-s", "--format=%an <%ae>|%cn <%ce>", &made.commit]);
     assert_eq!(shown, "Forge <forge@localhost>|Forge <forge@localhost>");
 }

@@ -2,22 +2,22 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use forge_workspace::{Access, Order, Restore};
+use forge_workspace::{FileAccess, Operation, RestoreFiles};
 
 use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
-fn restoring(world: &World, access: Access) -> Restore {
-    Restore { bench: world.bench("a"), at: world.head(), access }
+fn restoring(world: &World, access: FileAccess) -> RestoreFiles {
+    RestoreFiles { location: world.location("a"), at: world.head(), access }
 }
 
 #[test]
 fn what_a_reviewer_changed_is_discarded_and_named() {
     let world = World::new();
-    let mut order = world.opening("a");
-    order.access = Access::Read;
-    let tree = opened(&order).tree;
+    let mut operation = world.opening("a");
+    operation.access = FileAccess::Read;
+    let tree = opened(&operation).tree;
     let before = files(&tree);
-    assert_eq!(restored(&restoring(&world, Access::Read)).discarded, Vec::<String>::new());
+    assert_eq!(restored(&restoring(&world, FileAccess::Read)).discarded, Vec::<String>::new());
     shell(&tree, "rm a.txt; echo x > a.txt; chmod u+w src/b.txt; rm src/b.txt; mkfifo pipe");
     write(&tree, "new/x", "");
     write(&tree, "trace.log", "kept");
@@ -25,7 +25,7 @@ fn what_a_reviewer_changed_is_discarded_and_named() {
         &tree,
         "git init -q sub; touch sub/y; git checkout -q -b elsewhere; git add -A; git commit -qm x",
     );
-    let made = restored(&restoring(&world, Access::Read));
+    let made = restored(&restoring(&world, FileAccess::Read));
     assert_eq!(made.discarded, ["a.txt", "new/x", "pipe", "src/b.txt", "sub/"]);
     let mut after = files(&tree);
     assert_eq!(after.remove("trace.log").as_deref(), Some("100644 kept"));
@@ -40,11 +40,14 @@ fn a_tree_can_be_put_back_to_an_older_commit_and_be_written_again() {
     let old = world.head();
     world.write("later.txt", "");
     world.commit("later");
-    let mut order = world.opening("a");
-    order.access = Access::Read;
-    let tree = opened(&order).tree;
-    let made =
-        restored(&Restore { bench: world.bench("a"), at: old.clone(), access: Access::Write });
+    let mut operation = world.opening("a");
+    operation.access = FileAccess::Read;
+    let tree = opened(&operation).tree;
+    let made = restored(&RestoreFiles {
+        location: world.location("a"),
+        at: old.clone(),
+        access: FileAccess::Write,
+    });
     assert!(made.discarded.is_empty() || made.discarded == ["later.txt"], "{made:?}");
     assert!(!tree.join("later.txt").exists());
     assert_eq!(git(&tree, &["rev-parse", "HEAD"]), old);
@@ -56,6 +59,6 @@ fn a_tree_can_be_put_back_to_an_older_commit_and_be_written_again() {
 #[test]
 fn a_bench_that_was_never_opened_cannot_be_put_back() {
     let world = World::new();
-    let failure = failure(&Order::Restore(restoring(&world, Access::Write)));
+    let failure = failure(&Operation::Restore(restoring(&world, FileAccess::Write)));
     assert!(failure.next.contains("opened again"), "{failure}");
 }

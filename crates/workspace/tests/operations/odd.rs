@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::ffi::OsStringExt as _, path::Path};
 
-use forge_workspace::{Bench, Files, Order, Repository};
+use forge_workspace::{CheckoutLocation, FilesPolicy, Operation, Repository};
 
 use crate::world::{
     World, committed, failure, files, git, opened, read, shell, write, write_program,
@@ -11,22 +11,25 @@ use crate::world::{
 /// Opens, changes, commits and looks at the result, and at the user.
 fn works(world: &World) {
     let before = world.fingerprint();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
     write(&tree, "made.txt", "made\n");
-    let made = committed(&world.committing("a", &[&order.at]));
+    let made = committed(&world.committing("a", &[&operation.at]));
     assert_eq!(world.content(&made.commit, "made.txt").unwrap(), "made\n");
     assert_eq!(made.changes.len(), 1, "{:?}", made.changes);
-    let mut again = order.clone();
+    let mut again = operation.clone();
     again.at.clone_from(&made.commit);
-    again.files = Files::Pristine;
+    again.files = FilesPolicy::Pristine;
     let tree = opened(&again).tree;
     assert_eq!(read(&tree, "made.txt"), "made\n");
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
     assert_eq!(git(&tree, &["rev-parse", "HEAD"]), made.commit);
     assert_eq!(world.fingerprint(), before);
-    assert_eq!(world.repository().unsuited(&order.at).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        world.repository().unmet_preconditions(&operation.at).unwrap(),
+        Vec::<String>::new()
+    );
     world.git(&["fsck", "--strict"]);
 }
 
@@ -38,9 +41,9 @@ fn a_bare_repository_works_and_has_nothing_to_copy() {
     git(&source.root, &["clone", "-q", "--bare", ".", world.root.to_str().unwrap()]);
     assert_eq!(world.repository().top, None);
     works(&world);
-    let mut order = world.opening("b");
-    order.copy = vec!["config".to_owned()];
-    assert!(!opened(&order).tree.join("config").exists());
+    let mut operation = world.opening("b");
+    operation.copy = vec!["config".to_owned()];
+    assert!(!opened(&operation).tree.join("config").exists());
 }
 
 #[test]
@@ -52,9 +55,9 @@ fn a_linked_worktree_works() {
     let root = std::mem::replace(&mut world.root, linked);
     write(&world.root, ".env", "copied");
     works(&world);
-    let mut order = world.opening("b");
-    order.copy = vec![".env".to_owned()];
-    assert_eq!(read(&opened(&order).tree, ".env"), "copied");
+    let mut operation = world.opening("b");
+    operation.copy = vec![".env".to_owned()];
+    assert_eq!(read(&opened(&operation).tree, ".env"), "copied");
     world.root = root;
     assert_eq!(world.fingerprint(), main);
 }
@@ -76,7 +79,7 @@ fn a_shallow_clone_works() {
     let url = format!("file://{}", source.root.display());
     git(&source.root, &["clone", "-q", "--depth=1", &url, world.root.to_str().unwrap()]);
     works(&world);
-    let tree = world.bench("a").dir.join("tree");
+    let tree = world.location("a").dir.join("tree");
     assert_eq!(git(&tree, &["rev-list", "--count", "HEAD"]), "2");
 }
 
@@ -86,7 +89,7 @@ fn a_sparse_checkout_gives_a_full_tree() {
     world.git(&["sparse-checkout", "set", "--cone", "none"]);
     assert!(!world.root.join("src/b.txt").exists());
     works(&world);
-    assert_eq!(read(&world.bench("a").dir.join("tree"), "src/b.txt"), "b\n");
+    assert_eq!(read(&world.location("a").dir.join("tree"), "src/b.txt"), "b\n");
 }
 
 #[test]
@@ -104,10 +107,10 @@ fn reftables_work() {
         return; // A git without them has none to work with.
     }
     let world = World::with(&init);
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     write(&tree, "made.txt", "");
-    let made = committed(&world.committing("a", &[&order.at]));
+    let made = committed(&world.committing("a", &[&operation.at]));
     assert_eq!(world.git(&["rev-parse", "refs/forge/test/a"]), made.commit);
     assert_eq!(git(&tree, &["rev-parse", "HEAD"]), world.head());
 }
@@ -130,7 +133,7 @@ fn line_ends_follow_the_users_settings() {
     world.git(&["-c", "core.safecrlf=false", "add", "-A"]);
     world.git(&["commit", "-qm", "ends"]);
     works(&world);
-    let tree = world.bench("a").dir.join("tree");
+    let tree = world.location("a").dir.join("tree");
     assert_eq!(read(&tree, "a.txt"), "one\r\ntwo\r\nthree\r\n");
     assert_eq!(read(&tree, "x.unix"), "a\n");
     write(&tree, "mixed.txt", "a\r\nb\n");
@@ -151,7 +154,7 @@ fn filters_and_ignores_of_the_user_hold() {
     world.write("x.rot", "abc\n");
     world.commit("rot");
     works(&world);
-    let tree = world.bench("a").dir.join("tree");
+    let tree = world.location("a").dir.join("tree");
     assert_eq!(read(&tree, "x.rot"), "abc\n");
     for path in ["y.rot", "private.txt", "global.txt"] {
         write(&tree, path, "abc\n");
@@ -171,7 +174,7 @@ fn a_filter_that_fails_is_a_failure_with_a_next_step() {
     let tree = opened(&world.opening("a")).tree;
     write(&tree, ".gitattributes", "*.bad filter=bad\n");
     write(&tree, "x.bad", "x");
-    let failure = failure(&Order::Commit(world.committing("a", &[&world.head()])));
+    let failure = failure(&Operation::Commit(world.committing("a", &[&world.head()])));
     assert!(failure.what.contains("bad"), "{failure}");
     assert!(failure.next.contains("filter"), "{failure}");
 }
@@ -204,9 +207,9 @@ fn signing_monitors_and_templates_of_the_user_do_not_stop_us() {
     write_program(&world.root.join(".git/hooks/reference-transaction"), &script);
     let tree = opened(&world.opening("a")).tree;
     write(&tree, "x", "");
-    let mut order = world.committing("a", &[&world.head()]);
-    order.message = "größer".to_owned();
-    let made = committed(&order);
+    let mut operation = world.committing("a", &[&world.head()]);
+    operation.message = "größer".to_owned();
+    let made = committed(&operation);
     assert_eq!(
         world.git(&[
             "-c",
@@ -229,19 +232,22 @@ fn a_repository_and_a_bench_with_odd_names_work() {
     fs::create_dir_all(root.parent().unwrap()).unwrap();
     fs::rename(&base.root, &root).unwrap();
     let Repository { common_dir, top } = Repository::find(&root).unwrap();
-    let bench = Bench { common_dir, top, dir: base.beside("benches").join(&name) };
+    let location = CheckoutLocation { common_dir, top, dir: base.beside("benches").join(&name) };
     base.root = root;
-    let mut order = base.opening("a");
-    order.bench = bench.clone();
-    let text = serde_json::to_string(&Order::Open(order.clone())).unwrap();
-    assert_eq!(serde_json::from_str::<Order>(&text).unwrap(), Order::Open(order.clone()));
-    let made = opened(&order);
+    let mut operation = base.opening("a");
+    operation.location = location.clone();
+    let text = serde_json::to_string(&Operation::Open(operation.clone())).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Operation>(&text).unwrap(),
+        Operation::Open(operation.clone())
+    );
+    let made = opened(&operation);
     assert_eq!(git(&made.tree, &["status", "--porcelain"]), "");
     assert_eq!(git(&made.tree, &["log", "--format=%s"]), "first");
     git(&made.tree, &["commit", "-q", "--allow-empty", "-m", "own"]);
-    let commit = forge_workspace::Commit {
-        bench,
-        onto: vec![order.at],
+    let commit = forge_workspace::CommitFiles {
+        location,
+        onto: vec![operation.at],
         message: "m".to_owned(),
         when_ms: 0,
         pin: "refs/forge/x".to_owned(),
@@ -276,7 +282,7 @@ fn with_submodules() -> World {
 fn submodules_that_the_user_has_are_there_and_private() {
     let world = with_submodules();
     works(&world);
-    let tree = world.bench("a").dir.join("tree");
+    let tree = world.location("a").dir.join("tree");
     assert_eq!(read(&tree, "lib/sub/file"), "sub");
     assert_eq!(read(&tree, "lib/sub/deep/inner/file"), "inner");
     assert_eq!(git(&tree.join("lib/sub"), &["status", "--porcelain"]), "");
@@ -287,8 +293,8 @@ fn submodules_that_the_user_has_are_there_and_private() {
 #[test]
 fn a_changed_submodule_is_told_and_not_committed_and_put_back() {
     let world = with_submodules();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     let mark = world.beside("ran");
     let clean = files(&tree);
     write(&tree, "lib/sub/file", "changed");
@@ -296,12 +302,12 @@ fn a_changed_submodule_is_told_and_not_committed_and_put_back() {
     shell(&tree.join("lib/sub"), &format!("git config core.fsmonitor 'touch {}'", mark.display()));
     write(&tree, "lib/sub/deep/inner/new", "new");
     let before = world.fingerprint();
-    let made = committed(&world.committing("a", &[&order.at]));
-    assert_eq!(made.commit, order.at);
-    let odd = made.odd.join("\n");
+    let made = committed(&world.committing("a", &[&operation.at]));
+    assert_eq!(made.commit, operation.at);
+    let odd = made.notes.join("\n");
     assert!(odd.contains("lib/sub was changed") && odd.contains("lib/sub/deep/inner was"), "{odd}");
     assert!(tree.join("lib/sub/.git").is_dir());
-    opened(&order);
+    opened(&operation);
     assert_eq!(files(&tree), clean);
     assert_eq!(world.fingerprint(), before);
     assert!(!mark.exists());
@@ -310,21 +316,21 @@ fn a_changed_submodule_is_told_and_not_committed_and_put_back() {
 #[test]
 fn a_submodule_goes_only_together_with_its_entry() {
     let world = with_submodules();
-    let order = world.opening("a");
-    let tree = opened(&order).tree;
+    let operation = world.opening("a");
+    let tree = opened(&operation).tree;
     fs::remove_dir_all(tree.join("lib")).unwrap();
-    let made = committed(&world.committing("a", &[&order.at]));
-    assert_eq!(made.commit, order.at);
-    assert!(made.odd.join("\n").contains("lib/sub was removed: kept"), "{:?}", made.odd);
+    let made = committed(&world.committing("a", &[&operation.at]));
+    assert_eq!(made.commit, operation.at);
+    assert!(made.notes.join("\n").contains("lib/sub was removed: kept"), "{:?}", made.notes);
     write(&tree, "lib/sub", "a file");
-    let made = committed(&world.committing("a", &[&order.at]));
-    assert_eq!(made.commit, order.at);
-    assert!(made.odd.join("\n").contains("was changed"), "{:?}", made.odd);
+    let made = committed(&world.committing("a", &[&operation.at]));
+    assert_eq!(made.commit, operation.at);
+    assert!(made.notes.join("\n").contains("was changed"), "{:?}", made.notes);
     fs::remove_dir_all(tree.join("lib")).unwrap();
     fs::remove_file(tree.join(".gitmodules")).unwrap();
-    let made = committed(&world.committing("a", &[&order.at]));
+    let made = committed(&world.committing("a", &[&operation.at]));
     assert!(!world.git(&["ls-tree", "-r", &made.commit]).contains("160000"));
-    assert_eq!(made.odd, Vec::<String>::new());
+    assert_eq!(made.notes, Vec::<String>::new());
 }
 
 #[test]
@@ -333,10 +339,10 @@ fn a_submodule_that_was_never_fetched_is_refused_with_the_command() {
     let mut world = World::new();
     world.root = world.beside("clone");
     git(&source.root, &["clone", "-q", ".", world.root.to_str().unwrap()]);
-    let problems = world.repository().unsuited(&world.head()).unwrap();
+    let problems = world.repository().unmet_preconditions(&world.head()).unwrap();
     assert_eq!(problems.len(), 1);
     assert!(problems[0].contains("lib/sub") && problems[0].contains("git submodule update --init"));
-    let failure = failure(&Order::Open(world.opening("a")));
+    let failure = failure(&Operation::Open(world.opening("a")));
     assert!(failure.next.contains("git submodule update --init"), "{failure}");
 }
 
@@ -348,7 +354,7 @@ fn submodules_of_a_linked_worktree_are_found() {
     world.root = linked;
     world.git(&["submodule", "--quiet", "update", "--init", "--recursive"]);
     works(&world);
-    assert_eq!(read(&world.bench("a").dir.join("tree"), "lib/sub/deep/inner/file"), "inner");
+    assert_eq!(read(&world.location("a").dir.join("tree"), "lib/sub/deep/inner/file"), "inner");
 }
 
 #[test]
@@ -368,16 +374,19 @@ fn a_partial_clone_works_when_the_objects_are_there_and_is_named_when_not() {
     let whole = clone("whole", "--quiet");
     works(&whole);
     let lacking = clone("lacking", "--no-checkout");
-    let problems = lacking.repository().unsuited(&lacking.head()).unwrap();
+    let problems = lacking.repository().unmet_preconditions(&lacking.head()).unwrap();
     assert!(
         problems[0].contains("partial clone") && problems[0].contains("git archive"),
         "{problems:?}"
     );
-    let failure = failure(&Order::Open(lacking.opening("a")));
+    let failure = failure(&Operation::Open(lacking.opening("a")));
     assert!(!failure.what.is_empty());
     let archive = world_archive(&lacking);
     assert!(archive, "the command that we name works");
-    assert_eq!(lacking.repository().unsuited(&lacking.head()).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        lacking.repository().unmet_preconditions(&lacking.head()).unwrap(),
+        Vec::<String>::new()
+    );
     opened(&lacking.opening("a"));
 }
 
@@ -391,7 +400,7 @@ fn git_lfs_works_with_its_program_or_is_refused_in_words() {
     let world = World::new();
     world.write(".gitattributes", "*.big filter=lfs diff=lfs merge=lfs -text\n");
     world.commit("lfs");
-    let problems = world.repository().unsuited(&world.head()).unwrap();
+    let problems = world.repository().unmet_preconditions(&world.head()).unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let has = std::env::split_paths(&path).any(|folder| folder.join("git-lfs").exists());
     assert_eq!(problems.is_empty(), has, "{problems:?}");
