@@ -2,12 +2,14 @@
 //!
 //! Outcomes of the work (a conflict, a hook that says no) are not here; they are answers.
 
-use std::{fmt, io, path::Path};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// What a person can mend.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[error("{what}; {next}")]
 pub struct WorkspaceError {
     /// What is wrong.
     pub what: String,
@@ -16,11 +18,13 @@ pub struct WorkspaceError {
 }
 
 /// Why a call of git gave no answer.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum GitError {
     /// Git is not installed, or could not be started.
+    #[error("git cannot be run: {0}")]
     NotRun(io::Error),
     /// Git refused.
+    #[error("`{command}`{}", ended(*code, message))]
     Refused {
         /// The command, as a person would type it.
         command: String,
@@ -30,6 +34,7 @@ pub enum GitError {
         message: String,
     },
     /// A file is larger than the caller wants to read.
+    #[error("{path} has {bytes} bytes, more than {bytes_max}")]
     TooLarge {
         /// Its path.
         path: String,
@@ -39,6 +44,7 @@ pub enum GitError {
         bytes_max: u64,
     },
     /// Git answered, but not what its manual promises.
+    #[error("`{command}` gave an answer of no known form")]
     Unreadable {
         /// The command, as a person would type it.
         command: String,
@@ -92,14 +98,6 @@ impl From<GitError> for WorkspaceError {
     }
 }
 
-impl fmt::Display for WorkspaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what, self.next)
-    }
-}
-
-impl std::error::Error for WorkspaceError {}
-
 impl GitError {
     /// What git said, if it was git.
     pub(crate) fn message(&self) -> &str {
@@ -110,28 +108,14 @@ impl GitError {
     }
 }
 
-impl fmt::Display for GitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRun(error) => write!(f, "git cannot be run: {error}"),
-            Self::Refused { command, code: Some(code), message } if message.is_empty() => {
-                write!(f, "`{command}` ended with code {code}")
-            }
-            Self::Refused { command, code: None, message } if message.is_empty() => {
-                write!(f, "`{command}` was killed")
-            }
-            Self::Refused { command, message, .. } => write!(f, "`{command}`: {message}"),
-            Self::TooLarge { path, bytes, bytes_max } => {
-                write!(f, "{path} has {bytes} bytes, more than {bytes_max}")
-            }
-            Self::Unreadable { command } => {
-                write!(f, "`{command}` gave an answer of no known form")
-            }
-        }
+/// Describes the end of a call of git that was refused, to be read after the command.
+fn ended(code: Option<i32>, message: &str) -> String {
+    match code {
+        _ if !message.is_empty() => format!(": {message}"),
+        Some(code) => format!(" ended with code {code}"),
+        None => " was killed".to_owned(),
     }
 }
-
-impl std::error::Error for GitError {}
 
 /// An [`io::Result`] becomes ours by saying what was tried, and where.
 pub(crate) trait IoContext<T> {
@@ -155,5 +139,16 @@ mod tests {
         let command = "git add -A".to_owned();
         let failure = WorkspaceError::from(GitError::Refused { command, code: Some(128), message });
         assert!(failure.next.contains("free some disk space"), "{failure}");
+    }
+
+    #[test]
+    fn a_refusal_says_how_git_ended() {
+        let refused = |code, message: &str| {
+            let (command, message) = ("git add".to_owned(), message.to_owned());
+            GitError::Refused { command, code, message }.to_string()
+        };
+        assert_eq!(refused(Some(1), ""), "`git add` ended with code 1");
+        assert_eq!(refused(None, ""), "`git add` was killed");
+        assert_eq!(refused(Some(1), "no"), "`git add`: no");
     }
 }

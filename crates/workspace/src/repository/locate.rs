@@ -4,10 +4,12 @@
 
 use std::{
     ffi::OsString,
-    fmt, io,
+    io,
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
 };
+
+use thiserror::Error;
 
 use crate::{
     git::{
@@ -27,11 +29,13 @@ pub struct Repository {
 }
 
 /// Why there is no repository.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum FindRepositoryError {
     /// Git is not installed, or not in `PATH`.
+    #[error("git cannot be run: {0}")]
     NoGit(io::Error),
     /// The folder lies in no repository, or git refuses it.
+    #[error("{} is not in a git repository{}", dir.display(), in_parentheses(message))]
     Refused {
         /// The folder.
         dir: PathBuf,
@@ -133,18 +137,7 @@ fn no_repository(dir: &Path, error: GitError) -> FindRepositoryError {
     }
 }
 
-impl fmt::Display for FindRepositoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoGit(error) => write!(f, "git cannot be run: {error}"),
-            Self::Refused { dir, message } if message.is_empty() => {
-                write!(f, "{} is not in a git repository", dir.display())
-            }
-            Self::Refused { dir, message } => {
-                write!(f, "{} is not in a git repository ({message})", dir.display())
-            }
-        }
-    }
+/// Quotes the message of git, if there is one, to be read after a sentence.
+fn in_parentheses(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(" ({message})") }
 }
-
-impl std::error::Error for FindRepositoryError {}
