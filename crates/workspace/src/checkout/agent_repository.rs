@@ -140,7 +140,7 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
         return Ok(None);
     }
     let Some(text) = small_text(&git_dir.join("HEAD"))? else { return Ok(None) };
-    let Some(name) = text.strip_prefix("ref: ") else { return Ok(object_id(&text)) };
+    let Some(name) = text.strip_prefix("ref: ") else { return Ok(path_names::object_id(&text)) };
     let Some(branch) =
         name.trim().strip_prefix("refs/heads/").filter(|name| path_names::is_branch_name(name))
     else {
@@ -150,11 +150,11 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
     let mut real = safe_files::RealFolders::below(&git_dir);
     let loose = format!("refs/heads/{branch}");
     if real.file(loose.as_bytes())?.is_some_and(|metadata| metadata.is_file()) {
-        return Ok(small_text(&git_dir.join(&loose))?.and_then(|text| object_id(&text)));
+        return Ok(small_text(&git_dir.join(&loose))?.and_then(|text| path_names::object_id(&text)));
     }
     let Some(packed) = small_text(&git_dir.join("packed-refs"))? else { return Ok(None) };
     let found = packed.lines().find_map(|line| line.strip_suffix(&loose)?.strip_suffix(' '));
-    Ok(found.and_then(object_id))
+    Ok(found.and_then(path_names::object_id))
 }
 
 /// The objects that the agent made, if git can be let near them.
@@ -261,10 +261,4 @@ fn small_text(path: &Path) -> Result<Option<String>, WorkspaceError> {
         return Ok(String::from_utf8(content).ok());
     }
     Ok(None)
-}
-
-fn object_id(text: &str) -> Option<String> {
-    let text = text.trim();
-    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then(|| text.to_owned())
 }

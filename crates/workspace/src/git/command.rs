@@ -8,20 +8,29 @@
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
-use crate::git::error::GitError;
+use crate::git::{error::GitError, path_names::object_id};
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::{
-    ffi::OsStr,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{Read as _, Write as _},
     path::Path,
     process::{Command, Output, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
 };
 
 /// Of what git says about a failure, this much is kept, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4096;
+
+/// How many answers about objects a process remembers.
+const ANSWERS_MAX: usize = 1024;
+/// A longer answer about an object is not remembered, in bytes.
+const ANSWER_BYTES_MAX: usize = 16 << 10;
+/// Answers about objects, by folder and arguments ([`Git::run_once`]).
+static OBJECT_ANSWERS: Mutex<BTreeMap<Vec<OsString>, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 /// They say where the user's configuration lies; git itself never sets them for a hook.
 const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
@@ -177,6 +186,27 @@ impl Git {
         self.run_with(&[0]).map(|(_, message)| message)
     }
 
+    /// Runs a query whose answer follows from one object. If the object is named by its full id, the
+    /// answer never changes, and git is asked once per process.
+    pub(crate) fn run_once(self, object: &str) -> Result<Vec<u8>, GitError> {
+        if object_id(object).is_none() {
+            return self.run();
+        }
+        let folder = self.command.get_current_dir().map(Path::as_os_str).unwrap_or_default();
+        let query: Vec<OsString> =
+            [folder].into_iter().chain(self.command.get_args()).map(OsStr::to_owned).collect();
+        let answers = || OBJECT_ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = answers().get(&query) {
+            return Ok(answer.clone());
+        }
+        let answer = self.run()?;
+        let mut answers = answers();
+        if answer.len() <= ANSWER_BYTES_MAX && answers.len() < ANSWERS_MAX {
+            answers.insert(query, answer.clone());
+        }
+        Ok(answer)
+    }
+
     /// Runs it for an answer of one line.
     pub(crate) fn run_line(self) -> Result<String, GitError> {
         let command = self.display.clone();
@@ -271,4 +301,45 @@ pub(crate) enum Extent {
 pub(crate) fn nul_separated(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let message = message.strip_suffix(&[0]).unwrap_or(message);
     message.split(|byte| *byte == 0).filter(move |_| !message.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn repository(files: usize) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let git = || Git::in_folder(folder.path());
+        git().args(["init", "--quiet"]).run().unwrap();
+        for number in 0..files {
+            fs::write(folder.path().join(format!("{number:0200}")), "").unwrap();
+        }
+        git().args(["add", "--all"]).run().unwrap();
+        let tree = git().arg("write-tree").run_line().unwrap();
+        (folder, tree)
+    }
+
+    #[test]
+    fn an_object_is_asked_for_once() {
+        let (folder, tree) = repository(1);
+        let list = || Git::in_git_dir(&folder.path().join(".git")).args(["ls-tree", &tree]);
+        let answer = list().run_once(&tree).unwrap();
+        assert!(!answer.is_empty());
+        fs::remove_dir_all(folder.path().join(".git/objects")).unwrap();
+        assert!(list().run().is_err());
+        assert_eq!(list().run_once(&tree).unwrap(), answer);
+        assert!(list().arg("x").run_once(&tree).is_err(), "another query");
+        assert!(list().run_once("HEAD").is_err(), "a name may mean another object now");
+    }
+
+    #[test]
+    fn a_long_answer_is_not_remembered() {
+        let (folder, tree) = repository(ANSWER_BYTES_MAX / 200);
+        let list = || Git::in_git_dir(&folder.path().join(".git")).args(["ls-tree", &tree]);
+        assert!(list().run_once(&tree).unwrap().len() > ANSWER_BYTES_MAX);
+        fs::remove_dir_all(folder.path().join(".git/objects")).unwrap();
+        assert!(list().run_once(&tree).is_err());
+    }
 }

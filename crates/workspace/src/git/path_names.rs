@@ -164,6 +164,13 @@ pub(crate) fn is_branch_name(name: &str) -> bool {
         && !name.contains(is_bad)
 }
 
+/// Returns the full id of an object that a text consists of, if it does.
+pub(crate) fn object_id(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text.to_owned())
+}
+
 /// Paths as strings in JSON, exactly, also where they are not UTF-8.
 pub(crate) mod path {
     use std::{

@@ -36,7 +36,7 @@ impl Repository {
             self.git().args(["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).arg(commit);
         let under = decode_path(under);
         let git = if under.is_empty() { git } else { git.arg("--").arg(OsStr::from_bytes(&under)) };
-        let output = git.run()?;
+        let output = git.run_once(commit)?;
         Ok(nul_separated(&output).map(encode_path).collect())
     }
 
@@ -48,7 +48,8 @@ impl Repository {
     /// The tree of a commit without `.forge/runs/`: what is built and tested.
     pub fn code_tree(&self, commit: &str) -> Result<String, GitError> {
         let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
-        self.without_run_records(whole.arg(format!("{commit}^{{tree}}")).run_line()?)
+        let whole = whole.arg(format!("{commit}^{{tree}}")).run_once(commit)?;
+        self.without_run_records(String::from_utf8_lossy(&whole).trim_end().to_owned())
     }
 
     /// A tree without `.forge/runs/`.
@@ -70,7 +71,7 @@ impl Repository {
     pub(crate) fn blob_at(&self, tree: &str, path: &str) -> Result<Option<String>, GitError> {
         let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(tree).arg("--");
         let path = decode_path(path);
-        let listed = listed.arg(OsStr::from_bytes(&path)).run()?;
+        let listed = listed.arg(OsStr::from_bytes(&path)).run_once(tree)?;
         let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
         let entry = entry.filter(|entry| entry.mode.starts_with("100") && entry.name == path);
         Ok(entry.map(|entry| entry.object))
@@ -78,7 +79,7 @@ impl Repository {
 
     /// What lies directly in a tree.
     pub(crate) fn entries(&self, tree: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let output = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run()?;
+        let output = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run_once(tree)?;
         Ok(nul_separated(&output).filter_map(TreeEntry::parse).collect())
     }
 
