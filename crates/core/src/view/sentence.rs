@@ -272,7 +272,7 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     match class {
         BlockerClass::NoAccess => format!(
-            "{who} cannot go on, because the provider does not let the agent in: {what}. SharedLog in, \
+            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
              then retry. A run keeps the model and the command that it began with: wrong ones are for \
              a new run. What now?"
         ),
