@@ -10,7 +10,7 @@ use forge_core::{
     verdict::{Finding, Proof, Severity},
 };
 use forge_project::{
-    protected_files::{Guard, guarded},
+    protected_files::{ProtectedKind, protected_kind},
     settings::{Frozen, FrozenAgent},
 };
 use forge_workspace::{FileChange, HooksResult, Operation, OperationResult, RunHooks};
@@ -114,7 +114,7 @@ fn guards(changes: &[FileChange], frozen: &Frozen) -> Option<String> {
         .iter()
         .filter_map(|change| {
             guard_of(&change.path, frozen)
-                .map(|guard| format!("{} ({})", change.path, guard.word()))
+                .map(|guard| format!("{} ({})", change.path, guard.as_str()))
         })
         .collect();
     let listed = crate::path_list::short_list(&found);
@@ -126,8 +126,8 @@ fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
     let belongs_to = |path: &str| {
         let is_run = |agent: &FrozenAgent| names(&agent.command.join(" "), path);
         let agent = frozen.agents.values().find(|agent| is_run(agent));
-        match (guarded(path), agent) {
-            (Some(Guard::Settings), _) => Some("Forge's settings".to_owned()),
+        match (protected_kind(path), agent) {
+            (Some(ProtectedKind::Settings), _) => Some("Forge's settings".to_owned()),
             // Who could change the program of a reviewer would be its own judge.
             (_, Some(agent)) => Some(format!("the agent `{}`", agent.name)),
             (_, None) => None,

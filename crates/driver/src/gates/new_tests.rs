@@ -12,7 +12,7 @@ use forge_core::{
     verdict::{Finding, Proof, Severity},
 };
 use forge_project::{
-    protected_files::{Guard, guarded},
+    protected_files::{ProtectedKind, protected_kind},
     test_output::{TestSaid, tests_said},
 };
 use forge_workspace::FileChangeKind;
@@ -44,7 +44,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let repository = &context.home.repository;
     let span = span(repository, run, call.unit()).map_err(Trouble::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
-    let is_test = |path: &str| guarded(path) == Some(Guard::Test);
+    let is_test = |path: &str| protected_kind(path) == Some(ProtectedKind::Test);
     let paths: Vec<String> = changes
         .iter()
         .filter(|change| is_test(&change.path) && change.kind != FileChangeKind::Deleted)

@@ -14,7 +14,7 @@ use forge_core::{
     verdict::{Finding, Severity},
 };
 use forge_project::{
-    protected_files::{Guard, guarded},
+    protected_files::{ProtectedKind, protected_kind},
     settings::Frozen,
     test_weakening::skipped_or_weakened,
 };
@@ -122,9 +122,9 @@ impl Asked {
 }
 
 /// What a file guards: by what it is, or because a check or the set-up of the run names it.
-pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<Guard> {
+pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<ProtectedKind> {
     let mut commands = frozen.verify.commands.iter().chain(&frozen.setup);
-    guarded(path).or_else(|| commands.any(|command| names(command, path)).then_some(Guard::Build))
+    protected_kind(path).or_else(|| commands.any(|command| names(command, path)).then_some(ProtectedKind::Build))
 }
 
 /// Whether a command line names a file, from the top or from a folder that it goes into.
@@ -142,7 +142,7 @@ pub(super) fn names(command: &str, path: &str) -> bool {
 }
 
 /// A file that was moved away from where it guarded something.
-fn was_guarded(change: &FileChange, frozen: &Frozen) -> Option<Guard> {
+fn was_guarded(change: &FileChange, frozen: &Frozen) -> Option<ProtectedKind> {
     match &change.kind {
         FileChangeKind::Renamed { from } => guard_of(from, frozen),
         FileChangeKind::Added
@@ -157,12 +157,12 @@ fn look(
     repository: &Repository,
     span: &Span,
     change: &FileChange,
-    guard: Guard,
+    guard: ProtectedKind,
 ) -> Result<Finding, Trouble> {
     let path = &change.path;
     let is_welcome = match (guard, &change.kind) {
-        (Guard::Test, FileChangeKind::Added) => true,
-        (Guard::Test, FileChangeKind::Modified) => {
+        (ProtectedKind::Test, FileChangeKind::Added) => true,
+        (ProtectedKind::Test, FileChangeKind::Modified) => {
             let text = |commit: &str| -> Result<Option<String>, Trouble> {
                 match repository.file_at(commit, path, FILE_BYTES_MAX) {
                     Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
@@ -186,13 +186,13 @@ fn look(
             }
         }
         (
-            Guard::Test,
+            ProtectedKind::Test,
             FileChangeKind::Deleted
             | FileChangeKind::Renamed { .. }
             | FileChangeKind::TypeChanged
             | FileChangeKind::ModeChanged,
         )
-        | (Guard::Ci | Guard::Lint | Guard::Lock | Guard::Settings | Guard::Build, _) => false,
+        | (ProtectedKind::Ci | ProtectedKind::Lint | ProtectedKind::Lock | ProtectedKind::Settings | ProtectedKind::Build, _) => false,
     };
     let severity = if is_welcome { Severity::Minor } else { Severity::Major };
     let did = match &change.kind {
@@ -203,7 +203,7 @@ fn look(
         FileChangeKind::Renamed { from } => format!("was `{from}`"),
         FileChangeKind::TypeChanged | FileChangeKind::ModeChanged => "has another mode".to_owned(),
     };
-    Ok(finding(severity, Some(path), format!("`{path}` ({}) {did}", guard.word()), None))
+    Ok(finding(severity, Some(path), format!("`{path}` ({}) {did}", guard.as_str()), None))
 }
 
 /// Whether every line that was there is still there, in the same order.
