@@ -13,7 +13,7 @@ use forge_core::{
 };
 use forge_project::{
     protected_files::{ProtectedKind, protected_kind},
-    test_output::{TestSaid, tests_said},
+    test_output::{TestOutcome, read_test_outcomes},
 };
 use forge_workspace::FileChangeKind;
 
@@ -33,7 +33,7 @@ const TESTS_MAX: usize = 50;
 
 /// What all checks together said about tests.
 struct Said {
-    tests: BTreeMap<String, TestSaid>,
+    tests: BTreeMap<String, TestOutcome>,
     /// Commands that failed.
     red: Vec<String>,
 }
@@ -71,28 +71,28 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     for test in &new {
         let (head, base) = (with.tests.get(*test), without.tests.get(*test));
         match (head, base) {
-            (Some(TestSaid::Passed), Some(TestSaid::Failed)) => {
+            (Some(TestOutcome::Passed), Some(TestOutcome::Failed)) => {
                 proved.push(format!("`{test}` fails without the change and passes with it"));
             }
             // A runner that could not even build says nothing about single tests.
-            (Some(TestSaid::Passed), None) if !without.red.is_empty() => {
+            (Some(TestOutcome::Passed), None) if !without.red.is_empty() => {
                 proved.push(format!(
                     "`{test}` does not come to run without the change and passes with it"
                 ));
             }
-            (Some(TestSaid::Passed), None) => {
+            (Some(TestOutcome::Passed), None) => {
                 proved.push(format!("nothing says whether `{test}` fails without the change"));
             }
-            (Some(TestSaid::Passed), Some(TestSaid::Passed)) => {
+            (Some(TestOutcome::Passed), Some(TestOutcome::Passed)) => {
                 let what = format!(
                     "the new test `{test}` passes without the change, too: it proves nothing"
                 );
                 findings.push(about(test, what));
             }
-            (Some(TestSaid::Skipped), _) | (_, Some(TestSaid::Skipped)) => {
+            (Some(TestOutcome::Skipped), _) | (_, Some(TestOutcome::Skipped)) => {
                 findings.push(about(test, format!("the new test `{test}` is skipped")));
             }
-            (Some(TestSaid::Failed) | None, _) => {
+            (Some(TestOutcome::Failed) | None, _) => {
                 findings.push(about(test, format!("the new test `{test}` fails")));
             }
         }
@@ -149,7 +149,7 @@ fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
             CommandEnd::Fault { class, what } => return Err(plan.fault(class, what)),
             CommandEnd::Interrupted => return Err(plan.interrupted()),
         }
-        said.tests.extend(tests_said(&verify::transcript(&folder)?).unwrap_or_default());
+        said.tests.extend(read_test_outcomes(&verify::transcript(&folder)?).unwrap_or_default());
     }
     verify::seal(plan, prefix, commit)?;
     Ok(said)

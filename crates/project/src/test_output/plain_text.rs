@@ -1,35 +1,39 @@
-//! What a terminal would show of a line: no escape codes, no progress that was written over.
+//! Lines as a terminal shows them: without escape codes and without progress that was overwritten.
 //!
 //! Invariant: linear in the line, and without a copy where there is nothing to take away.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
-/// The lines of an output, each as a terminal would leave it.
+use regex::Regex;
+
+/// A control sequence; a text for the terminal up to a bell or the string terminator, of which only
+/// the first letter counts if it has no end; a code of two letters.
+const ESCAPE_PATTERN: &str = r"(?x)
+    (?:\x1b\[|\x{9b})[\ -?]*[@-~]?
+    | \x1b[\]PX^_](?:[^\x07\x1b]*(?:\x07|\x1b\\))?
+    | \x1b[\ -/](?s:.)?
+    | \x1b[0-~]?";
+
+/// Returns the lines of an output, each as a terminal would leave it.
 pub(crate) fn plain_lines(output: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let is_empty = output.is_empty();
     let output = output.strip_suffix('\n').unwrap_or(output);
     output.split('\n').map(plain_line).skip(usize::from(is_empty))
 }
 
-/// One line as a terminal would leave it.
+/// Returns one line as a terminal would leave it.
 pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
+    static ESCAPE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(ESCAPE_PATTERN).expect("our own pattern is valid"));
     let line = line.strip_suffix('\r').unwrap_or(line);
     if !line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f || byte == 0xc2) {
         return Cow::Borrowed(line);
     }
+    let line = ESCAPE.replace_all(line, "");
+    let last = line.rsplit('\r').find(|text| !text.trim().is_empty());
     let mut plain = String::with_capacity(line.len());
-    let mut before_return = String::new();
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
+    for c in last.or(line.rsplit('\r').next()).unwrap_or_default().chars() {
         match c {
-            '\u{1b}' => skip_escape(&mut rest),
-            '\u{9b}' => skip_sequence(&mut rest),
-            '\r' => {
-                if !plain.trim().is_empty() {
-                    before_return = std::mem::take(&mut plain);
-                }
-                plain.clear();
-            }
             '\u{8}' => {
                 plain.pop();
             }
@@ -38,60 +42,7 @@ pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
             _ => plain.push(c),
         }
     }
-    if plain.trim().is_empty() && !before_return.is_empty() {
-        plain = before_return;
-    }
     Cow::Owned(plain)
-}
-
-/// Skips what belongs to an escape character.
-fn skip_escape(rest: &mut std::str::Chars) {
-    let mut ahead = rest.clone();
-    match ahead.next() {
-        Some('[') => {
-            *rest = ahead;
-            skip_sequence(rest);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            // A text for the terminal, up to a bell or the string terminator. Without one it was cut
-            // off, and only its first letter is taken for it.
-            let mut text = ahead.clone();
-            while let Some(c) = text.next() {
-                if c == '\u{7}' || (c == '\u{1b}' && text.clone().next() == Some('\\')) {
-                    if c == '\u{1b}' {
-                        text.next();
-                    }
-                    ahead = text;
-                    break;
-                }
-                if c == '\u{1b}' {
-                    break;
-                }
-            }
-            *rest = ahead;
-        }
-        Some(' '..='/') => {
-            ahead.next();
-            *rest = ahead;
-        }
-        Some('0'..='~') => *rest = ahead,
-        Some(_) | None => {}
-    }
-}
-
-/// Skips numbers up to the letter that ends a control sequence.
-fn skip_sequence(rest: &mut std::str::Chars) {
-    loop {
-        let mut ahead = rest.clone();
-        match ahead.next() {
-            Some(' '..='?') => *rest = ahead,
-            Some('@'..='~') => {
-                *rest = ahead;
-                return;
-            }
-            Some(_) | None => return,
-        }
-    }
 }
 
 #[cfg(test)]

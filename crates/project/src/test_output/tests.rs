@@ -2,14 +2,14 @@
 //! vitest and mocha were made by running them; the others are written after their documentation.
 
 use super::{
-    TestSaid::{Failed, Passed, Skipped},
+    TestOutcome::{Failed, Passed, Skipped},
     *,
 };
 
-/// What an output says, one `name: word` per test.
-fn said(output: &str) -> Vec<String> {
-    let tests = tests_said(output).unwrap_or_default();
-    tests.iter().map(|(name, said)| format!("{name}: {}", said.word())).collect()
+/// Reads an output, one `name: outcome` per test.
+fn outcomes(output: &str) -> Vec<String> {
+    let tests = read_test_outcomes(output).unwrap_or_default();
+    tests.iter().map(|(name, outcome)| format!("{name}: {}", outcome.as_str())).collect()
 }
 
 #[test]
@@ -58,7 +58,7 @@ test src/lib.rs - one (line 2) ... ok
 test adds ... FAILED
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "it tests/it.rs #2 adds: failed",
             "it tests/it.rs adds: passed",
@@ -73,7 +73,7 @@ test adds ... FAILED
         ]
     );
     let quiet = "running 4 tests\n.i 2/4\ntests::breaks --- FAILED\n.\n";
-    assert_eq!(said(quiet), ["tests::breaks: failed"]);
+    assert_eq!(outcomes(quiet), ["tests::breaks: failed"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn nextest_is_read_without_what_tests_printed() {
 error: test run failed
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "adds: passed",
             "crashes: failed",
@@ -148,7 +148,7 @@ FAILED test_math.py::test_breaks - assert 1 == 2
 
 #[test]
 fn pytest_is_read_in_each_of_its_forms() {
-    let verbose = said(PYTEST_VERBOSE);
+    let verbose = outcomes(PYTEST_VERBOSE);
     assert_eq!(
         verbose,
         [
@@ -162,8 +162,8 @@ fn pytest_is_read_in_each_of_its_forms() {
             "test_math.py::test_xf: skipped",
         ]
     );
-    assert_eq!(said(&format!("{PYTEST_VERBOSE}{PYTEST_SUMMARY}")), verbose);
-    let summary = said(PYTEST_SUMMARY);
+    assert_eq!(outcomes(&format!("{PYTEST_VERBOSE}{PYTEST_SUMMARY}")), verbose);
+    let summary = outcomes(PYTEST_SUMMARY);
     let without_skipped: Vec<&String> =
         verbose.iter().filter(|line| !line.contains("test_later")).collect();
     assert_eq!(summary.iter().collect::<Vec<_>>(), without_skipped);
@@ -173,9 +173,9 @@ FAILED test_math.py::test_breaks - assert 1 == 2
 ERROR test_broken.py - SyntaxError: invalid syntax
 =========================== 1 failed, 1 error in 0.04s =========================
 ";
-    assert_eq!(said(short), ["test_broken.py: failed", "test_math.py::test_breaks: failed"]);
+    assert_eq!(outcomes(short), ["test_broken.py: failed", "test_math.py::test_breaks: failed"]);
     let workers = "[gw0] [ 12%] PASSED a.py::test_a \n[gw1] [ 25%] FAILED a.py::test_b\n";
-    assert_eq!(said(workers), ["a.py::test_a: passed", "a.py::test_b: failed"]);
+    assert_eq!(outcomes(workers), ["a.py::test_a: passed", "a.py::test_b: failed"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ Ran 8 tests in 0.002s
 FAILED (failures=2, errors=1, skipped=1, expected failures=1)
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "test_u.Old.test_old: passed",
             "test_u.T.test_bad: failed",
@@ -218,7 +218,7 @@ FAILED (failures=2, errors=1, skipped=1, expected failures=1)
         ]
     );
     let short = "F.E\n======\nFAIL: test_bad (test_u.T.test_bad)\n------\n";
-    assert_eq!(said(short), ["test_u.T.test_bad: failed"]);
+    assert_eq!(outcomes(short), ["test_u.T.test_bad: failed"]);
 }
 
 #[test]
@@ -245,7 +245,7 @@ FAIL\texample.com/z\t0.002s
 FAIL
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "TestCrash: failed",
             "TestLater: skipped",
@@ -257,7 +257,7 @@ FAIL
     );
     let short =
         "--- FAIL: TestX (0.00s)\n    a_test.go:3: no\nFAIL\nFAIL\tm\t0.1s\nok  \tn\t0.1s\n";
-    assert_eq!(said(short), ["TestX: failed"]);
+    assert_eq!(outcomes(short), ["TestX: failed"]);
 }
 
 #[test]
@@ -291,7 +291,7 @@ not ok 5 - group
 # tests 7
 ";
     assert_eq!(
-        said(node),
+        outcomes(node),
         [
             "adds: passed",
             "breaks: failed",
@@ -304,12 +304,12 @@ not ok 5 - group
         ]
     );
     let bats = "1..3\nok 1 adds # 2\nnot ok 2 breaks\n# (in test file a.bats, line 3)\nok 3 later # skip why\n";
-    assert_eq!(said(bats), ["adds # 2: passed", "breaks: failed", "later: skipped"]);
+    assert_eq!(outcomes(bats), ["adds # 2: passed", "breaks: failed", "later: skipped"]);
     let prove =
         "t/basic.t .. ok\nt/bad.t .... Failed 1/3 subtests\nt/no.t ..... skipped: why\nAll done.\n";
-    assert_eq!(said(prove), ["t/bad.t: failed", "t/basic.t: passed", "t/no.t: skipped"]);
-    assert_eq!(tests_said("ok 1 of 3 files copied\nok then\n"), None);
-    assert_eq!(said("1..1\nok then\nok 1 - a\n"), ["a: passed"]);
+    assert_eq!(outcomes(prove), ["t/bad.t: failed", "t/basic.t: passed", "t/no.t: skipped"]);
+    assert_eq!(read_test_outcomes("ok 1 of 3 files copied\nok then\n"), None);
+    assert_eq!(outcomes("1..1\nok then\nok 1 - a\n"), ["a: passed"]);
 }
 
 #[test]
@@ -346,14 +346,14 @@ test at a.test.mjs:3:48
 ✖ inner bad (0.294215ms)
   Error: x
 ";
-    let tests = said(output);
+    let tests = outcomes(output);
     assert!(tests.contains(&"group › inner ok: passed".to_owned()), "{tests:?}");
     assert!(tests.contains(&"later: skipped".to_owned()), "{tests:?}");
     assert!(tests.contains(&"some day: skipped".to_owned()), "{tests:?}");
     assert!(tests.contains(&"breaks: failed".to_owned()), "{tests:?}");
     assert!(!tests.contains(&"inner bad: failed".to_owned()), "{tests:?}");
     assert_eq!(tests.len(), 9, "{tests:?}");
-    assert_eq!(said(&output.repeat(2)), tests);
+    assert_eq!(outcomes(&output.repeat(2)), tests);
 }
 
 #[test]
@@ -387,7 +387,7 @@ Tests:       1 failed, 1 skipped, 1 todo, 3 passed, 6 total
 Snapshots:   0 total
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "sum › adds: passed",
             "sum › breaks: failed",
@@ -399,9 +399,9 @@ Snapshots:   0 total
         ]
     );
     let short = "PASS a.test.js\nFAIL j/x.test.js\n  ● Console\n\n  ● sum › breaks\n\nTests:       1 failed, 2 total\n";
-    assert_eq!(said(short), ["sum › breaks: failed"]);
+    assert_eq!(outcomes(short), ["sum › breaks: failed"]);
     let doubles = "PASS a.test.js\n  ✓ x (1 ms)\nPASS b.test.js\n  ✓ x (1 ms)\n\nTests:       2 passed, 2 total\n";
-    assert_eq!(said(doubles), ["a.test.js x: passed", "b.test.js x: passed"]);
+    assert_eq!(outcomes(doubles), ["a.test.js x: passed", "b.test.js x: passed"]);
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn vitest_is_read_through_its_colours() {
 \u{1b}[2m      Tests \u{1b}[22m \u{1b}[1m\u{1b}[31m1 failed\u{1b}[39m\u{1b}[22m\u{1b}[2m | \u{1b}[22m3 passed (6)
 ";
     assert_eq!(
-        said(verbose),
+        outcomes(verbose),
         [
             "sum › adds: passed",
             "sum › breaks: failed",
@@ -437,7 +437,10 @@ fn vitest_is_read_through_its_colours() {
  Test Files  1 failed (1)
       Tests  1 failed | 3 passed (6)
 ";
-    assert_eq!(said(short), ["adds: passed", "breaks: failed", "later: skipped", "top: passed"]);
+    assert_eq!(
+        outcomes(short),
+        ["adds: passed", "breaks: failed", "later: skipped", "top: passed"]
+    );
 }
 
 #[test]
@@ -469,7 +472,7 @@ fn mocha_is_read_without_its_list_of_failures() {
       +2
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "Array › #indexOf() › breaks: failed",
             "Array › #indexOf() › gives -1: passed",
@@ -478,13 +481,13 @@ fn mocha_is_read_without_its_list_of_failures() {
             "Array › outer: passed",
         ]
     );
-    assert_eq!(said(&output.repeat(2)), said(output));
+    assert_eq!(outcomes(&output.repeat(2)), outcomes(output));
 }
 
 #[test]
 fn a_test_that_failed_once_is_failed() {
     let output = "FAILED a.py::test_x - why\nPASSED a.py::test_x\n";
-    assert_eq!(said(output), ["a.py::test_x: failed"]);
+    assert_eq!(outcomes(output), ["a.py::test_x: failed"]);
 }
 
 #[test]
@@ -514,7 +517,7 @@ Failed examples:
 rspec ./spec/calc_spec.rb:10 # Calculator#add breaks
 ";
     assert_eq!(
-        said(output),
+        outcomes(output),
         [
             "Calculator is calm: passed",
             "Calculator#add adds numbers: passed",
@@ -566,7 +569,7 @@ fn the_others_are_read() {
         ),
     ];
     for (output, expected) in table {
-        assert_eq!(said(output), *expected, "{output}");
+        assert_eq!(outcomes(output), *expected, "{output}");
     }
 }
 
@@ -585,14 +588,14 @@ fn an_output_that_names_no_test_says_nothing() {
         "BUILD FAILED\n",
         "error: test failed\n",
     ] {
-        assert_eq!(tests_said(output), None, "{output}");
+        assert_eq!(read_test_outcomes(output), None, "{output}");
     }
 }
 
 #[test]
 fn outputs_of_several_runners_are_read_together() {
     let output = format!("test a ... ok\n{PYTEST_SUMMARY}--- FAIL: TestX (0.00s)\nFAIL\tm\t0.1s\n");
-    let tests = tests_said(&output).unwrap();
+    let tests = read_test_outcomes(&output).unwrap();
     assert_eq!(tests["a"], Passed);
     assert_eq!(tests["TestX"], Failed);
     assert_eq!(tests["test_math.py::test_xf"], Skipped);
@@ -608,17 +611,22 @@ fn a_flood_is_read_at_its_start_and_its_end() {
 #[test]
 fn names_and_their_number_have_limits() {
     let output = format!("test {} ... ok\n", "é".repeat(1000));
-    let tests = tests_said(&output).unwrap();
-    assert!(tests.keys().all(|name| name.len() <= NAME_BYTES_MAX));
+    let tests = read_test_outcomes(&output).unwrap();
+    assert!(tests.keys().all(|name| name.len() <= outcomes::NAME_BYTES_MAX));
     let deep: Vec<String> =
         (0..200).map(|n| format!("{}# Subtest: {}", " ".repeat(n), "x".repeat(900))).collect();
     let output = format!("1..1\n{}\n{}ok 1 - a\n", deep.join("\n"), " ".repeat(201));
-    assert!(tests_said(&output).unwrap().keys().all(|name| name.len() <= NAME_BYTES_MAX));
-    let mut all = Said::new(2);
+    assert!(
+        read_test_outcomes(&output)
+            .unwrap()
+            .keys()
+            .all(|name| name.len() <= outcomes::NAME_BYTES_MAX)
+    );
+    let mut all = Outcomes::new(2);
     for name in ["a", "b", "c", "d"] {
         all.add("", name, Passed);
     }
-    assert_eq!(all.named().into_keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(all.into_named().into_keys().collect::<Vec<_>>(), ["a", "b"]);
 }
 
 #[test]
@@ -673,7 +681,7 @@ fn any_output_has_an_answer() {
     for _ in 0..4000 {
         let length = chance.below(60);
         let output: String = (0..length).map(|_| pieces[chance.below(pieces.len())]).collect();
-        let tests = tests_said(&output);
+        let tests = read_test_outcomes(&output);
         assert!(
             tests
                 .is_none_or(|tests| !tests.is_empty() && tests.keys().all(|name| !name.is_empty()))
