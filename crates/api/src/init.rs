@@ -30,7 +30,7 @@ use forge_project::{
     personal_dirs::state_dir,
     refuse_agents,
     settings::{FILE, Settings},
-    test_output::excerpt::cut,
+    test_output::excerpt,
 };
 use forge_workspace::{
     CheckoutLocation, FileAccess, FilesPolicy, OpenCheckout, OpenedCheckout, Operation,
@@ -273,7 +273,7 @@ fn try_one(
         CommandEnd::Interrupted => return Err(interrupted()),
         CommandEnd::Failure { .. } => {
             let output = forge_driver::outcome::tail(&made, 1024 * 1024).map_err(trouble)?;
-            (Colour::Red, cut(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
+            (Colour::Red, excerpt(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
         }
         CommandEnd::Fault { what, .. } => (Colour::Red, what),
     };

@@ -6,7 +6,7 @@
 //!
 //! Invariant: any text gives an answer, in time linear in its length.
 
-pub mod excerpt;
+mod excerpt;
 mod indented_runners;
 mod line_runners;
 mod outcomes;
@@ -17,6 +17,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
+pub use excerpt::excerpt;
 pub use outcomes::TestOutcome;
 use outcomes::{Outcomes, TESTS_MAX};
 use plain_text::plain_lines;

@@ -15,7 +15,7 @@ use forge_core::{
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
 use forge_keeper::{AttemptFolder, Limits};
-use forge_project::{settings::FinalCheckout, test_output::excerpt::cut};
+use forge_project::{settings::FinalCheckout, test_output::excerpt};
 use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
 
 use crate::{
@@ -146,7 +146,7 @@ pub(super) fn limits(plan: &Plan<'_>) -> Limits {
 }
 
 fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Trouble> {
-    let output = cut(&transcript(folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
+    let output = excerpt(&transcript(folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
     let proof = Proof::Command { command: command.to_owned(), output };
     let what = format!("`{command}` failed with exit code {code}");
     Ok(finding(Severity::Major, None, what, Some(proof)))
