@@ -16,7 +16,7 @@ use forge_core::{
 use forge_project::{
     protected_files::{ProtectedKind, protected_kind},
     settings::Frozen,
-    test_weakening::skipped_or_weakened,
+    test_weakening::find_weakening,
 };
 use forge_store::records::facts;
 use forge_workspace::{FileChange, FileChangeKind, GitError, Repository};
@@ -173,7 +173,7 @@ fn look(
             };
             match (text(&span.from)?, text(&span.to)?) {
                 (Some(before), Some(after)) => {
-                    let weaker = skipped_or_weakened(&before, &after, path);
+                    let weaker = find_weakening(&before, &after, path);
                     if let Some(first) = weaker.first() {
                         let what = format!("`{path}` (test) is weakened: {}", weaker.join("; "));
                         let mut found = finding(Severity::Critical, Some(path), what, None);
