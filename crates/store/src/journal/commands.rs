@@ -7,7 +7,7 @@
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::connection::{Store, expect_one_row, integer, unsigned};
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::hash_chain::seal;
 use super::projection::last_projected;
 use super::reader::{find_row, refuse_shorter};
@@ -84,7 +84,7 @@ impl Store {
                 let PendingCommand { id, run, at, interface, person, body } = &command;
                 if mark(run, *at, interface, person, body) != written {
                     let what = format!("command {} does not fit its mark", id.0);
-                    return Err(Fault::damage(run, None, what));
+                    return Err(JournalFault::damage(run, None, what));
                 }
                 commands.push(command);
             }
@@ -107,7 +107,7 @@ pub(super) fn answer(
     run: &str,
     id: CommandId,
     outcome: &str,
-) -> Result<(), Fault> {
+) -> Result<(), JournalFault> {
     let changed = transaction.execute(
         "UPDATE commands SET outcome = ?3 WHERE id = ?1 AND run = ?2 AND outcome IS NULL",
         params![id.0, run, outcome],

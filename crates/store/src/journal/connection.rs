@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::paths::database;
 use super::projection::last_projected;
 
@@ -66,7 +66,7 @@ impl Store {
             .connection
             .prepare_cached("PRAGMA data_version")
             .and_then(|mut query| query.query_row([], |row| row.get::<_, i64>(0)));
-        self.name_fault(None, version.map(i64::unsigned_abs).map_err(Fault::Sql))
+        self.name_fault(None, version.map(i64::unsigned_abs).map_err(JournalFault::Sql))
     }
 
     /// Checks the structure of the whole database, once, before a driver writes for the first time:
@@ -86,7 +86,7 @@ impl Store {
     pub(super) fn snapshot<T>(
         &self,
         run: Option<&str>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+        read: impl FnOnce(&Connection) -> Result<T, JournalFault>,
     ) -> Result<T, StoreError> {
         let result = (|| {
             let snapshot = self.connection.unchecked_transaction()?;
@@ -100,7 +100,7 @@ impl Store {
     pub(super) fn snapshot_of_run<T>(
         &self,
         run: &str,
-        read: impl FnOnce(&Connection, u64) -> Result<T, Fault>,
+        read: impl FnOnce(&Connection, u64) -> Result<T, JournalFault>,
     ) -> Result<T, StoreError> {
         let projected = last_projected(&self.dir, run).unwrap_or(0);
         self.snapshot(Some(run), |snapshot| read(snapshot, projected))
@@ -110,7 +110,7 @@ impl Store {
     pub(super) fn write<T>(
         &mut self,
         run: Option<&str>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, JournalFault>,
     ) -> Result<T, StoreError> {
         refuse_marked(&self.dir)?;
         if self.copy.is_some() {
@@ -127,7 +127,11 @@ impl Store {
     }
 
     /// Adds the file to a fault, and leaves the mark if it is damage.
-    fn name_fault<T>(&self, run: Option<&str>, result: Result<T, Fault>) -> Result<T, StoreError> {
+    fn name_fault<T>(
+        &self,
+        run: Option<&str>,
+        result: Result<T, JournalFault>,
+    ) -> Result<T, StoreError> {
         result.map_err(|fault| {
             let error = fault.at(&self.file, run);
             if matches!(error, StoreError::Damaged(_)) {
@@ -164,18 +168,18 @@ pub(super) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, rusqlite::Er
 }
 
 /// Refuses a statement that did not change exactly the one row that the transaction read before.
-pub(super) fn expect_one_row(changed: usize) -> Result<(), Fault> {
+pub(super) fn expect_one_row(changed: usize) -> Result<(), JournalFault> {
     if changed == 1 {
         return Ok(());
     }
     let what = format!("one row was to be changed, and {changed} were");
-    Err(Fault::Damage { run: None, seq: None, what })
+    Err(JournalFault::Damage { run: None, seq: None, what })
 }
 
 /// Refuses a result of `SQLite`'s own checks that is not `ok`.
-pub(super) fn expect_ok(result: String) -> Result<(), Fault> {
+pub(super) fn expect_ok(result: String) -> Result<(), JournalFault> {
     if result == "ok" {
         return Ok(());
     }
-    Err(Fault::Damage { run: None, seq: None, what: result })
+    Err(JournalFault::Damage { run: None, seq: None, what: result })
 }

@@ -1,6 +1,6 @@
 //! The errors of a journal, each with the command to run next.
 //!
-//! [`StoreError`] is what callers see. [`Fault`] is what modules of the journal return before the file
+//! [`StoreError`] is what callers see. [`JournalFault`] is what modules of the journal return before the file
 //! is named. Invariant: whatever `SQLite` reports about a file that was opened and checked becomes
 //! exactly one of the variants here, and everything that points to wrong bytes becomes `Damaged`.
 
@@ -147,15 +147,15 @@ impl fmt::Display for Damage {
 
 /// An error before the file is named.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum JournalFault {
     Sql(rusqlite::Error),
     Store(StoreError),
     Damage { run: Option<String>, seq: Option<u64>, what: String },
 }
 
-impl Fault {
-    pub(super) fn damage(run: &str, seq: Option<u64>, what: impl Into<String>) -> Fault {
-        Fault::Damage { run: Some(run.to_owned()), seq, what: what.into() }
+impl JournalFault {
+    pub(super) fn damage(run: &str, seq: Option<u64>, what: impl Into<String>) -> JournalFault {
+        JournalFault::Damage { run: Some(run.to_owned()), seq, what: what.into() }
     }
 
     /// Tells whether an error of `SQLite` is about bytes that it read.
@@ -167,25 +167,25 @@ impl Fault {
     pub(super) fn at(self, file: &Path, run: Option<&str>) -> StoreError {
         let file = file.to_owned();
         match self {
-            Fault::Store(error) => error,
-            Fault::Damage { run: known, seq, what } => {
+            JournalFault::Store(error) => error,
+            JournalFault::Damage { run: known, seq, what } => {
                 let run = known.or_else(|| run.map(str::to_owned));
                 StoreError::Damaged(Damage { file, run, seq, what })
             }
-            Fault::Sql(error) => from_sqlite(&error, file, run),
+            JournalFault::Sql(error) => from_sqlite(&error, file, run),
         }
     }
 }
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Fault {
-        Fault::Sql(error)
+impl From<rusqlite::Error> for JournalFault {
+    fn from(error: rusqlite::Error) -> JournalFault {
+        JournalFault::Sql(error)
     }
 }
 
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Fault {
-        Fault::Store(error)
+impl From<StoreError> for JournalFault {
+    fn from(error: StoreError) -> JournalFault {
+        JournalFault::Store(error)
     }
 }
 

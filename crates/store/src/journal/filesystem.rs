@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_file_systems_are_told_from_shared_and_local_ones() {
+    fn network_file_systems_differ_from_shared_and_local_ones() {
         assert_eq!(classify(0x6969, None), FileSystemKind::Network { kind: "NFS".into() });
         assert_eq!(classify(0xFF53_4D42, None), FileSystemKind::Network { kind: "CIFS".into() });
         assert_eq!(

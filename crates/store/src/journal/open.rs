@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::connection::Store;
 use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
-use super::error::{Damage, Fault, StoreError};
+use super::error::{Damage, JournalFault, StoreError};
 use super::filesystem::{FileSystemKind, file_system_kind};
 use super::paths::{beside, database};
 use super::schema::{self, APPLICATION, PAGE_BYTES, VERSION, address, connect};
@@ -85,8 +85,8 @@ impl Store {
     }
 }
 
-/// Where neither log nor shared memory can be made. Without a log the file is all there is, and
-/// nobody changes it; with one, only a copy shows what the log holds.
+/// Opens a journal where neither log nor shared memory can be made. Without a log the file is all
+/// there is, and it cannot change; with one, only a copy shows what the log holds.
 fn open_unwritable(dir: &Path, file: &Path) -> Result<Store, StoreError> {
     if fs::metadata(beside(file, "-wal")).is_ok_and(|log| log.len() > 0) {
         return open_copy(dir, file);
@@ -108,19 +108,19 @@ fn open_copy(dir: &Path, file: &Path) -> Result<Store, StoreError> {
         .map_err(|fault| fault.at(file, None))?;
     connection
         .pragma_update(None, "query_only", true)
-        .map_err(|error| Fault::Sql(error).at(file, None))?;
+        .map_err(|error| JournalFault::Sql(error).at(file, None))?;
     Ok(Store::new(connection, dir, None, Some(scratch)))
 }
 
 /// Connects, and checks that the file is a journal that this version can read.
-fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, Fault> {
+fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, JournalFault> {
     let connection = connect(&address(file, options)?, flags)?;
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let found = pragma("user_version")?;
     for (name, written) in [("application_id", APPLICATION), ("auto_vacuum", 0)] {
         if pragma(name)? != i64::from(written) {
             let what = format!("the {name} in its header is not what was written");
-            return Err(Fault::Damage { run: None, seq: None, what });
+            return Err(JournalFault::Damage { run: None, seq: None, what });
         }
     }
     if found == VERSION {
@@ -130,7 +130,7 @@ fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, F
     let (version, _) = schema::totals(&connection)?;
     if found != version || version < VERSION {
         let what = format!("its header says version {found}, its tables say {version}");
-        return Err(Fault::Damage { run: None, seq: None, what });
+        return Err(JournalFault::Damage { run: None, seq: None, what });
     }
     Err(StoreError::NewerSchema { file: file.to_owned(), found, known: VERSION }.into())
 }

@@ -8,7 +8,7 @@
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::connection::{Store, expect_ok, integer, unsigned};
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::hash_chain::{GENESIS, JournalRecord, seal};
 use super::projection::all_projected;
 use super::schema::totals;
@@ -86,7 +86,7 @@ impl Store {
             let mut statement =
                 snapshot.prepare(&format!("{ROW} ORDER BY at DESC, run DESC LIMIT ?1"))?;
             let found = statement.query_map([integer(most as u64)], marked_row)?;
-            let rows = found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()?;
+            let rows = found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()?;
             let (_, runs) = totals(snapshot)?;
             Ok((rows, runs.unsigned_abs()))
         })
@@ -97,7 +97,7 @@ impl Store {
         self.snapshot(None, |snapshot| {
             let mut statement = snapshot.prepare(&format!("{ROW} WHERE instr(row, ?1) > 0"))?;
             let found = statement.query_map([text], marked_row)?;
-            found.map(|row| checked_row(row?)).collect::<Result<_, Fault>>()
+            found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()
         })
     }
 
@@ -114,7 +114,7 @@ impl Store {
             }
             if let Some((run, seq)) = projected.pop_first() {
                 let what = format!("the run is gone, events.jsonl shows {seq} records");
-                return Err(Fault::damage(&run, Some(1), what));
+                return Err(JournalFault::damage(&run, Some(1), what));
             }
             let all: i64 =
                 snapshot.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
@@ -122,7 +122,7 @@ impl Store {
                 return Ok(checked);
             }
             let what = format!("it has {all} records, its runs only {}", checked.records);
-            Err(Fault::Damage { run: None, seq: None, what })
+            Err(JournalFault::Damage { run: None, seq: None, what })
         })
     }
 
@@ -133,7 +133,7 @@ impl Store {
             self.snapshot(None, |snapshot| {
                 let mut statement = snapshot.prepare(sql)?;
                 let found = statement.query_map([&wanted], |row| row.get(0))?;
-                found.collect::<Result<_, _>>().map_err(Fault::Sql)
+                found.collect::<Result<_, _>>().map_err(JournalFault::Sql)
             })
         };
         let mut runs = find(
@@ -164,7 +164,7 @@ fn records(
     snapshot: &Connection,
     row: &JournalRow,
     from_seq: u64,
-) -> Result<Vec<JournalRecord>, Fault> {
+) -> Result<Vec<JournalRecord>, JournalFault> {
     let run = row.run.as_str();
     let mut statement = snapshot.prepare(
         "SELECT seq, at, epoch, body, sum FROM records WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
@@ -181,11 +181,11 @@ fn records(
         seq += 1;
         let unchecked = seq == first && first > 1;
         if next.seq != seq {
-            return Err(Fault::damage(run, Some(seq), format!("record {seq} is missing")));
+            return Err(JournalFault::damage(run, Some(seq), format!("record {seq} is missing")));
         }
         if !unchecked && !next.follows(&head, run) {
             let what = format!("record {seq} does not fit its sum");
-            return Err(Fault::damage(run, Some(seq), what));
+            return Err(JournalFault::damage(run, Some(seq), what));
         }
         head.clone_from(&next.sum);
         if seq >= from_seq {
@@ -197,11 +197,11 @@ fn records(
     }
     if seq != row.seq {
         let what = format!("its row says {} records, and {seq} are here", row.seq);
-        return Err(Fault::damage(run, Some(seq.min(row.seq) + 1), what));
+        return Err(JournalFault::damage(run, Some(seq.min(row.seq) + 1), what));
     }
     if head != row.head {
         let what = format!("record {seq} is not the one that its row names");
-        return Err(Fault::damage(run, Some(seq), what));
+        return Err(JournalFault::damage(run, Some(seq), what));
     }
     Ok(records)
 }
@@ -212,12 +212,12 @@ fn record(row: &Row<'_>) -> Result<JournalRecord, rusqlite::Error> {
 }
 
 /// Adds the record that could not be read to an error of `SQLite` about wrong bytes.
-fn broken(error: rusqlite::Error, run: &str, seq: u64) -> Fault {
+fn broken(error: rusqlite::Error, run: &str, seq: u64) -> JournalFault {
     let what = error.to_string();
-    if Fault::is_about_bytes(&error) {
-        Fault::damage(run, Some(seq), what)
+    if JournalFault::is_about_bytes(&error) {
+        JournalFault::damage(run, Some(seq), what)
     } else {
-        Fault::Sql(error)
+        JournalFault::Sql(error)
     }
 }
 
@@ -227,20 +227,23 @@ const ENDING_MIN: usize = 4;
 const ROW: &str = "SELECT run, epoch, seq, head, at, row, mark FROM runs";
 
 /// Reads the row of a run.
-pub(super) fn find_row(snapshot: &Connection, run: &str) -> Result<Option<JournalRow>, Fault> {
+pub(super) fn find_row(
+    snapshot: &Connection,
+    run: &str,
+) -> Result<Option<JournalRow>, JournalFault> {
     let mut statement = snapshot.prepare_cached(&format!("{ROW} WHERE run = ?1"))?;
     let found = statement.query_row([run], marked_row).optional()?;
     found.map(checked_row).transpose()
 }
 
 /// Reads all rows in order of their ids, as many as `totals` says.
-fn all_rows(snapshot: &Connection) -> Result<Vec<JournalRow>, Fault> {
+fn all_rows(snapshot: &Connection) -> Result<Vec<JournalRow>, JournalFault> {
     let mut statement = snapshot.prepare(&format!("{ROW} ORDER BY run"))?;
     let mut rows: Vec<JournalRow> = Vec::new();
     for found in statement.query_map([], marked_row)? {
         let row = checked_row(found?)?;
         if rows.last().is_some_and(|last| last.run >= row.run) {
-            return Err(Fault::damage(&row.run, None, "its row is not in its place"));
+            return Err(JournalFault::damage(&row.run, None, "its row is not in its place"));
         }
         rows.push(row);
     }
@@ -249,7 +252,7 @@ fn all_rows(snapshot: &Connection) -> Result<Vec<JournalRow>, Fault> {
         return Ok(rows);
     }
     let what = format!("it had {runs} runs, and {} are here", rows.len());
-    Err(Fault::Damage { run: None, seq: None, what })
+    Err(JournalFault::Damage { run: None, seq: None, what })
 }
 
 fn marked_row(row: &Row<'_>) -> Result<(JournalRow, String), rusqlite::Error> {
@@ -258,31 +261,31 @@ fn marked_row(row: &Row<'_>) -> Result<(JournalRow, String), rusqlite::Error> {
     Ok((JournalRow { run, epoch, seq, head, at, row: text }, row.get(6)?))
 }
 
-fn checked_row((row, mark): (JournalRow, String)) -> Result<JournalRow, Fault> {
+fn checked_row((row, mark): (JournalRow, String)) -> Result<JournalRow, JournalFault> {
     if row.mark() == mark {
         return Ok(row);
     }
-    Err(Fault::damage(&row.run, None, "its row does not fit its mark"))
+    Err(JournalFault::damage(&row.run, None, "its row does not fit its mark"))
 }
 
 /// Refuses a run that ends before its projection: `SQLite` has dropped the end of its log.
-pub(super) fn refuse_shorter(row: &JournalRow, projected: u64) -> Result<(), Fault> {
+pub(super) fn refuse_shorter(row: &JournalRow, projected: u64) -> Result<(), JournalFault> {
     if projected <= row.seq {
         return Ok(());
     }
     let what = format!("it ends at record {}, events.jsonl shows {projected}", row.seq);
-    Err(Fault::damage(&row.run, Some(row.seq + 1), what))
+    Err(JournalFault::damage(&row.run, Some(row.seq + 1), what))
 }
 
 /// Why a run has no row: that there is no such run, after making sure.
-fn missing_run(snapshot: &Connection, run: &str) -> Fault {
+fn missing_run(snapshot: &Connection, run: &str) -> JournalFault {
     let orphan = "SELECT 1 FROM records WHERE run = ?1 LIMIT 1";
     let sure = (|| {
         if all_rows(snapshot)?.iter().any(|row| row.run == run) {
-            return Err(Fault::damage(run, None, "its row is not where it is looked for"));
+            return Err(JournalFault::damage(run, None, "its row is not where it is looked for"));
         }
         if snapshot.query_row(orphan, [run], |_| Ok(())).optional()?.is_some() {
-            return Err(Fault::damage(run, None, "it has records, but no row"));
+            return Err(JournalFault::damage(run, None, "it has records, but no row"));
         }
         Ok(())
     })();

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::connection::unsigned;
 use super::damage::ScratchFolder;
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::hash_chain::{GENESIS, JournalRecord};
 use super::lock::is_run_id;
 use super::paths::database;
@@ -176,14 +176,14 @@ impl Findings {
                 let rows = self.read_rows(&connection, order);
                 records.and(rows)
             });
-            tables.into_iter().collect::<Result<(), Fault>>()
+            tables.into_iter().collect::<Result<(), JournalFault>>()
         })();
         if let Err(fault) = result {
             self.notes.push(format!("SQLite: {}", fault.at(copy, None)));
         }
     }
 
-    fn read_records(&mut self, connection: &Connection, order: &str) -> Result<(), Fault> {
+    fn read_records(&mut self, connection: &Connection, order: &str) -> Result<(), JournalFault> {
         let mut statement = connection.prepare(&format!(
             "SELECT run, seq, at, epoch, body, sum FROM records ORDER BY run{order}, seq{order}"
         ))?;
@@ -199,7 +199,7 @@ impl Findings {
         Ok(())
     }
 
-    fn read_rows(&mut self, connection: &Connection, order: &str) -> Result<(), Fault> {
+    fn read_rows(&mut self, connection: &Connection, order: &str) -> Result<(), JournalFault> {
         let mut statement = connection.prepare(&format!(
             "SELECT run, epoch, seq, head, at, row, mark FROM runs ORDER BY run{order}"
         ))?;

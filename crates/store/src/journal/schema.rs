@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::hash_chain::seal;
 use super::paths::{beside, scratch_name};
 use crate::disk::{Disk, RealDisk};
@@ -89,7 +89,7 @@ pub(super) fn create(file: &Path) -> Result<(), StoreError> {
     made
 }
 
-fn fill(scratch: &Path) -> Result<(), Fault> {
+fn fill(scratch: &Path) -> Result<(), JournalFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = connect(&address(scratch, "")?, flags)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
@@ -107,7 +107,7 @@ fn fill(scratch: &Path) -> Result<(), Fault> {
     // Closing does not report a log that did not fit into the file, as on a full disk.
     let _busy: i64 =
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    connection.close().map_err(|(_, error)| Fault::Sql(error))
+    connection.close().map_err(|(_, error)| JournalFault::Sql(error))
 }
 
 /// Gives a whole database its name, durably.
@@ -130,7 +130,7 @@ pub(super) fn totals_mark(version: i64, runs: i64) -> String {
 }
 
 /// Reads version and number of runs from the marked row of `totals`.
-pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
+pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), JournalFault> {
     let sql = "SELECT version, runs, mark FROM totals WHERE id = 1";
     let (version, runs, mark): (i64, i64, String) =
         connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -138,7 +138,7 @@ pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), Fault> {
         Ok((version, runs))
     } else {
         let what = "the row of `totals` does not fit its mark".into();
-        Err(Fault::Damage { run: None, seq: None, what })
+        Err(JournalFault::Damage { run: None, seq: None, what })
     }
 }
 

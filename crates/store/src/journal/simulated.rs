@@ -31,12 +31,12 @@ pub struct SimulatedJournal {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     file: PathBuf,
-    state: RefCell<State>,
+    state: RefCell<LogState>,
 }
 
 /// One transaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Entry {
+enum LogEntry {
     Began { run: String, at: u64, body: String, row: String },
     TakenOver { run: String },
     Appended { run: String, at: u64, body: String, row: String, settled: Vec<(i64, String)> },
@@ -46,7 +46,7 @@ enum Entry {
 
 /// What the log says.
 #[derive(Debug, Default)]
-struct State {
+struct LogState {
     /// The length of the lines that were read.
     length: u64,
     /// How often another handle had written.
@@ -79,7 +79,7 @@ impl SimulatedJournal {
     ) -> Result<CommandId, StoreError> {
         self.row(run)?;
         let [run, interface, person, body] = [run, interface, person, body].map(str::to_owned);
-        self.commit(&Entry::Asked { run, at, interface, person, body })?;
+        self.commit(&LogEntry::Asked { run, at, interface, person, body })?;
         Ok(CommandId(integer(self.state.borrow().commands.len() as u64)))
     }
 
@@ -104,7 +104,7 @@ impl SimulatedJournal {
             return Ok(());
         }
         let bytes = self.disk.read(&self.file).map_err(refused)?;
-        *state = State { version: state.version + 1, ..State::default() };
+        *state = LogState { version: state.version + 1, ..LogState::default() };
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             // A torn last line was never acknowledged.
             let Ok(entry) = serde_json::from_slice(line) else { break };
@@ -118,7 +118,7 @@ impl SimulatedJournal {
     }
 
     /// Writes one transaction, whole or not at all.
-    fn commit(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    fn commit(&mut self, entry: &LogEntry) -> Result<(), StoreError> {
         let length = self.state.get_mut().length;
         let line = serde_json::to_string(entry).expect("a transaction can be written") + "\n";
         let written = self.cut(length).and_then(|()| {
@@ -163,21 +163,21 @@ impl SimulatedJournal {
     }
 }
 
-impl State {
-    fn apply(&mut self, entry: &Entry) {
+impl LogState {
+    fn apply(&mut self, entry: &LogEntry) {
         match entry {
-            Entry::Began { run, at, body, row } => {
+            LogEntry::Began { run, at, body, row } => {
                 let numbers = RecordNumbers { seq: 1, at: *at, epoch: 1 };
                 let record = JournalRecord::new(GENESIS, run, numbers, body);
                 let row = JournalRow::after(run, &record, row);
                 self.runs.insert(run.clone(), (row, vec![record]));
             }
-            Entry::TakenOver { run } => {
+            LogEntry::TakenOver { run } => {
                 if let Some((row, _)) = self.runs.get_mut(run) {
                     row.epoch += 1;
                 }
             }
-            Entry::Appended { run, at, body, row: text, settled } => {
+            LogEntry::Appended { run, at, body, row: text, settled } => {
                 if let Some((row, records)) = self.runs.get_mut(run) {
                     let numbers = RecordNumbers { seq: row.seq + 1, at: *at, epoch: row.epoch };
                     let record = JournalRecord::new(&row.head, run, numbers, body);
@@ -188,8 +188,8 @@ impl State {
                     self.settle(*id, outcome);
                 }
             }
-            Entry::Settled { id, outcome } => self.settle(*id, outcome),
-            Entry::Asked { run, at, interface, person, body } => {
+            LogEntry::Settled { id, outcome } => self.settle(*id, outcome),
+            LogEntry::Asked { run, at, interface, person, body } => {
                 let id = CommandId(integer(self.commands.len() as u64 + 1));
                 let [run, interface, person, body] =
                     [run, interface, person, body].map(Clone::clone);
@@ -223,14 +223,14 @@ impl Journal for SimulatedJournal {
             return Err(StoreError::RunExists { run });
         }
         let (body, text) = (body.to_owned(), row.to_owned());
-        self.commit(&Entry::Began { run: run.clone(), at, body, row: text })?;
+        self.commit(&LogEntry::Began { run: run.clone(), at, body, row: text })?;
         Ok(Writer::new(lock, &self.row(&run)?))
     }
 
     fn take_over(&mut self, lock: RunLock) -> Result<Writer, StoreError> {
         let run = lock.run().to_owned();
         self.row(&run)?;
-        self.commit(&Entry::TakenOver { run: run.clone() })?;
+        self.commit(&LogEntry::TakenOver { run: run.clone() })?;
         Ok(Writer::new(lock, &self.row(&run)?))
     }
 
@@ -249,7 +249,7 @@ impl Journal for SimulatedJournal {
         let run = writer.run().to_owned();
         let settled = settled.iter().map(|(id, outcome)| (id.0, outcome.clone())).collect();
         let (body, row) = (body.to_owned(), row.to_owned());
-        self.commit(&Entry::Appended { run: run.clone(), at, body, row, settled })?;
+        self.commit(&LogEntry::Appended { run: run.clone(), at, body, row, settled })?;
         writer.advance(&self.row(&run)?);
         Ok(writer.seq())
     }
@@ -262,7 +262,7 @@ impl Journal for SimulatedJournal {
     ) -> Result<(), StoreError> {
         self.refuse_overtaken(writer)?;
         self.refuse_settled(writer.run(), id)?;
-        self.commit(&Entry::Settled { id: id.0, outcome: outcome.to_owned() })
+        self.commit(&LogEntry::Settled { id: id.0, outcome: outcome.to_owned() })
     }
 
     fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
@@ -327,16 +327,16 @@ mod tests {
 
     #[test]
     fn the_simulated_journal_does_what_the_real_one_does() {
-        let (real, simulated) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let mut store = Store::open(real.path()).unwrap();
-        let mut other = Store::open(real.path()).unwrap();
-        let told =
+        let (store_dir, simulated) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut store = Store::open(store_dir.path()).unwrap();
+        let mut other = Store::open(store_dir.path()).unwrap();
+        let real =
             story(&mut store, &mut |run, body| other.insert_command(run, 1, "cli", "ann", body));
         let open = || SimulatedJournal::open(Arc::new(RealDisk), simulated.path()).unwrap();
         let (mut journal, mut other) = (open(), open());
         let same =
             story(&mut journal, &mut |run, body| other.insert_command(run, 1, "cli", "ann", body));
-        assert_eq!(told, same);
+        assert_eq!(real, same);
         assert_eq!(open().read("r", 1).unwrap(), journal.read("r", 1).unwrap());
     }
 

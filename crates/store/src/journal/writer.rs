@@ -8,7 +8,7 @@ use rusqlite::{Params, Transaction, params};
 
 use super::commands::{CommandId, answer};
 use super::connection::{Store, expect_one_row, integer};
-use super::error::{Fault, StoreError};
+use super::error::{JournalFault, StoreError};
 use super::hash_chain::{GENESIS, JournalRecord, RecordNumbers};
 use super::lock::RunLock;
 use super::projection::last_projected;
@@ -190,7 +190,7 @@ fn assert_one_line(body: &str) {
     assert!(!body.contains(['\n', '\r']), "a body is one line of JSON");
 }
 
-fn still_current(transaction: &Transaction<'_>, writer: &Writer) -> Result<(), Fault> {
+fn still_current(transaction: &Transaction<'_>, writer: &Writer) -> Result<(), JournalFault> {
     let found = find_row(transaction, writer.run())?;
     let current = found.is_some_and(|row| {
         (row.epoch, row.seq, &row.head) == (writer.epoch, writer.seq, &writer.head)
@@ -198,7 +198,11 @@ fn still_current(transaction: &Transaction<'_>, writer: &Writer) -> Result<(), F
     if current { Ok(()) } else { Err(StoreError::Overtaken { run: writer.run().into() }.into()) }
 }
 
-fn insert(transaction: &Transaction<'_>, run: &str, record: &JournalRecord) -> Result<(), Fault> {
+fn insert(
+    transaction: &Transaction<'_>,
+    run: &str,
+    record: &JournalRecord,
+) -> Result<(), JournalFault> {
     let JournalRecord { seq, at, epoch, body, sum } = record;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO records (run, seq, at, epoch, body, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -207,7 +211,7 @@ fn insert(transaction: &Transaction<'_>, run: &str, record: &JournalRecord) -> R
     expect_one_row(statement.execute(values)?)
 }
 
-fn update(transaction: &Transaction<'_>, row: &JournalRow) -> Result<(), Fault> {
+fn update(transaction: &Transaction<'_>, row: &JournalRow) -> Result<(), JournalFault> {
     let mut statement = transaction.prepare_cached(
         "UPDATE runs SET epoch = ?2, seq = ?3, head = ?4, at = ?5, row = ?6, mark = ?7
          WHERE run = ?1",
