@@ -1,11 +1,10 @@
-//! Documents that people read: Markdown, diffs and plain text, rendered for a terminal or written as they are.
+//! Documents that people read: Markdown, diffs and plain text, rendered for a terminal.
 
-use std::io::{self, IsTerminal as _};
+use forge_core::view::sanitize;
 
 use crate::{
     markdown,
-    pager::{Paging, print_paged},
-    terminal_output::{self, Colours},
+    terminal_info::{Colours, stdout_colours, terminal_width},
 };
 
 /// The format of a document.
@@ -23,44 +22,20 @@ pub(crate) struct Document {
     pub(crate) format: DocumentFormat,
 }
 
-/// Writes documents: the bytes for programs; rendered, sanitized and paged on a terminal.
-pub(crate) fn show(documents: &[Document], paging: Paging) {
-    if io::stdout().is_terminal() {
-        return print_paged(&render(documents), paging);
-    }
-    for document in documents {
-        terminal_output::print_bytes(&document.bytes);
-    }
-}
-
 /// Renders documents for a terminal; the result is sanitized.
 pub(crate) fn render(documents: &[Document]) -> String {
-    let colours = terminal_output::stdout_colours();
+    let colours = stdout_colours();
     let readable = |document: &Document| {
-        let text = terminal_output::sanitize(String::from_utf8_lossy(&document.bytes).trim_end());
+        let text = sanitize(String::from_utf8_lossy(&document.bytes).trim_end());
         match (document.format, colours) {
             (DocumentFormat::Markdown, colours) => {
-                markdown::render(&text, terminal_output::terminal_width(), colours)
+                markdown::render(&text, terminal_width(), colours)
             }
             (DocumentFormat::Diff, Colours::Yes) => coloured_diff(&text),
             (DocumentFormat::Diff, Colours::No) | (DocumentFormat::Text, _) => text,
         }
     };
     documents.iter().map(readable).collect::<Vec<String>>().join("\n\n")
-}
-
-/// Writes Markdown while a run is driven, rendered on a terminal.
-pub(crate) fn print_progress_markdown(text: &str) {
-    let out = io::stdout();
-    if !out.is_terminal() {
-        return terminal_output::print_progress(text);
-    }
-    let colours = terminal_output::stdout_colours();
-    terminal_output::print_progress_raw(&markdown::render(
-        &terminal_output::sanitize(text.trim_end()),
-        terminal_output::terminal_width(),
-        colours,
-    ));
 }
 
 /// Colours a diff like git does.

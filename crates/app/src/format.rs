@@ -1,27 +1,24 @@
 //! How values look: times, durations, numbers, and texts that are cut or wrapped.
 
-use std::io::{self, IsTerminal as _};
-
 use forge_core::Time;
 
 use crate::{
-    terminal_output,
+    terminal_info::Colours,
     text_width::{self, LongWords},
 };
 
 /// Formats a bar of at most `width` cells: coloured blocks, or `#` without colours. A part above zero has at least
 /// one cell.
-pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
+pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> String {
     let cells = u128::from(part) * width as u128;
     let cells = usize::try_from(cells.div_ceil(u128::from(whole.max(1)))).unwrap_or(width);
     let cells = cells.min(width);
     if cells == 0 {
         return String::new();
     }
-    if terminal_output::has_colours(&io::stdout()) {
-        format!("\x1b[36m{}\x1b[0m", "█".repeat(cells))
-    } else {
-        "#".repeat(cells)
+    match colours {
+        Colours::Yes => format!("\x1b[36m{}\x1b[0m", "█".repeat(cells)),
+        Colours::No => "#".repeat(cells),
     }
 }
 
@@ -98,15 +95,6 @@ pub(crate) fn hanging_indent(prefix: &str, text: &str, width: usize) -> String {
     format!("{prefix}{}", text_width::wrap(text, column, column, width, LongWords::Whole))
 }
 
-/// Formats a fact after a prefix: one line for programs, wrapped on a terminal.
-pub(crate) fn fact_line(prefix: &str, sentence: &str) -> String {
-    if io::stdout().is_terminal() {
-        hanging_indent(prefix, sentence, terminal_output::terminal_width())
-    } else {
-        format!("{prefix}{sentence}")
-    }
-}
-
 /// Cuts a line to a width without joining its spaces.
 pub(crate) fn cut_end(line: &str, width: usize) -> String {
     text_width::cut(line.trim_end(), width)
@@ -119,5 +107,13 @@ pub(crate) fn duration(ms: u64) -> String {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
         _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.
+pub(crate) fn short_unit_name(unit: &str) -> &str {
+    match unit.rmatch_indices('.').next() {
+        Some((dot, _)) => &unit[dot + 1..],
+        None => unit,
     }
 }

@@ -1,6 +1,7 @@
 //! The live screen of a run: the tree of units, one agent's stream, and questions.
 //!
-//! - `frame.rs`, `unit_rows.rs`, `question.rs`, `input_box.rs`, `agent_stream.rs`: what is shown. Pure.
+//! - `header.rs`, `frame.rs`, `unit_rows.rs`, `question.rs`, `input_box.rs`, `unsent_text.rs`, `agent_stream.rs`: what is
+//!   shown. Pure.
 //! - `line.rs`, `painter.rs`: styled lines, and writing them to the terminal.
 //! - `terminal.rs`, `keys.rs`, `signals.rs`: raw mode and input.
 //! - `driver_thread.rs`: a driver in this process.
@@ -15,6 +16,7 @@ mod agent_stream;
 mod driver_thread;
 mod external_program;
 mod frame;
+mod header;
 mod input_box;
 mod keys;
 mod line;
@@ -28,6 +30,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod unit_rows;
+mod unsent_text;
 
 use std::{
     collections::BTreeSet,
@@ -52,23 +55,26 @@ use forge_core::{
     event::Answer,
     id::QuestionId,
     money::Money,
-    view::{Course, QuestionView, Standing},
+    view::{Course, QuestionView, Standing, sanitize},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
+    agent_stream::stream_frame,
     driver_thread::DriverThread,
-    frame::{DrivenBy, FrameOptions, KEY_HELP, OnLeave, ScreenFrame, frame, on_leave},
-    input_box::{InputResult, UnsentText},
+    frame::{FrameOptions, KEY_HELP, OnLeave, ScreenFrame, frame, on_leave},
+    header::{DrivenBy, lacks_driver},
+    input_box::InputResult,
     keys::{KeyPress, KeyReader},
     painter::Painter,
     question::{DialogResult, QuestionDialog},
     signals::{ScreenSignal, ScreenSignals},
     status_message::StatusMessage,
     terminal::RawTerminal,
+    unsent_text::UnsentText,
 };
 use crate::{
-    document, terminal_output,
+    document, terminal_info, terminal_output,
     text::{
         question_text::{QuestionLayout, question_text},
         result_text::{parse_unit_id, review_documents},
@@ -126,7 +132,7 @@ pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenEx
         driver.stop();
     }
     screen.terminal = None;
-    let colours = terminal_output::stdout_colours();
+    let colours = terminal_info::stdout_colours();
     for approval in screen.follower.approvals() {
         terminal_output::print_progress(approval);
     }
@@ -142,7 +148,7 @@ pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenEx
         for line in frame::final_lines(
             snapshot,
             screen.driven_by,
-            terminal_output::terminal_width(),
+            terminal_info::terminal_width(),
             LAST_LINES_MAX,
         ) {
             terminal_output::print_progress_raw(&line.render(colours));
@@ -151,7 +157,7 @@ pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenEx
     exit
 }
 
-/// What the screen shows.
+/// The view that fills the screen.
 enum ScreenMode {
     Tree,
     Stream {
@@ -204,7 +210,7 @@ impl<'a> LiveScreen<'a> {
             follower,
             signals: ScreenSignals::listen()?,
             terminal: None,
-            painter: Painter::new(terminal_output::stdout_colours()),
+            painter: Painter::new(terminal_info::stdout_colours()),
             keys: KeyReader::default(),
             mode: ScreenMode::Tree,
             chosen: None,
@@ -362,9 +368,10 @@ impl<'a> LiveScreen<'a> {
     fn keep_unsent_text(&mut self, snapshot: &Picture) {
         if let ScreenMode::Asking(dialog) = &self.mode
             && find_question(snapshot, &dialog.question).is_none()
-            && let Some(unsent) = dialog.unsent()
+            && let Some(text) = dialog.unsent_text()
         {
-            self.mode = ScreenMode::Unsent(unsent);
+            let (question, text) = (dialog.question.clone(), text.to_owned());
+            self.mode = ScreenMode::Unsent(UnsentText { question, text });
         }
     }
 
@@ -426,7 +433,7 @@ impl<'a> LiveScreen<'a> {
             }
             ScreenMode::Stream { unit, back } => {
                 let seen = self.follower.stream(unit);
-                (agent_stream::frame(snapshot, self.driven_by, unit, seen, *back, size).lines, None)
+                (stream_frame(snapshot, self.driven_by, unit, seen, *back, size), None)
             }
             ScreenMode::Asking(dialog) => match find_question(snapshot, &dialog.question) {
                 Some(question) => dialog.frame(snapshot, question, self.driven_by, &folder, size),
@@ -656,9 +663,7 @@ impl<'a> LiveScreen<'a> {
     /// The exit of a screen whose process does not drive the run.
     fn exit_without_driving(&self) -> ScreenExit {
         match &self.last_snapshot {
-            Some(snapshot) if frame::lacks_driver(snapshot, self.driven_by) => {
-                ScreenExit::NotDriven
-            }
+            Some(snapshot) if lacks_driver(snapshot, self.driven_by) => ScreenExit::NotDriven,
             Some(snapshot) => ScreenExit::Closed(snapshot.view.row.standing),
             None => ScreenExit::Closed(Standing::Going),
         }
@@ -666,7 +671,7 @@ impl<'a> LiveScreen<'a> {
 
     /// Drives a run here that has no driver.
     fn take_over(&mut self, snapshot: &Picture) {
-        if !frame::lacks_driver(snapshot, self.driven_by) {
+        if !lacks_driver(snapshot, self.driven_by) {
             return;
         }
         self.task = ScreenTask::Drive { budget: None };
@@ -707,9 +712,9 @@ impl<'a> LiveScreen<'a> {
                     &run,
                     question,
                     QuestionLayout::FullText { folder: &folder },
-                    terminal_output::terminal_width(),
+                    terminal_info::terminal_width(),
                 );
-                self.page(Ok(terminal_output::sanitize(&text)));
+                self.page(Ok(sanitize(&text)));
             }
             DialogResult::Edit { so_far } => {
                 let written = self.with_released_terminal(|signals| {

@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{terminal_output::Colours, text_width};
+use crate::{terminal_info::Colours, text_width};
 
 /// The narrowest column of text in a table: preferably, and at all.
 const COLUMN_MIN: usize = 6;

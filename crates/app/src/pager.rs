@@ -13,9 +13,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::terminal_output;
+use crate::{
+    document::{self, Document},
+    terminal_output,
+};
 
-/// Whether a pager may be used.
+/// The use of a pager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paging {
     IfLong,
@@ -51,6 +54,16 @@ pub(crate) fn print_paged(text: &str, paging: Paging) {
         let _no_shell = command.exec();
     }
     terminal_output::print_raw(text);
+}
+
+/// Writes documents: the bytes for programs; rendered, sanitized and paged on a terminal.
+pub(crate) fn show_documents(documents: &[Document], paging: Paging) {
+    if io::stdout().is_terminal() {
+        return print_paged(&document::render(documents), paging);
+    }
+    for document in documents {
+        terminal_output::print_bytes(&document.bytes);
+    }
 }
 
 /// Returns the pager: `FORGE_PAGER`, then `PAGER`, then less. `None` if it is disabled.

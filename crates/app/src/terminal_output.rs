@@ -1,24 +1,18 @@
 //! Writes to stdout and stderr: data, text for people, progress, notes and errors.
 //!
-//! Not here: how values look (`format.rs`), rendering of documents (`document.rs`), paging (`pager.rs`), the live screen.
+//! Not here: formats (`format.rs`), rendering of documents (`document.rs`), paging (`pager.rs`), the live screen.
 //!
 //! Invariant: text that others wrote is sanitized before it gets to a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use forge_api::Trouble;
+use forge_core::view::sanitize;
 
-use crate::text_width::{self, LongWords};
-
-/// The width of a terminal that does not report one.
-const WIDTH_DEFAULT: usize = 80;
-
-/// Whether output is coloured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colours {
-    Yes,
-    No,
-}
+use crate::{
+    format,
+    terminal_info::{has_colours, terminal_width},
+};
 
 /// Prints text for people, sanitized. A closed pipe ends the program quietly; other errors do not.
 pub(crate) fn print(text: &str) {
@@ -70,11 +64,7 @@ pub(crate) fn print_stderr(text: &str) {
 pub(crate) fn print_note(text: &str) {
     let text = sanitize(&format!("note: {text}"));
     let fits = io::stderr().is_terminal() && io::stdout().is_terminal();
-    print_stderr(&if fits {
-        text_width::wrap(&text, 0, 6, terminal_width(), LongWords::Whole)
-    } else {
-        text
-    });
+    print_stderr(&if fits { format::wrap(&text, 6, terminal_width()) } else { text });
 }
 
 /// Prints what failed and the next command.
@@ -94,35 +84,13 @@ pub(crate) fn ring_bell() {
     }
 }
 
-/// Replaces control characters and text direction overrides, so that a text of an agent cannot control the terminal.
-pub(crate) fn sanitize(text: &str) -> String {
-    let is_control = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(is_control, "\u{fffd}")
-}
-
-/// Whether output to a stream is coloured.
-pub(crate) fn has_colours(stream: &impl io::IsTerminal) -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
-pub(crate) fn stdout_colours() -> Colours {
-    if has_colours(&io::stdout()) { Colours::Yes } else { Colours::No }
-}
-
-/// The width of the terminal, or a default.
-pub(crate) fn terminal_width() -> usize {
-    if !io::stdout().is_terminal() {
-        return WIDTH_DEFAULT;
+/// Formats a fact after a prefix: one line for programs, wrapped on a terminal.
+pub(crate) fn fact_line(prefix: &str, sentence: &str) -> String {
+    if io::stdout().is_terminal() {
+        format::hanging_indent(prefix, sentence, terminal_width())
+    } else {
+        format!("{prefix}{sentence}")
     }
-    let size = rustix::termios::tcgetwinsize(io::stdout());
-    size.ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|width| *width >= 20)
-        .unwrap_or(WIDTH_DEFAULT)
 }
 
 fn write(text: &str) -> io::Result<()> {

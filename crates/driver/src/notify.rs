@@ -27,7 +27,7 @@ use std::{
 use forge_core::{
     Run, Time,
     event::{self, End, Event, Hold, Outcome, Ruling},
-    view::{Standing, sentence},
+    view::{Standing, sanitize, sentence},
 };
 use forge_keeper::Redactor;
 use forge_project::settings::{Key, Settings, Switch};
@@ -177,7 +177,7 @@ impl Notifier {
             }
             let message =
                 Redactor::new(self.secrets.iter().cloned()).clean(sentence(fact).as_bytes());
-            let message = harmless(&String::from_utf8_lossy(&message));
+            let message = sanitize(&String::from_utf8_lossy(&message));
             let top = self.home.repository.top.as_ref().unwrap_or(&self.home.repository.common_dir);
             notices.push(Notice {
                 run: self.id.clone(),
@@ -263,15 +263,6 @@ impl Notifier {
             Recipients { dir: dir.clone(), ..Recipients::default() }
         })
     }
-}
-
-/// A text that steers no terminal and no notifier, whoever wrote it: agents say much of what is told.
-fn harmless(text: &str) -> String {
-    let steers = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(steers, "\u{fffd}")
 }
 
 /// Whether a person lets a notifier be used: their own always, the repository's if they said so.
@@ -366,14 +357,6 @@ mod tests {
         ] {
             assert_eq!(told(&Event::RunEnded { end }).map(|(kind, _)| kind), Some(kind));
         }
-    }
-
-    #[test]
-    fn what_agents_say_steers_no_terminal() {
-        assert_eq!(
-            harmless("a\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}\nb\tc\u{7f}\0"),
-            "a\u{fffd}]0;x\u{fffd}\u{fffd}\u{fffd}2J\u{fffd}\nb\tc\u{fffd}\u{fffd}"
-        );
     }
 
     #[test]

@@ -11,12 +11,13 @@ use forge_api::{
     },
     start::Allowed,
 };
+use forge_core::view::sanitize;
 
 use super::{
     common::{INTERRUPTED, current_dir, print_json},
     start_prompts::approve_commands,
 };
-use crate::{format, terminal_output};
+use crate::{format, terminal_info, terminal_output};
 
 /// List the agents that you have here, or see whether one answers
 #[derive(Args)]
@@ -69,7 +70,7 @@ impl AgentsArgs {
                 if self.json {
                     print_json(&rows);
                 } else {
-                    terminal_output::print(&list_text(&rows, terminal_output::terminal_width()));
+                    terminal_output::print(&list_text(&rows, terminal_info::terminal_width()));
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -83,15 +84,14 @@ impl CheckArgs {
             // `--allow` names the agent, so it counts as consent.
             if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }
         };
-        let mut announce = |plan: &Plan| {
-            terminal_output::print_stderr(&terminal_output::sanitize(&announcement(plan)))
-        };
+        let mut announce =
+            |plan: &Plan| terminal_output::print_stderr(&sanitize(&announcement(plan)));
         let probed =
             roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut announce)?;
         if self.json {
             print_json(&probed);
         } else {
-            terminal_output::print(&check_text(&probed, terminal_output::terminal_width()));
+            terminal_output::print(&check_text(&probed, terminal_info::terminal_width()));
         }
         Ok(ExitCode::from(match probed.state {
             ProbeState::Ready => 0,
@@ -122,7 +122,7 @@ fn announcement(plan: &Plan) -> String {
         None => "which costs nothing".to_owned(),
     };
     let words = format::one_line(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
-    let words = format::hanging_indent("  ", &words, terminal_output::terminal_width());
+    let words = format::hanging_indent("  ", &words, terminal_info::terminal_width());
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)
 }
 

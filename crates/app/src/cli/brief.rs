@@ -7,12 +7,12 @@ use forge_api::{
     Trouble,
     watch::{Told, TurnName, Which},
 };
+use forge_core::view::sanitize;
 
 use super::common::{open_forge, print_json};
 use crate::{
-    document::{self, Document, DocumentFormat},
-    pager::{Paging, print_paged},
-    terminal_output,
+    document::{Document, DocumentFormat},
+    pager::{self, Paging, print_paged},
 };
 
 /// Show exactly what an agent was told, and what it could read
@@ -48,12 +48,12 @@ impl BriefArgs {
         let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.inbox {
             let bytes = forge.inbox_file(&briefing, name)?;
-            document::show(&[Document { bytes, format: DocumentFormat::Text }], paging);
+            pager::show_documents(&[Document { bytes, format: DocumentFormat::Text }], paging);
         } else if self.json {
             print_json(&briefing);
         } else {
             // Verbatim, also on a terminal: it is what the agent read.
-            print_paged(&terminal_output::sanitize(&brief_text(&briefing)), paging);
+            print_paged(&sanitize(&brief_text(&briefing)), paging);
         }
         Ok(ExitCode::SUCCESS)
     }

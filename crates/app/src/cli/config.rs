@@ -19,7 +19,7 @@ use super::{
     common::{open_forge, print_json},
     prompt::{Confirmation, confirm_commands},
 };
-use crate::{format, terminal_output, text_width};
+use crate::{format, terminal_info, terminal_output, text_width};
 
 /// Show and change what is set, and allow what a repository runs
 #[derive(Args)]
@@ -150,7 +150,7 @@ fn list(json: bool) -> Result<(), Trouble> {
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     for row in &rows {
         let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::word));
-        let room = terminal_output::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
+        let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
         let value = text_width::pad(&format::one_line(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
         let line = line.trim_end();
@@ -205,7 +205,7 @@ fn print_notes(notes: &[String]) {
         terminal_output::print(&format::wrap(
             &format!("note: {note}"),
             6,
-            terminal_output::terminal_width(),
+            terminal_info::terminal_width(),
         ));
     }
 }

@@ -18,7 +18,7 @@ use forge_core::{
 };
 
 use super::drive_mode::{OutputFormat, report_outcome};
-use crate::{terminal_output, text::result_text};
+use crate::{terminal_info, terminal_output, text::result_text};
 
 /// Show Forge at work on a small real project, with a scripted agent
 #[derive(Args)]
@@ -62,7 +62,7 @@ impl DemoArgs {
         }
         terminal_output::print(&format!(
             "\n$ forge show {run}\n{}",
-            result_text::result_text(&view, terminal_output::terminal_width())
+            result_text::result_text(&view, terminal_info::terminal_width())
         ));
         terminal_output::print("");
         if self.dir.is_some() {

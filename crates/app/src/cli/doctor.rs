@@ -8,6 +8,7 @@ use forge_api::{
     doctor::{Consent, Finding, Health, Salvaged},
     forge::{Doors, Rebuilt},
 };
+use forge_core::view::sanitize;
 
 use super::{
     common::{open_forge, print_json},
@@ -100,16 +101,14 @@ impl DoctorArgs {
                 Consent::Nobodys => Confirmation::Given,
                 Consent::ThePersons if self.yes => Confirmation::Given,
                 Consent::ThePersons => {
-                    terminal_output::print_stderr(&terminal_output::sanitize(&found.what));
+                    terminal_output::print_stderr(&sanitize(&found.what));
                     confirm(&format!("--fix {}: go on? [y/N]", found.fix))
                 }
             };
             // Repairs go to stderr; the findings that remain are the data.
             match may {
                 Confirmation::Given => match forge.fix(&found) {
-                    Ok(done) => terminal_output::print_stderr(&terminal_output::sanitize(
-                        &format!("fixed  {done}"),
-                    )),
+                    Ok(done) => terminal_output::print_stderr(&sanitize(&format!("fixed  {done}"))),
                     Err(trouble) => {
                         terminal_output::print_error(&trouble);
                         code = trouble.kind.exit_code();

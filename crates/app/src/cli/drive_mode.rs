@@ -4,6 +4,7 @@
 use std::{
     env,
     fs::OpenOptions,
+    io::{self, IsTerminal as _},
     process::{Command, ExitCode, Stdio},
     thread,
     time::{Duration, Instant},
@@ -25,9 +26,10 @@ use forge_core::{
 
 use super::start_prompts::{TerminalPrompts, offer_fast_forward};
 use crate::{
-    document, format,
+    document::{self, Document, DocumentFormat},
+    format,
     live::{self, ScreenExit, ScreenTask},
-    terminal_output,
+    terminal_info, terminal_output,
     text::{result_text, status_text},
 };
 
@@ -93,7 +95,7 @@ impl OutputFormat {
             Self::Sentences => {
                 for fact in &record.facts {
                     let beginning = format!("{}  ", format::clock_time(record.at));
-                    terminal_output::print_progress(&format::fact_line(
+                    terminal_output::print_progress(&terminal_output::fact_line(
                         &beginning,
                         &sentence(fact),
                     ));
@@ -252,12 +254,12 @@ pub(crate) fn report_outcome(
         OutputFormat::Sentences => {
             terminal_output::print_progress("");
             if let Some(summary) = forge.last_words(&left.run)? {
-                document::print_progress_markdown(&summary);
+                print_summary(&summary);
             }
             terminal_output::print_progress(&status_text::outcome_text(
                 &view,
                 &forge.home.run(&left.run),
-                terminal_output::terminal_width(),
+                terminal_info::terminal_width(),
             ));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 print_result(forge, &left.run)?;
@@ -320,6 +322,16 @@ fn print_result(forge: &Doors, run: &str) -> Result<(), Trouble> {
         terminal_output::print_progress(&format!("take it over: git merge {branch}"));
     }
     Ok(())
+}
+
+/// Prints the summary of a run, rendered on a terminal.
+fn print_summary(summary: &str) {
+    if !io::stdout().is_terminal() {
+        return terminal_output::print_progress(summary);
+    }
+    let bytes = summary.as_bytes().to_vec();
+    let summary = Document { bytes, format: DocumentFormat::Markdown };
+    terminal_output::print_progress_raw(&document::render(&[summary]));
 }
 
 /// Returns what the user can do about a fact, if anything.

@@ -7,10 +7,13 @@ use forge_api::{
     Trouble,
     init::{Purpose, Tried, settings_text},
 };
-use forge_core::{event::Colour, view::short_commit};
+use forge_core::{
+    event::Colour,
+    view::{sanitize, short_commit},
+};
 
 use super::common::open_forge;
-use crate::{format, terminal_output};
+use crate::{format, terminal_info, terminal_output};
 
 /// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
@@ -76,7 +79,7 @@ fn print_notes(notes: &[String]) {
         terminal_output::print_stderr(&format::wrap(
             &format!("note   {note}"),
             7,
-            terminal_output::terminal_width(),
+            terminal_info::terminal_width(),
         ));
     }
 }
@@ -92,6 +95,6 @@ fn print_tried(one: &Tried) {
         one.in_words()
     ));
     for line in one.output.lines() {
-        terminal_output::print_stderr(&format!("       {}", terminal_output::sanitize(line)));
+        terminal_output::print_stderr(&format!("       {}", sanitize(line)));
     }
 }

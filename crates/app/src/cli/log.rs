@@ -8,7 +8,7 @@ use forge_core::{
     Run,
     event::Record,
     run::Phase,
-    view::{LogLine, sentence},
+    view::{LogLine, sanitize, sentence},
 };
 
 use super::common::{named_or_latest, open_forge};
@@ -66,10 +66,7 @@ impl LogArgs {
             let records = forge.records(&run, 1)?;
             let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| fact_lines(*seq, record)).collect();
-            print_paged(
-                &terminal_output::sanitize(&lines.join("\n")),
-                Paging::from_no_pager(self.no_pager),
-            );
+            print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut Forever)?;
@@ -129,5 +126,9 @@ impl LogArgs {
 fn fact_lines(seq: u64, record: &Record) -> Vec<String> {
     let at = format::date_and_time(record.at);
     let beginning = format!("{seq:>5}  {at}  ");
-    record.facts.iter().map(|fact| format::fact_line(&beginning, &sentence(fact))).collect()
+    record
+        .facts
+        .iter()
+        .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact)))
+        .collect()
 }

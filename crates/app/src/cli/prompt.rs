@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, IsTerminal as _};
 
 use forge_api::start::Reply;
+use forge_core::view::sanitize;
 
 use crate::{format, terminal_output};
 
@@ -27,7 +28,7 @@ pub(crate) enum Confirmation {
 pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
     terminal_output::print_stderr("this repository makes Forge run, on this machine and as you:");
     for command in commands {
-        for (position, line) in terminal_output::sanitize(command).lines().enumerate() {
+        for (position, line) in sanitize(command).lines().enumerate() {
             terminal_output::print_stderr(&format!(
                 "  {} {line}",
                 if position == 0 { "$" } else { ">" }
@@ -108,9 +109,7 @@ fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
 
 fn print_not_an_answer(answer: &str) {
     let answer = format::one_line(answer, ANSWER_SHOWN);
-    terminal_output::print_stderr(&terminal_output::sanitize(&format!(
-        "`{answer}` is none of the answers"
-    )));
+    terminal_output::print_stderr(&sanitize(&format!("`{answer}` is none of the answers")));
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{
     drive_mode::{DriveArgs, OutputFormat, start_and_drive},
     dry_run_text,
 };
-use crate::terminal_output;
+use crate::{terminal_info, terminal_output};
 
 /// Start a run and drive it until it is done or needs you
 #[derive(Args)]
@@ -87,7 +87,7 @@ impl RunArgs {
                 OutputFormat::Json => print_json(&dry),
                 OutputFormat::Sentences => terminal_output::print(&dry_run_text::dry_run_text(
                     &dry,
-                    terminal_output::terminal_width(),
+                    terminal_info::terminal_width(),
                 )),
             }
             return Ok(ExitCode::SUCCESS);

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::Trouble;
+use forge_core::view::sanitize;
 
 use super::common::{named_or_latest, open_forge, print_json};
 use crate::{
-    document::{self, Document, DocumentFormat},
-    pager::{Paging, print_paged},
-    terminal_output,
+    document::{Document, DocumentFormat},
+    pager::{self, Paging, print_paged},
+    terminal_info,
     text::result_text::{
         artifact_document, change_documents, next_steps, parse_unit_id, result_text,
     },
@@ -48,25 +49,25 @@ impl ShowArgs {
         let run = named_or_latest(&forge, self.run.as_deref())?;
         let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.artifact {
-            document::show(&[artifact_document(name, forge.artifact(&run, name)?)], paging);
+            pager::show_documents(&[artifact_document(name, forge.artifact(&run, name)?)], paging);
         } else if let Some(unit) = &self.diff {
             let documents = if unit == WHOLE {
                 vec![Document { bytes: forge.diff(&run)?, format: DocumentFormat::Diff }]
             } else {
                 change_documents(forge.change(&run, &parse_unit_id(unit)?)?)
             };
-            document::show(&documents, paging);
+            pager::show_documents(&documents, paging);
         } else {
             let view = forge.result(&run)?;
             if self.json {
                 print_json(&view);
             } else {
-                let mut text = result_text(&view, terminal_output::terminal_width());
+                let mut text = result_text(&view, terminal_info::terminal_width());
                 let next = next_steps(&view);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                print_paged(&terminal_output::sanitize(&text), paging);
+                print_paged(&sanitize(&text), paging);
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -10,9 +10,10 @@ use forge_api::{
     forge::Doors,
     start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
 };
+use forge_core::view::sanitize;
 
 use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
-use crate::{format, terminal_output};
+use crate::{format, terminal_info, terminal_output};
 
 /// Answers the questions of a start by asking the person at the terminal.
 pub(crate) struct TerminalPrompts;
@@ -27,7 +28,7 @@ impl Asks for TerminalPrompts {
     }
 
     fn wait(&mut self, what: &str) {
-        terminal_output::print_stderr(&terminal_output::sanitize(what));
+        terminal_output::print_stderr(&sanitize(what));
     }
 
     fn effort(&mut self, offer: &EffortOffer) -> Reply<String> {
@@ -44,7 +45,7 @@ impl Asks for TerminalPrompts {
             };
             let beginning = format!("{mark} {}  runs  ", choice.value);
             let indent = " ".repeat(beginning.chars().count() - "runs  ".len());
-            let width = terminal_output::terminal_width();
+            let width = terminal_info::terminal_width();
             terminal_output::print_stderr(&format::hanging_indent(
                 &beginning,
                 &choice.runs.join(", "),
@@ -72,7 +73,7 @@ impl Asks for TerminalPrompts {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr(&terminal_output::sanitize(&format!(
+        terminal_output::print_stderr(&sanitize(&format!(
             "`{branch}` is checked out. Is the result for"
         )));
         terminal_output::print_stderr("  n  a new branch of its own");

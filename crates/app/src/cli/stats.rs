@@ -7,10 +7,10 @@ use forge_api::{
     Trouble,
     spending::{SpendingView, Which},
 };
-use forge_core::view::{Axis, StatsRow, StatsView};
+use forge_core::view::{Axis, StatsRow, StatsView, sanitize};
 
 use super::common::{open_forge, print_json};
-use crate::{format, terminal_output, text_width};
+use crate::{format, terminal_info, terminal_output, text_width};
 
 /// Show what was spent: by day and model, or as you say
 #[derive(Args)]
@@ -73,7 +73,7 @@ impl StatsArgs {
         let view = forge.spending(&which, &axes)?;
         for run in &view.unreadable {
             let warning = format!("warning: {} is not counted: {}", run.run, run.why);
-            terminal_output::print_stderr(&terminal_output::sanitize(&warning));
+            terminal_output::print_stderr(&sanitize(&warning));
         }
         if self.json {
             print_json(&view);
@@ -83,7 +83,7 @@ impl StatsArgs {
                 None => TableLength::OneScreen,
             };
             // Names are sanitized where they are formatted: the bars have colours.
-            terminal_output::print_raw(&overview(&view, length, terminal_output::terminal_width()));
+            terminal_output::print_raw(&overview(&view, length, terminal_info::terminal_width()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -156,7 +156,7 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
             &table.rows[..table.rows.len() - left_out]
         }
     };
-    let names: Vec<String> = rows.iter().map(|row| terminal_output::sanitize(&row.key)).collect();
+    let names: Vec<String> = rows.iter().map(|row| sanitize(&row.key)).collect();
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
@@ -176,7 +176,7 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
             short(row.tokens.output),
             short(cache),
             row.amount().in_short(),
-            format::bar(weight(row), heaviest, BAR_WIDTH),
+            format::bar(weight(row), heaviest, BAR_WIDTH, terminal_info::stdout_colours()),
         );
         let _ = write!(text, "\n{}", line.trim_end());
     }

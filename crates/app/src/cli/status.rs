@@ -11,7 +11,7 @@ use forge_core::{
 
 use super::common::{open_forge, print_json};
 use crate::{
-    format, terminal_output,
+    format, terminal_info, terminal_output,
     text::{
         question_text::{QuestionLayout, question_text},
         status_text::{Activity, next_command, standing_text, unit_line},
@@ -50,7 +50,7 @@ impl StatusArgs {
                     all,
                     &lacks_driver,
                     now(),
-                    terminal_output::terminal_width(),
+                    terminal_info::terminal_width(),
                 ));
             }
             return Ok(ExitCode::SUCCESS);
@@ -66,14 +66,14 @@ impl StatusArgs {
                 &forge.home.run(&run),
                 driver,
                 now(),
-                terminal_output::terminal_width(),
+                terminal_info::terminal_width(),
             ));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Whether a driver holds the run's lock.
+/// The presence of a driver, by the lock of the run.
 #[derive(Clone, Copy)]
 enum HasDriver {
     Yes,

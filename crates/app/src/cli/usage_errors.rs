@@ -28,7 +28,7 @@ const BY_ISSUE: &str = "forge run --issue issue.json";
 
 /// Rewrites the error if the arguments call `forge run`.
 #[expect(clippy::wildcard_enum_match_arm, reason = "clap may come to know more kinds of errors")]
-pub(super) fn run_usage_error(
+pub(crate) fn run_usage_error(
     error: &clap::Error,
     args: &[OsString],
     cli: &Command,

@@ -10,7 +10,7 @@ use forge_api::{
 
 use super::common::{INTERRUPTED, open_forge};
 use crate::{
-    format, terminal_output,
+    format, terminal_info, terminal_output,
     text::agent_event::{Emphasis, event_text, indented_paragraph},
 };
 
@@ -42,7 +42,7 @@ impl WatchArgs {
             }
             // Every call has a first turn, so it is not printed.
             Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
-            Shown::Seen(seen) => print_event(&seen, terminal_output::terminal_width()),
+            Shown::Seen(seen) => print_event(&seen, terminal_info::terminal_width()),
         };
         match forge.watch(&run, self.unit.as_deref(), form, &mut print)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),

@@ -3,7 +3,7 @@
 use forge_api::{follow::Picture, watch::Seen};
 
 use super::{
-    frame::{DrivenBy, ScreenFrame, header},
+    header::{DrivenBy, header},
     line::{LineStyle, ScreenSize, StyledLine, wrap},
 };
 use crate::{
@@ -12,14 +12,14 @@ use crate::{
 };
 
 /// Builds the frame of a unit's stream, scrolled back by `back` lines.
-pub(crate) fn frame<'a>(
+pub(crate) fn stream_frame<'a>(
     snapshot: &Picture,
     driven_by: DrivenBy,
     unit: &str,
     seen: impl Iterator<Item = &'a Seen>,
     back: usize,
     size: ScreenSize,
-) -> ScreenFrame {
+) -> Vec<StyledLine> {
     let ScreenSize { width, height } = size;
     let mut lines = vec![header(snapshot, driven_by, width, 0).swap_remove(0)];
     lines.push(StyledLine::new(LineStyle::Bold, &format!(" {unit}")));
@@ -40,10 +40,7 @@ pub(crate) fn frame<'a>(
     let keys = StyledLine::new(LineStyle::Bold, " ↑↓").with(LineStyle::Grey, " scroll   ");
     lines.push(keys.with(LineStyle::Bold, "Esc").with(LineStyle::Grey, " back to the tree"));
     lines.truncate(height);
-    ScreenFrame {
-        lines: lines.into_iter().map(|line| line.cut(width)).collect(),
-        units: Vec::new(),
-    }
+    lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
 fn event_lines(seen: &Seen, width: usize) -> Vec<StyledLine> {

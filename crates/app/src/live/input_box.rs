@@ -1,16 +1,12 @@
-//! A text box: editing by keys and its lines; and a text that can no longer be sent.
+//! A text box: editing by keys, and its lines.
 //!
 //! Pure: keys in, lines out. What the text is for is not known here.
 //!
 //! Invariant: while a box is open, all text keys go into it, whatever happens to the question meanwhile.
 
-use forge_api::follow::Picture;
-
 use super::{
-    frame::{DrivenBy, header},
     keys::KeyPress,
-    line::{LineStyle, ScreenSize, StyledLine, key_hints, width, wrap},
-    painter::Cursor,
+    line::{LineStyle, StyledLine, width, wrap},
 };
 
 /// The most lines of the text that are shown.
@@ -62,48 +58,6 @@ pub(crate) fn input_lines(text: &str, columns: usize) -> (Vec<StyledLine>, usize
     let last = written.last().map_or(0, |line| width(line));
     let trailing = text.len() - text.trim_end_matches(' ').len();
     (shown.collect(), 3 + last + trailing)
-}
-
-/// A text for a question that was answered elsewhere. The person may still be typing it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UnsentText {
-    pub(crate) question: String,
-    pub(crate) text: String,
-}
-
-impl UnsentText {
-    /// Applies a key to the text.
-    pub(crate) fn handle_key(&mut self, key: &KeyPress) -> InputResult {
-        apply_key(&mut self.text, key)
-    }
-
-    /// Explains what happened to the text.
-    pub(crate) fn explanation(&self) -> String {
-        format!("{} was answered elsewhere; your words were not sent", self.question)
-    }
-
-    /// Builds the whole screen, with the position of the cursor.
-    pub(crate) fn frame(
-        &self,
-        snapshot: &Picture,
-        driven_by: DrivenBy,
-        size: ScreenSize,
-    ) -> (Vec<StyledLine>, Cursor) {
-        let ScreenSize { width: columns, height } = size;
-        let mut all =
-            vec![header(snapshot, driven_by, columns, 0).swap_remove(0), StyledLine::default()];
-        all.push(StyledLine::new(LineStyle::Yellow, &format!(" {}. Esc", self.explanation())));
-        let (words, column) = input_lines(&self.text, columns);
-        all.extend(words);
-        let row = all.len().min(height).saturating_sub(1);
-        all.push(key_hints(&[(
-            "Esc, Enter twice or Ctrl-D",
-            "close; they are printed at the end",
-        )]));
-        all.truncate(height);
-        let all = all.into_iter().map(|line| line.cut(columns)).collect();
-        (all, Some((column.min(columns.saturating_sub(1)), row)))
-    }
 }
 
 /// Removes control characters from pasted text, except for line breaks and tabs.

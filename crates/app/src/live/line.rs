@@ -3,7 +3,9 @@
 //! Invariant: every text in a line is sanitized.
 //! Invariant: a line that was cut is never wider than the given width.
 
-use crate::terminal_output::{self, Colours};
+use forge_core::view::sanitize;
+
+use crate::terminal_info::Colours;
 
 pub(crate) use crate::text_width::{cut, width};
 
@@ -151,7 +153,7 @@ fn sanitize_line(text: &str) -> String {
             || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{00ad}')
             || matches!(c, '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}')
     };
-    let text = terminal_output::sanitize(text).replace(['\n', '\t'], " ");
+    let text = sanitize(text).replace(['\n', '\t'], " ");
     text.chars().filter(|c| !joins(c)).collect()
 }
 

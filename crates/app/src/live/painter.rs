@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use super::line::{ScreenSize, StyledLine};
-use crate::terminal_output::Colours;
+use crate::terminal_info::Colours;
 
 /// Begin and end of a synchronized update.
 const BEGIN: &str = "\x1b[?2026h";

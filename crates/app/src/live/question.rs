@@ -14,8 +14,8 @@ use forge_core::{
 };
 
 use super::{
-    frame::{DrivenBy, header},
-    input_box::{self, InputResult, UnsentText},
+    header::{DrivenBy, header},
+    input_box::{self, InputResult},
     keys::KeyPress,
     line::{LineStyle, ScreenSize, StyledLine, key_hints, width, wrap},
     painter::Cursor,
@@ -86,15 +86,14 @@ impl QuestionDialog {
         }
     }
 
-    /// Returns the text that was being typed, if any, once the question is gone.
-    pub(crate) fn unsent(&self) -> Option<UnsentText> {
-        let text = match &self.step {
-            AnswerStep::Choosing | AnswerStep::Confirming { .. } => return None,
+    /// Returns the text that is being typed, if any.
+    pub(crate) fn unsent_text(&self) -> Option<&str> {
+        match &self.step {
+            AnswerStep::Choosing | AnswerStep::Confirming { .. } => None,
             AnswerStep::NamingGate { name: text, .. } | AnswerStep::Writing { text, .. } => {
-                text.clone()
+                Some(text)
             }
-        };
-        Some(UnsentText { question: self.question.clone(), text })
+        }
     }
 
     /// Applies a key.

@@ -28,13 +28,14 @@ use self::{
     reading::{Shown, states},
 };
 use super::{
-    frame::{DrivenBy, FrameOptions, ScreenFrame, frame},
+    frame::{FrameOptions, ScreenFrame, frame},
+    header::DrivenBy,
     line::{ScreenSize, StyledLine},
     painter::Painter,
     tests::{LARGE, SMALL, cells, contents, expected, terminal},
 };
 use crate::format::duration;
-use crate::terminal_output::Colours;
+use crate::terminal_info::Colours;
 
 const ITEMS: usize = 300;
 /// The screen looks ten times a second, and then sees so many facts at once.

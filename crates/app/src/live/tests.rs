@@ -12,14 +12,15 @@ use forge_core::{
 };
 
 use super::{
-    frame::{DrivenBy, FrameOptions, KEY_HELP, final_lines, frame},
+    frame::{FrameOptions, KEY_HELP, final_lines, frame},
+    header::DrivenBy,
     keys::KeyPress,
     line::{ScreenSize, StyledLine},
     painter::{ENTER, LEAVE, Painter},
     question::{DialogResult, QuestionDialog},
     status_message::StatusMessage,
 };
-use crate::terminal_output::Colours;
+use crate::terminal_info::Colours;
 use crate::text::question_text::{QuestionLayout, question_text};
 
 const NOW: Time = 1_794_751_530_000;
@@ -333,7 +334,7 @@ fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
     assert!(final_lines(&building(300), DrivenBy::OtherProcess, 80, 60).len() <= 60);
 }
 
-/// What a terminal in memory shows.
+/// Returns the rows of a terminal in memory.
 pub(super) fn contents(terminal: &vt100::Parser, size: ScreenSize) -> Vec<String> {
     let width = u16::try_from(size.width).expect("a screen is small");
     let rows = terminal.screen().rows(0, width);

@@ -9,10 +9,7 @@ use forge_api::follow::{Picture, Working};
 use forge_core::view::{Amount, UnitState, UnitView};
 
 use super::line::{LineStyle, StyledLine};
-use crate::{
-    format::{self, duration},
-    text::status_text::short_unit_name,
-};
+use crate::format::{self, duration};
 
 /// From this width on, the latest line is beside its unit and not below it.
 const WIDE: usize = 120;
@@ -139,9 +136,9 @@ pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
     for (at, unit) in units.iter().enumerate() {
         // An item with a single stage needs no stage name.
         let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
-        let name = match short_unit_name(&unit.unit).split_once('/') {
+        let name = match format::short_unit_name(&unit.unit).split_once('/') {
             Some((item, _)) if is_alone => item.to_owned(),
-            Some(_) | None => short_unit_name(&unit.unit).to_owned(),
+            Some(_) | None => format::short_unit_name(&unit.unit).to_owned(),
         };
         let row = |priority: RowPriority, body: RowContent| UnitRow {
             unit: Some(unit.unit.clone()),

@@ -52,7 +52,6 @@ pub(crate) struct AnswerOption {
     /// Its effect.
     pub(crate) does: String,
     pub(crate) answer: Answer,
-    /// Whether a text goes with it.
     pub(crate) words: AnswerWords,
 }
 

@@ -10,7 +10,7 @@ use forge_core::{
 use super::question_text::{QuestionLayout, question_text};
 use crate::{format, text_width};
 
-/// Whether calls may be running.
+/// The activity of a run: running calls, or none.
 #[derive(Clone, Copy)]
 pub(crate) enum Activity {
     Running,
@@ -29,7 +29,8 @@ pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
 
 pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: usize) -> String {
     let indent = "  ".repeat(usize::try_from(unit.depth).unwrap_or_default() + 1);
-    let name = if unit.depth == 0 { unit.unit.as_str() } else { short_unit_name(&unit.unit) };
+    let name =
+        if unit.depth == 0 { unit.unit.as_str() } else { format::short_unit_name(&unit.unit) };
     let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
     let mut facts = Vec::new();
     if unit.attempt > 0 {
@@ -70,14 +71,6 @@ pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: u
     let head = format::cut_end(&format!("{indent}{name}"), width.saturating_sub(40).max(26));
     let head = text_width::pad(&head, 26);
     format::cut_end(&format!("{head} {state:<20} {}", facts.join("  ")), width)
-}
-
-/// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.
-pub(crate) fn short_unit_name(unit: &str) -> &str {
-    match unit.rmatch_indices('.').next() {
-        Some((dot, _)) => &unit[dot + 1..],
-        None => unit,
-    }
 }
 
 const fn state_text(state: UnitState, activity: Activity) -> &'static str {

@@ -1,4 +1,4 @@
-//! Amounts and moments in words. Facts as sentences are in `view/sentence.rs`.
+//! Amounts and moments in words, and texts that cannot control a terminal. Facts as sentences are in `view/sentence.rs`.
 //!
 //! Invariant: what is estimated is called so, and what nobody knows is never shown as nothing.
 
@@ -100,9 +100,19 @@ fn date(since_1970: u64) -> (u64, u64, u64) {
     (year, month, day_of_month)
 }
 
+/// Replaces control characters and overrides of the text direction: what an agent wrote must not control a terminal.
+/// Line breaks and tabs stay.
+pub fn sanitize(text: &str) -> String {
+    let is_control = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(is_control, "\u{fffd}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Amount, DAY_MS, day, moment, span, stamp};
+    use super::{Amount, DAY_MS, day, moment, sanitize, span, stamp};
     use crate::money::Money;
 
     #[test]
@@ -149,5 +159,13 @@ mod tests {
         ] {
             assert_eq!(span(took_ms), words);
         }
+    }
+
+    #[test]
+    fn what_agents_say_steers_no_terminal() {
+        assert_eq!(
+            sanitize("a\u{1b}]0;x\u{7}\r\u{9b}2J\u{202e}\nb\tc\u{7f}\0"),
+            "a\u{fffd}]0;x\u{fffd}\u{fffd}\u{fffd}2J\u{fffd}\nb\tc\u{fffd}\u{fffd}"
+        );
     }
 }
