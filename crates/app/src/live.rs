@@ -1,7 +1,7 @@
 //! The live screen of a run: the tree of units, one agent's stream, and questions.
 //!
-//! - `header.rs`, `frame.rs`, `unit_rows.rs`, `question.rs`, `input_box.rs`, `unsent_text.rs`, `agent_stream.rs`: what is
-//!   shown. Pure.
+//! - `header.rs`, `frame.rs`, `unit_rows.rs`, `question.rs`, `input_box.rs`, `unsent_text.rs`, `agent_stream.rs`:
+//!   what is shown. Pure.
 //! - `line.rs`, `painter.rs`: styled lines, and writing them to the terminal.
 //! - `terminal.rs`, `keys.rs`, `signals.rs`: raw mode and input.
 //! - `driver_thread.rs`: a driver in this process.
@@ -223,7 +223,7 @@ impl<'a> LiveScreen<'a> {
             attended: None,
             is_interrupted: false,
             outcome: None,
-            driven_by: DrivenBy::OtherProcess,
+            driven_by: DrivenBy::AnotherProcess,
             asked_driver: None,
             absent_looks: 0,
             last_snapshot: None,
@@ -289,7 +289,7 @@ impl<'a> LiveScreen<'a> {
             Ok(left) => self.outcome = Some(left),
             // Another process took the run while it had no driver.
             Err(_) if self.follower.is_driven() => {
-                (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::OtherProcess);
+                (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::AnotherProcess);
                 self.attended = None;
             }
             Err(trouble) => return Err(trouble),
@@ -309,7 +309,7 @@ impl<'a> LiveScreen<'a> {
         let Some(left) = self.outcome.take() else { return Ok(None) };
         match left.how {
             DriveEnd::DrivenElsewhere => {
-                (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::OtherProcess);
+                (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::AnotherProcess);
                 self.attended = None;
                 return Ok(None);
             }
@@ -343,7 +343,7 @@ impl<'a> LiveScreen<'a> {
             self.absent_looks = if self.follower.is_driven() { 0 } else { self.absent_looks + 1 };
         }
         let is_alone = self.absent_looks >= ABSENT_LOOKS_MAX;
-        self.driven_by = if is_alone { DrivenBy::NoProcess } else { DrivenBy::OtherProcess };
+        self.driven_by = if is_alone { DrivenBy::Nothing } else { DrivenBy::AnotherProcess };
         match snapshot.view.row.standing.course() {
             Course::Failed | Course::Over => Some(self.finished(snapshot)),
             Course::Asking if self.absent_looks > 0 => {
@@ -379,7 +379,7 @@ impl<'a> LiveScreen<'a> {
     fn show_tree(&mut self) {
         match std::mem::replace(&mut self.mode, ScreenMode::Tree) {
             ScreenMode::Unsent(unsent) if !unsent.text.trim().is_empty() => {
-                self.unsent.push(unsent)
+                self.unsent.push(unsent);
             }
             ScreenMode::Unsent(_)
             | ScreenMode::Tree
@@ -408,7 +408,7 @@ impl<'a> LiveScreen<'a> {
                 self.mode = ScreenMode::Asking(Box::new(dialog));
                 match self.forge.bell() {
                     Switch::On if self.rung.insert(question.question.clone()) => {
-                        terminal_output::ring_bell()
+                        terminal_output::ring_bell();
                     }
                     Switch::On | Switch::Off => {}
                 }
@@ -532,7 +532,7 @@ impl<'a> LiveScreen<'a> {
                 KeyPress::PageUp => *back += 10,
                 KeyPress::PageDown => *back = back.saturating_sub(10),
                 KeyPress::Escape | KeyPress::Enter | KeyPress::Char('q' | 'w') => {
-                    self.mode = ScreenMode::Tree
+                    self.mode = ScreenMode::Tree;
                 }
                 KeyPress::Char(_)
                 | KeyPress::Backspace
@@ -563,7 +563,7 @@ impl<'a> LiveScreen<'a> {
                     Some(unit) => self.mode = ScreenMode::Stream { unit: unit.clone(), back: 0 },
                     None => {
                         self.message =
-                            Some(StatusMessage::briefly("nobody is at work now", snapshot))
+                            Some(StatusMessage::briefly("nobody is at work now", snapshot));
                     }
                 }
             }
@@ -698,7 +698,7 @@ impl<'a> LiveScreen<'a> {
                 self.message = Some(StatusMessage::briefly(text, snapshot));
             }
             DialogResult::Answered { answer, words } => {
-                self.answer(question, answer, words, snapshot)
+                self.answer(question, answer, words, snapshot);
             }
             DialogResult::ShowChange => {
                 let change =

@@ -204,8 +204,8 @@ impl Renderer {
         text.trim_end().to_owned()
     }
 
-    /// Returns the widths of a table's columns. Text columns shrink until all fit or none can; a column of numbers is as
-    /// wide as the widest of them, though its heading may be broken.
+    /// Returns the widths of a table's columns. Text columns shrink until all fit or none can; a column of numbers is
+    /// as wide as the widest of them, though its heading may be broken.
     fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
         let widest = |rows: &[Vec<&str>], column: usize| {
             let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));

@@ -72,8 +72,8 @@ fn beginning(text: &str, columns: usize) -> &str {
     text
 }
 
-/// Wraps a text at its spaces and beside wide characters. The first line starts in the column `from`, after a prefix; all
-/// others are indented.
+/// Wraps a text at its spaces and beside wide characters. The first line starts in the column `from`, after a prefix;
+/// all others are indented.
 pub(crate) fn wrap(
     text: &str,
     from: usize,

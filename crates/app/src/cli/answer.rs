@@ -107,7 +107,7 @@ impl AnswerArgs {
         let command = Command::Answer { question, answer, words, by: person() };
         match forge.send(&run, &command)? {
             Sent::ToDriver => {
-                terminal_output::print(&format!("{question} is answered, and the run goes on"))
+                terminal_output::print(&format!("{question} is answered, and the run goes on"));
             }
             Sent::Journaled => {
                 let view = forge.view(&run)?;

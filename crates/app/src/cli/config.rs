@@ -239,7 +239,7 @@ fn print_change(target: SettingsTarget, file: &EditedFile, change: &Change) -> R
                 terminal_output::print(&format!("note: {place} says otherwise, and wins"));
             }
             (None, Some(place)) => {
-                terminal_output::print(&format!("now {} counts ({place})", value_text(&row)))
+                terminal_output::print(&format!("now {} counts ({place})", value_text(&row)));
             }
             (Some(_) | None, Some(_) | None) => {}
         }

@@ -15,13 +15,13 @@ pub(crate) const LOW_HEIGHT: usize = 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrivenBy {
     ThisProcess,
-    OtherProcess,
-    NoProcess,
+    AnotherProcess,
+    Nothing,
 }
 
 /// Whether a run could continue but has no driver.
 pub(crate) fn lacks_driver(snapshot: &Picture, driven_by: DrivenBy) -> bool {
-    snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::NoProcess
+    snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::Nothing
 }
 
 /// Builds the header: run, standing, totals and reason.

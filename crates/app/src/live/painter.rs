@@ -1,7 +1,8 @@
 //! Writes frames to a terminal: only the lines that changed, in one synchronized update.
 //!
-//! It uses the alternate screen: on the normal one, terminals rewrap long lines when they get narrower, and the position
-//! of the tree would be unknown after every resize. What should stay in the scrollback is printed when the screen is closed.
+//! It uses the alternate screen: on the normal one, terminals rewrap long lines when they get narrower, and the
+//! position of the tree would be unknown after every resize. What should stay in the scrollback is printed when the
+//! screen is closed.
 //!
 //! Invariant: after `paint`, the terminal shows exactly the frame, whatever its size was before.
 

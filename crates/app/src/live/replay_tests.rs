@@ -89,7 +89,7 @@ impl<'a> Watcher<'a> {
         let snapshot = self.follower.look().expect("the journal can be read");
         let look = FrameOptions {
             size: self.size,
-            driven_by: DrivenBy::OtherProcess,
+            driven_by: DrivenBy::AnotherProcess,
             chosen: None,
             message: None,
         };

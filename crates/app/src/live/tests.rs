@@ -305,7 +305,7 @@ fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
 fn a_run_that_ignored() {
     let mut snapshot = building(12);
     let alone = |snapshot: &Picture| {
-        let options = FrameOptions { driven_by: DrivenBy::NoProcess, ..options(SMALL) };
+        let options = FrameOptions { driven_by: DrivenBy::Nothing, ..options(SMALL) };
         text(&frame(snapshot, &options).lines, Colours::No)
     };
     for standing in [Standing::Going, Standing::Limited] {
@@ -322,16 +322,16 @@ fn a_run_that_ignored() {
     snapshot.view.row.standing = Standing::Paused;
     assert!(alone(&snapshot).contains("paused"), "who paused it knows that nothing goes on");
     snapshot.view.row.standing = Standing::Going;
-    let left = text(&final_lines(&snapshot, DrivenBy::NoProcess, 80, 60), Colours::No);
+    let left = text(&final_lines(&snapshot, DrivenBy::Nothing, 80, 60), Colours::No);
     assert!(left.contains("no driver") && !left.contains("going"), "{left}");
 }
 
 #[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
-    let lines = final_lines(&building(12), DrivenBy::OtherProcess, 80, 60);
+    let lines = final_lines(&building(12), DrivenBy::AnotherProcess, 80, 60);
     let shown = text(&lines, Colours::No);
     assert!(shown.contains("T12 ") && !shown.contains("choose"), "{shown}");
-    assert!(final_lines(&building(300), DrivenBy::OtherProcess, 80, 60).len() <= 60);
+    assert!(final_lines(&building(300), DrivenBy::AnotherProcess, 80, 60).len() <= 60);
 }
 
 /// Returns the rows of a terminal in memory.

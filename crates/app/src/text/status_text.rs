@@ -1,4 +1,4 @@
-//! Formats the standing of a run and its units: for `status`, for the end of `run` and `resume`, and for the live screen.
+//! Formats the standing of a run and its units, for `status` and for the end of `run` and `resume`.
 
 use std::{fmt::Write as _, path::Path};
 
