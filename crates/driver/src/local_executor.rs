@@ -153,7 +153,7 @@ impl Calls {
             Err(Pending::Report(report) | Pending::RecordFirst(report)) => reports.push(*report),
             Err(Pending::Failed(trouble)) => return Err(trouble),
             Err(Pending::Cancelled) => {
-                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan))
+                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
             }
             Err(Pending::KeeperDied(folder)) => {
                 sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;

@@ -149,7 +149,7 @@ impl Case {
                 2 => self.move_head(),
                 // The hooks of a first commit of all would begin a history of their own.
                 3 if self.locations[number].is_some() && self.has_own_commits() => {
-                    self.hooks(number)
+                    self.hooks(number);
                 }
                 4 if self.locations[number].is_some() => self.restore(number),
                 5..=7 if self.locations[number].is_some() => self.commit(number),

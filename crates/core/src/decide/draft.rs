@@ -306,7 +306,7 @@ impl Draft {
             Outcome::Fault { class, what } => self.missed(&unit, class, &what),
             Outcome::Partial { note } => self.partly_done(&unit, note),
             Outcome::Blocked { class, what } => {
-                self.ask(&unit, None, QuestionReason::Blocked { class, what })
+                self.ask(&unit, None, QuestionReason::Blocked { class, what });
             }
             Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
                 self.set_back(&unit, None);

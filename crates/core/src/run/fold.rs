@@ -186,7 +186,7 @@ impl Run {
             }
             Event::Judged { judgement, ruling, receipt } => self.judged(judgement, ruling, receipt),
             Event::CallSettled { call, spent, .. } => {
-                self.settle(call, &Receipt::from_spent(*spent))
+                self.settle(call, &Receipt::from_spent(*spent));
             }
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
             Event::GateWaived { unit, gate, why } => {

@@ -1,4 +1,4 @@
-//! The Anthropic MessagesFormat API, as Claude Code 2.1 uses it. All its words are in this file.
+//! The Anthropic `MessagesFormat` API, as Claude Code 2.1 uses it. All its words are in this file.
 
 use std::collections::BTreeMap;
 

@@ -118,7 +118,7 @@ fn marked(text: &[u8]) -> (Vec<u8>, Vec<u8>) {
             }
             ConflictRegion::Ours if is(b"||||||| ") => region = ConflictRegion::Base,
             ConflictRegion::Ours | ConflictRegion::Base if is(b"=======") => {
-                region = ConflictRegion::Theirs
+                region = ConflictRegion::Theirs;
             }
             ConflictRegion::Ours => ours.extend(line),
             ConflictRegion::Agreed | ConflictRegion::Base => {}

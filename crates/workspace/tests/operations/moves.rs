@@ -77,7 +77,7 @@ fn of_two_at_once_exactly_one_wins() {
         match end {
             RunHeadUpdate::Updated { .. } => assert_eq!(stands, operation.to),
             RunHeadUpdate::Overtaken { at } => {
-                assert_ne!(at.as_deref(), Some(operation.to.as_str()))
+                assert_ne!(at.as_deref(), Some(operation.to.as_str()));
             }
         }
     }
