@@ -37,6 +37,7 @@ impl Trouble {
     }
 
     /// Adds commands that would be accepted, if a flag of the command is what is wrong.
+    #[must_use]
     pub fn or_else_by_flag(self, flag: Option<&String>, commands: &[String]) -> Self {
         let Some(_) = flag else { return self };
         let next: Vec<&str> = self.next.iter().chain(commands).map(String::as_str).collect();

@@ -488,7 +488,11 @@ mod tests {
 
     #[test]
     fn what_earlier_versions_wrote_is_read_and_written_in_the_same_form() {
-        ORDERS.iter().for_each(|text| comes_back::<Operation>(text));
-        MADE.iter().for_each(|text| comes_back::<OperationResult>(text));
+        for text in ORDERS {
+            comes_back::<Operation>(text);
+        }
+        for text in MADE {
+            comes_back::<OperationResult>(text);
+        }
     }
 }

@@ -216,7 +216,7 @@ impl Git {
     }
 
     /// Runs it for an answer of yes (0) or no (1).
-    pub(crate) fn is_success(self) -> Result<bool, GitError> {
+    pub(crate) fn answers_yes(self) -> Result<bool, GitError> {
         self.run_with(&[0, 1]).map(|(code, _)| code == 0)
     }
 

@@ -42,7 +42,7 @@ impl Repository {
 
     /// Whether `a` is in the history of `b`, or `b` itself.
     pub fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
-        self.git().args(["merge-base", "--is-ancestor", a, b]).is_success()
+        self.git().args(["merge-base", "--is-ancestor", a, b]).answers_yes()
     }
 
     /// The tree of a commit without `.forge/runs/`: what is built and tested.
