@@ -24,8 +24,8 @@ use forge_driver::{
 };
 use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
 use forge_project::{
-    commit_files::Committed,
-    detect::{self, Project},
+    commit_files::CommitFiles,
+    detect::{self, DetectedProject},
     error::Kind,
     personal_dirs::state_dir,
     refuse_agents,
@@ -84,7 +84,7 @@ pub enum Purpose {
 
 impl Doors {
     /// What kind of project HEAD is, if no settings are there yet.
-    pub fn project(&self) -> Result<(String, Project), Trouble> {
+    pub fn project(&self) -> Result<(String, DetectedProject), Trouble> {
         refuse_agents()?;
         let repository = &self.home.repository;
         let Some(top) = &repository.top else {
@@ -101,7 +101,7 @@ impl Doors {
             let what = "this repository has no commit yet, so there is nothing to try";
             return Err(Trouble::usage(what, "git add . && git commit -m \"first\""));
         };
-        let project = detect::detect(&Committed::of(repository, &head)?);
+        let project = detect::detect(&CommitFiles::open(repository, &head)?);
         Ok((head, project))
     }
 
@@ -110,7 +110,7 @@ impl Doors {
     pub fn try_out(
         &self,
         head: &str,
-        project: &mut Project,
+        project: &mut DetectedProject,
         tell: &mut dyn FnMut(&Tried),
     ) -> Result<Vec<Tried>, Trouble> {
         let mut tried = Vec::new();
@@ -139,7 +139,7 @@ impl Doors {
         &self,
         dir: &Path,
         head: &str,
-        project: &Project,
+        project: &DetectedProject,
         wish: &mut Wish,
         tell: &mut dyn FnMut(Tried),
     ) -> Result<Vec<String>, Trouble> {
@@ -192,7 +192,11 @@ impl Doors {
     }
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.
-    pub fn write_settings(&self, text: &str, project: &Project) -> Result<PathBuf, Trouble> {
+    pub fn write_settings(
+        &self,
+        text: &str,
+        project: &DetectedProject,
+    ) -> Result<PathBuf, Trouble> {
         refuse_agents()?;
         let top = self.home.repository.top.as_ref().expect("a project has a checkout");
         let path = top.join(FILE);
@@ -282,7 +286,7 @@ fn try_one(
 }
 
 /// The settings of a project, with what is to be known about each of them.
-pub fn settings_text(head: &str, project: &Project, tried: &[Tried]) -> String {
+pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> String {
     let mut text = String::from(
         "# What Forge knows about this project. A run reads it from the commit that it starts from.\n\
          # `forge config list` shows every setting, `forge config explain KEY` who set it.\n\n\

@@ -45,7 +45,7 @@ use forge_driver::{
 use forge_project::{
     bounded_read::read_text,
     catalog::{Catalog, Found, text_at},
-    commit_files::Committed,
+    commit_files::CommitFiles,
     detect,
     executables::{in_path, is_executable},
     personal_dirs::state_dir,
@@ -456,9 +456,9 @@ impl Doors {
         if settings.verify.commands.is_some() {
             return Ok(());
         }
-        let files = Committed::of(&self.home.repository, base)?;
+        let files = CommitFiles::open(&self.home.repository, base)?;
         let found = detect::detect(&files);
-        let commands = |found: &[detect::Found]| -> Vec<String> {
+        let commands = |found: &[detect::DetectedCommand]| -> Vec<String> {
             found.iter().map(|found| found.command.clone()).collect()
         };
         frozen.verify.commands = commands(&found.verify);

@@ -7,8 +7,8 @@
 
 use forge_core::{Run, event::Ruling};
 use forge_project::{
-    commit_files::Committed,
-    detect::{self, Found},
+    commit_files::CommitFiles,
+    detect::{self, DetectedCommand},
     settings::{Frozen, VerifyFrom},
 };
 use forge_workspace::Repository;
@@ -21,7 +21,7 @@ pub enum Checks {
     /// These commands, one after the other.
     Known(Vec<String>),
     /// These, which the run added, once a person allows them.
-    Added(Vec<Found>),
+    Added(Vec<DetectedCommand>),
     /// Nothing, and why.
     Nothing(&'static str),
 }
@@ -42,7 +42,7 @@ pub fn checks_at(
         }
         VerifyFrom::Found | VerifyFrom::Nothing => {}
     }
-    let found = with_setup(&detect::detect(&Committed::of(repository, commit)?));
+    let found = with_setup(&detect::detect(&CommitFiles::open(repository, commit)?));
     Ok(if found.is_empty() {
         let what = "the project has no checks, neither in its settings nor found in its files";
         Checks::Nothing(what)
@@ -55,13 +55,13 @@ pub fn checks_at(
 
 /// The checks that were found. What has to come before them comes with them: the set-up of the run's
 /// checkouts was frozen when there was nothing to set up.
-fn with_setup(project: &detect::Project) -> Vec<Found> {
+fn with_setup(project: &detect::DetectedProject) -> Vec<DetectedCommand> {
     let (Some(first), false) = (project.verify.first(), project.setup.is_empty()) else {
         return project.verify.clone();
     };
     let all: Vec<String> =
         project.setup.iter().chain(&project.verify).map(|found| grouped(&found.command)).collect();
-    vec![Found { command: all.join(" && "), ..first.clone() }]
+    vec![DetectedCommand { command: all.join(" && "), ..first.clone() }]
 }
 
 /// The command as a part of a longer one.
@@ -102,17 +102,19 @@ impl Checks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forge_project::detect::Project;
+    use forge_project::detect::DetectedProject;
 
-    fn found(command: &str) -> Found {
+    fn found(command: &str) -> DetectedCommand {
         let (command, why) = (command.to_owned(), String::new());
-        Found { command, why, file: "Makefile".to_owned() }
+        DetectedCommand { command, why, file: "Makefile".to_owned() }
     }
 
     #[test]
     fn what_has_to_be_set_up_first_is_allowed_and_run_with_the_checks() {
-        let mut project =
-            Project { verify: vec![found("make a"), found("make b")], ..Project::default() };
+        let mut project = DetectedProject {
+            verify: vec![found("make a"), found("make b")],
+            ..DetectedProject::default()
+        };
         assert_eq!(with_setup(&project).len(), 2);
         project.setup = vec![found("cd web && npm ci")];
         let all = with_setup(&project);

@@ -1,7 +1,7 @@
-//! Reads what a person wrote: flows, roles, settings, scenarios.
+//! Reader of files that people write: flows, roles, settings, scenarios.
 //!
 //! Invariant: never more than was allowed is read, and nothing but a regular file, so that a pipe
-//! keeps nobody waiting.
+//! cannot block the caller.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use std::{
 
 use crate::Error;
 
-/// A file's text, or nothing if there is no such file.
+/// Reads a file; nothing if there is no such file.
 pub fn read_text(path: &Path, bytes_max: u64) -> Result<Option<String>, Error> {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,

@@ -1,6 +1,6 @@
 //! The start or the end of a text within a limit of bytes, whole characters only.
 
-/// The start of a text, at most so many bytes, whole characters only.
+/// Returns the start of a text, at most so many bytes, whole characters only.
 pub fn start_of(text: &str, bytes_max: usize) -> &str {
     let mut end = bytes_max.min(text.len());
     while !text.is_char_boundary(end) {
@@ -9,7 +9,7 @@ pub fn start_of(text: &str, bytes_max: usize) -> &str {
     &text[..end]
 }
 
-/// The end of a text, at most so many bytes, whole characters only.
+/// Returns the end of a text, at most so many bytes, whole characters only.
 pub fn end_of(text: &str, bytes_max: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes_max);
     while !text.is_char_boundary(start) {

@@ -1,36 +1,36 @@
-//! The files of one commit, for finding out what kind of project it is.
+//! Files of one commit, for the detection of its project.
 
 use std::collections::BTreeSet;
 
 use forge_workspace::Repository;
 
-use crate::{Error, detect::Files};
+use crate::{Error, detect::ProjectFiles};
 
-/// The most bytes of a file that says something about the project.
+/// The most bytes of a file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The files of a commit.
-pub struct Committed<'a> {
+/// Files of a commit.
+pub struct CommitFiles<'a> {
     repository: &'a Repository,
     commit: &'a str,
     files: BTreeSet<String>,
 }
 
-impl<'a> Committed<'a> {
-    /// The files of this commit.
-    pub fn of(repository: &'a Repository, commit: &'a str) -> Result<Self, Error> {
+impl<'a> CommitFiles<'a> {
+    /// Lists the files of this commit.
+    pub fn open(repository: &'a Repository, commit: &'a str) -> Result<Self, Error> {
         let files = repository.files_at(commit, "")?.into_iter().collect();
         Ok(Self { repository, commit, files })
     }
 }
 
-impl Files for Committed<'_> {
+impl ProjectFiles for CommitFiles<'_> {
     fn exists(&self, path: &str) -> bool {
         self.files.contains(path)
     }
 
     fn read(&self, path: &str) -> Option<String> {
-        // What cannot be read says nothing about the project.
+        // A file that cannot be read suggests no command.
         let bytes = self.repository.file_at(self.commit, path, FILE_BYTES_MAX).ok()??;
         String::from_utf8(bytes).ok()
     }

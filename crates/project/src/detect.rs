@@ -1,10 +1,11 @@
-//! What kind of project this is, what its checks are, and how a checkout is made ready for them.
+//! Detection of a project's kind, its checks, and the set-up of a fresh checkout.
 //!
-//! Each ecosystem has its own small file and looks at one [`Place`]: the top, or a folder one level
-//! below it. Not here: running anything, git, the disk. The input is a listing and the texts of files.
+//! Each ecosystem has its own small file and searches one [`ProjectFolder`]: the top, or a folder one
+//! level below it. Not here: running anything, git, the disk. The input is a listing and the texts of
+//! files.
 //!
 //! Invariant: any content gives an answer; nothing panics, and no file is read past a limit.
-//! Invariant: `Found::file` is a file of the listing, and every name in a command is quoted.
+//! Invariant: `DetectedCommand::file` is a file of the listing, and every name in a command is quoted.
 //! Invariant: what was seen and left out is in the notes, never silent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,75 +19,75 @@ mod just;
 mod make;
 mod mix;
 mod node;
-mod place;
+mod project_folder;
 mod python;
 mod recipe_text;
 mod ruby;
 mod shell;
 
-use place::{Check, Part, Place, below, is_ignored, push_new};
-pub use place::{Files, Found};
+use project_folder::{DetectedCheck, Findings, ProjectFolder, below, is_ignored, push_new};
+pub use project_folder::{DetectedCommand, ProjectFiles};
 
 use crate::path_names::is_plain;
 
-/// The most folders that are looked at as projects of their own.
+/// The most folders that are searched as separate projects.
 const FOLDERS_MAX: usize = 8;
 /// The most notes, so that a strange repository fills no screen.
 const NOTES_MAX: usize = 40;
 
-/// What was found out about a project.
+/// The checks and the set-up that the files of a project suggest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Project {
+pub struct DetectedProject {
     /// The checks, in the order in which they are run.
-    pub verify: Vec<Found>,
-    /// What makes a fresh checkout ready.
-    pub setup: Vec<Found>,
+    pub verify: Vec<DetectedCommand>,
+    /// Commands that make a fresh checkout ready.
+    pub setup: Vec<DetectedCommand>,
     /// Files after whose change the setup is done again.
     pub setup_inputs: Vec<String>,
     /// Folders that may be kept from one checkout to the next.
     pub cache: Vec<String>,
-    /// What was left out or looks odd, one sentence each.
+    /// Sentences about files that were left out or look odd.
     pub notes: Vec<String>,
 }
 
-/// Looks at the top and one level below it.
-pub fn detect(files: &dyn Files) -> Project {
+/// Detects projects at the top and one level below it.
+pub fn detect(files: &dyn ProjectFiles) -> DetectedProject {
     let mut paths = files.list();
     let listed = paths.len();
     paths.retain(|path| is_plain(path));
     paths.sort_unstable();
     paths.dedup();
-    let mut project = Project::default();
+    let mut project = DetectedProject::default();
     if paths.len() < listed {
         let left_out = listed - paths.len();
         project.notes.push(format!("{left_out} files have names that no command can hold"));
     }
-    let top = Place::new(files, "", &paths);
-    let mut places = vec![(look(&top, ECOSYSTEMS.iter()), "")];
-    if places.iter().all(|(part, _)| part.checks.is_empty()) {
+    let top = ProjectFolder::new(files, "", &paths);
+    let mut places = vec![(detect_in(&top, ECOSYSTEMS.iter()), "")];
+    if places.iter().all(|(findings, _)| findings.checks.is_empty()) {
         places.push((shell::each_script(&top), ""));
     }
     let folders = folders(&top, &mut project.notes);
     for (folder, _) in &folders {
-        let place = Place::new(files, folder, &paths);
+        let place = ProjectFolder::new(files, folder, &paths);
         let own = ECOSYSTEMS.iter().filter(|ecosystem| !(ecosystem.covers)(&top, folder));
         let own = own.filter(|ecosystem| ecosystem.name != shell::NAME);
-        places.push((look(&place, own), folder));
+        places.push((detect_in(&place, own), folder));
     }
-    let checks = leave_out_wrapped(&mut places);
-    for (mut part, folder) in places {
-        project.setup.extend(part.setup.into_iter().map(|found| found.below(folder)));
-        for path in part.setup_inputs {
+    let checks = drop_wrapped_checks(&mut places);
+    for (mut findings, folder) in places {
+        project.setup.extend(findings.setup.into_iter().map(|found| found.below(folder)));
+        for path in findings.setup_inputs {
             push_new(&mut project.setup_inputs, below(folder, &path));
         }
-        for path in part.cache {
+        for path in findings.cache {
             if !is_ignored(files, folder, &path) {
-                part.notes.push(format!("`{path}` will appear, and no .gitignore names it"));
+                findings.notes.push(format!("`{path}` will appear, and no .gitignore names it"));
             }
             push_new(&mut project.cache, below(folder, &path));
         }
         let place = if folder.is_empty() { String::new() } else { format!("{folder}/: ") };
-        project.notes.extend(part.notes.into_iter().map(|note| format!("{place}{note}")));
+        project.notes.extend(findings.notes.into_iter().map(|note| format!("{place}{note}")));
     }
     project.verify = checks;
     if project.notes.len() > NOTES_MAX {
@@ -100,12 +101,12 @@ pub fn detect(files: &dyn Files) -> Project {
 /// A family of projects that Forge knows.
 struct Ecosystem {
     name: &'static str,
-    detect: fn(&Place) -> Part,
-    /// Whether the top already takes care of this folder.
-    covers: fn(&Place, &str) -> bool,
+    detect: fn(&ProjectFolder) -> Findings,
+    /// Tells whether the top already takes care of this folder.
+    covers: fn(&ProjectFolder, &str) -> bool,
 }
 
-/// All that are known. What wraps others comes first, because it wins over what comes later.
+/// All ecosystems. Those that wrap others come first, because they win over later ones.
 const ECOSYSTEMS: &[Ecosystem] = &[
     Ecosystem { name: "just", detect: just::detect, covers: never },
     Ecosystem { name: "make", detect: make::detect, covers: never },
@@ -121,7 +122,7 @@ const ECOSYSTEMS: &[Ecosystem] = &[
     Ecosystem { name: "mix", detect: mix::detect, covers: never },
 ];
 
-/// Files that make a folder a project of its own.
+/// Files that make a folder a separate project.
 const MANIFESTS: &[&str] = &[
     "Cargo.toml",
     "package.json",
@@ -150,7 +151,7 @@ const MANIFESTS: &[&str] = &[
     "mix.exs",
 ];
 
-/// Folders that hold examples, foreign code or data, whatever lies in them.
+/// Folders of examples, foreign code or data, which are never searched.
 const NO_PROJECTS: &[&str] = &[
     "bench",
     "benches",
@@ -181,26 +182,29 @@ const NO_PROJECTS: &[&str] = &[
     "vendor",
 ];
 
-fn never(_top: &Place, _folder: &str) -> bool {
+fn never(_top: &ProjectFolder, _folder: &str) -> bool {
     false
 }
 
-/// What the ecosystems found in one place.
-fn look<'a>(place: &Place, ecosystems: impl Iterator<Item = &'a Ecosystem>) -> Part {
-    let mut all = Part::default();
+/// Collects what the ecosystems find in one folder.
+fn detect_in<'a>(
+    place: &ProjectFolder,
+    ecosystems: impl Iterator<Item = &'a Ecosystem>,
+) -> Findings {
+    let mut all = Findings::default();
     for ecosystem in ecosystems {
-        let part = (ecosystem.detect)(place);
-        all.checks.extend(part.checks);
-        all.setup.extend(part.setup);
-        all.setup_inputs.extend(part.setup_inputs);
-        all.cache.extend(part.cache);
-        all.notes.extend(part.notes);
+        let findings = (ecosystem.detect)(place);
+        all.checks.extend(findings.checks);
+        all.setup.extend(findings.setup);
+        all.setup_inputs.extend(findings.setup_inputs);
+        all.cache.extend(findings.cache);
+        all.notes.extend(findings.notes);
     }
     all
 }
 
-/// Folders one level down that have a manifest, each with its first one.
-fn folders(top: &Place, notes: &mut Vec<String>) -> Vec<(String, String)> {
+/// Returns the folders one level down that have a manifest, each with its first one.
+fn folders(top: &ProjectFolder, notes: &mut Vec<String>) -> Vec<(String, String)> {
     let mut found: BTreeMap<&str, &str> = BTreeMap::new();
     for path in &top.paths {
         let Some((folder, rest)) = path.split_once('/') else { continue };
@@ -227,11 +231,11 @@ fn folders(top: &Place, notes: &mut Vec<String>) -> Vec<(String, String)> {
     folders
 }
 
-/// All checks, without those that another check runs anyway.
-fn leave_out_wrapped(places: &mut [(Part, &str)]) -> Vec<Found> {
-    let mut all: Vec<(usize, Check, String)> = Vec::new();
-    for (index, (part, folder)) in places.iter_mut().enumerate() {
-        let checks = std::mem::take(&mut part.checks);
+/// Returns all checks without those that another check runs anyway.
+fn drop_wrapped_checks(places: &mut [(Findings, &str)]) -> Vec<DetectedCommand> {
+    let mut all: Vec<(usize, DetectedCheck, String)> = Vec::new();
+    for (index, (findings, folder)) in places.iter_mut().enumerate() {
+        let checks = std::mem::take(&mut findings.checks);
         all.extend(checks.into_iter().map(|check| (index, check, (*folder).to_owned())));
     }
     let mut gone = BTreeSet::new();
@@ -254,7 +258,7 @@ fn leave_out_wrapped(places: &mut [(Part, &str)]) -> Vec<Found> {
     kept.map(|(_, (_, check, folder))| check.found.below(&folder)).collect()
 }
 
-/// The folder in which a command of another place has to be started to mean the same.
+/// Returns the folder in which a command has to be started to mean the same.
 fn seen_from<'a>(around: &str, folder: &'a str) -> &'a str {
     if around == folder { "" } else { folder }
 }

@@ -1,18 +1,18 @@
-//! Names of files: the last part of a path, plain paths, and names as a shell reads them.
+//! File names: the last part of a path, plain paths, and quoting for a shell.
 
-/// The part of a path after the last slash.
+/// Returns the part of a path after the last slash.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a path is relative, stays inside, and fits into one line of a command.
+/// Tells whether a path is relative, stays inside, and fits into one line of a command.
 pub(crate) fn is_plain(path: &str) -> bool {
     !path.is_empty()
         && !path.chars().any(char::is_control)
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-/// A name as a shell reads it back.
+/// Quotes a name for a shell.
 pub(crate) fn quoted(name: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_./+:@%=,-".contains(c);
     let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };

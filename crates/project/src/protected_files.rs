@@ -68,7 +68,7 @@ struct GroupText {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct GroupTable {
     group: Vec<GroupText>,
 }
 
@@ -107,7 +107,8 @@ impl Group {
 }
 
 fn shipped_groups() -> Vec<Group> {
-    let table: Table = toml::from_str(TABLE).expect("our own table of protected files is TOML");
+    let table: GroupTable =
+        toml::from_str(TABLE).expect("our own table of protected files is TOML");
     let groups: Result<Vec<Group>, _> = table.group.iter().map(Group::new).collect();
     groups.expect("our own table of protected files has valid patterns")
 }

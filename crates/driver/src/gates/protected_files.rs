@@ -124,7 +124,8 @@ impl Asked {
 /// What a file guards: by what it is, or because a check or the set-up of the run names it.
 pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<ProtectedKind> {
     let mut commands = frozen.verify.commands.iter().chain(&frozen.setup);
-    protected_kind(path).or_else(|| commands.any(|command| names(command, path)).then_some(ProtectedKind::Build))
+    protected_kind(path)
+        .or_else(|| commands.any(|command| names(command, path)).then_some(ProtectedKind::Build))
 }
 
 /// Whether a command line names a file, from the top or from a folder that it goes into.
@@ -192,7 +193,14 @@ fn look(
             | FileChangeKind::TypeChanged
             | FileChangeKind::ModeChanged,
         )
-        | (ProtectedKind::Ci | ProtectedKind::Lint | ProtectedKind::Lock | ProtectedKind::Settings | ProtectedKind::Build, _) => false,
+        | (
+            ProtectedKind::Ci
+            | ProtectedKind::Lint
+            | ProtectedKind::Lock
+            | ProtectedKind::Settings
+            | ProtectedKind::Build,
+            _,
+        ) => false,
     };
     let severity = if is_welcome { Severity::Minor } else { Severity::Major };
     let did = match &change.kind {

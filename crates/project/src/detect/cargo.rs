@@ -2,53 +2,58 @@
 
 use toml::{Table, Value};
 
-use super::place::{Part, Place};
+use super::project_folder::{Findings, ProjectFolder};
 
 const MANIFEST: &str = "Cargo.toml";
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     if !place.exists(MANIFEST) {
-        return part;
+        return findings;
     }
     let Some(manifest) = read(place) else {
-        part.note("Cargo.toml cannot be read as TOML");
-        return part;
+        findings.add_note("Cargo.toml cannot be read as TOML");
+        return findings;
     };
     let signs: &[&[&str]] = &[&["cargo", "test"], &["cargo", "nextest"], &["cargo", "t"]];
     if manifest.contains_key("workspace") {
         let why = "Cargo.toml has a workspace";
-        part.check("cargo test --workspace", why, MANIFEST, signs);
+        findings.add_check("cargo test --workspace", why, MANIFEST, signs);
     } else if manifest.contains_key("package") {
-        part.check("cargo test", "Cargo.toml has a package", MANIFEST, signs);
+        findings.add_check("cargo test", "Cargo.toml has a package", MANIFEST, signs);
     } else {
-        part.note("Cargo.toml has neither a package nor a workspace");
-        return part;
+        findings.add_note("Cargo.toml has neither a package nor a workspace");
+        return findings;
     }
     match place.read("Cargo.lock") {
         Some(lock) if lock.contains("\nsource = ") => {
-            part.set_up(
+            findings.add_setup(
                 "cargo fetch --locked",
                 "Cargo.lock names crates to download",
                 "Cargo.lock",
             );
         }
         Some(_) => {}
-        None => part.set_up("cargo fetch", "there is no Cargo.lock", MANIFEST),
+        None => findings.add_setup("cargo fetch", "there is no Cargo.lock", MANIFEST),
     }
-    part.inputs(place, &[MANIFEST, "Cargo.lock", "rust-toolchain.toml", "rust-toolchain"]);
-    part.cache.push(target_folder(place));
+    findings.add_setup_inputs(
+        place,
+        &[MANIFEST, "Cargo.lock", "rust-toolchain.toml", "rust-toolchain"],
+    );
+    findings.cache.push(target_folder(place));
     if place.exists(".config/nextest.toml") {
-        part.note("nextest is set up; `cargo test` was chosen because it is always there");
+        findings.add_note("nextest is set up; `cargo test` was chosen because it is always there");
     }
-    if place.first(&["clippy.toml", ".clippy.toml"]).is_some() || has_lints(&manifest) {
-        part.note("lints are set up; add `cargo clippy` to the checks if they must stay clean");
+    if place.first_existing(&["clippy.toml", ".clippy.toml"]).is_some() || has_lints(&manifest) {
+        findings
+            .add_note("lints are set up; add `cargo clippy` to the checks if they must stay clean");
     }
-    part
+    findings
 }
 
-/// A folder below a workspace belongs to it, unless it is excluded or is a workspace of its own.
-pub(super) fn covers(top: &Place, folder: &str) -> bool {
+/// Tells whether a folder belongs to the workspace at the top: unless it is excluded or is itself a
+/// workspace.
+pub(super) fn covers(top: &ProjectFolder, folder: &str) -> bool {
     let Some(workspace) = read(top).and_then(|table| table.get("workspace").cloned()) else {
         return false;
     };
@@ -58,7 +63,7 @@ pub(super) fn covers(top: &Place, folder: &str) -> bool {
     !is_excluded && !own.is_some_and(|own| own.contains_key("workspace"))
 }
 
-fn read(place: &Place) -> Option<Table> {
+fn read(place: &ProjectFolder) -> Option<Table> {
     place.read(MANIFEST)?.parse().ok()
 }
 
@@ -70,8 +75,8 @@ fn has_lints(manifest: &Table) -> bool {
         .any(|table| table.get("lints").and_then(|lints| lints.get("clippy")).is_some())
 }
 
-/// Where cargo builds, as far as the project says so.
-fn target_folder(place: &Place) -> String {
+/// Returns the build folder that the project configures.
+fn target_folder(place: &ProjectFolder) -> String {
     let config = place.read(".cargo/config.toml").and_then(|text| text.parse::<Table>().ok());
     let named = config.as_ref().and_then(|config| config.get("build")?.get("target-dir")?.as_str());
     named.filter(|path| crate::path_names::is_plain(path)).unwrap_or("target").to_owned()

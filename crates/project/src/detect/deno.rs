@@ -1,38 +1,41 @@
 //! Deno: its task `test`, or `deno test` where there are test files.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
-use super::place::{Part, Place};
+use super::project_folder::{Findings, ProjectFolder};
 use crate::path_names::base_name;
 
 const NAMES: &[&str] = &["deno.json", "deno.jsonc"];
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
-    let Some(file) = place.first(NAMES) else { return part };
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
+    let Some(file) = place.first_existing(NAMES) else { return findings };
     let text = place.read(file).unwrap_or_default();
     let Ok(settings) = serde_json::from_str::<Value>(&without_comments(&text)) else {
-        part.note(format!("{file} cannot be read as JSON"));
-        return part;
+        findings.add_note(format!("{file} cannot be read as JSON"));
+        return findings;
     };
     let task = settings.get("tasks").and_then(|tasks| tasks.get("test"));
     let task = task.and_then(|task| task.as_str().or_else(|| task.get("command")?.as_str()));
     if let Some(task) = task {
         let why = format!("{file} has a task `test`");
         let does = task.to_owned();
-        part.wrapping("deno task test", &why, file, &[&["deno", "test"]], does);
-    } else if let Some(test) = place.own().find(|path| is_test(path)) {
+        findings.add_wrapping_check("deno task test", &why, file, &[&["deno", "test"]], does);
+    } else if let Some(test) = place.own_paths().find(|path| is_test(path)) {
         let why = format!("there is a {file}, and tests such as {test}");
-        part.check("deno test", &why, file, &[&["deno", "test"]]);
+        findings.add_check("deno test", &why, file, &[&["deno", "test"]]);
     } else {
-        part.note(format!("there is a {file}, but no tests were found"));
+        findings.add_note(format!("there is a {file}, but no tests were found"));
     }
-    part
+    findings
 }
 
-/// Folders that the top names as its members.
-pub(super) fn covers(top: &Place, folder: &str) -> bool {
-    let text = top.first(NAMES).and_then(|file| top.read(file)).unwrap_or_default();
+/// Tells whether the top names a folder as its member.
+pub(super) fn covers(top: &ProjectFolder, folder: &str) -> bool {
+    let text = top.first_existing(NAMES).and_then(|file| top.read(file)).unwrap_or_default();
     let settings: Value = serde_json::from_str(&without_comments(&text)).unwrap_or_default();
     let members = settings.get("workspace").and_then(|value| value.get("members").or(Some(value)));
     let mut members = members.and_then(Value::as_array).into_iter().flatten();
@@ -49,47 +52,18 @@ fn is_test(path: &str) -> bool {
     stem.rsplit(['_', '.']).next() == Some("test")
 }
 
-/// JSON out of JSON with comments and with commas before a closing bracket.
+/// Returns JSON without comments and without commas before a closing bracket.
 fn without_comments(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let mut in_string = false;
-    while let Some(c) = rest.next() {
-        if in_string {
-            plain.push(c);
-            match c {
-                '\\' => plain.extend(rest.next()),
-                '"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match (c, rest.peek()) {
-            ('/', Some('/')) => while rest.next_if(|c| *c != '\n').is_some() {},
-            ('/', Some('*')) => {
-                let mut before = ' ';
-                rest.next();
-                for c in rest.by_ref() {
-                    if before == '*' && c == '/' {
-                        break;
-                    }
-                    before = c;
-                }
-            }
-            (']' | '}', _) => {
-                let end = plain.trim_end();
-                if end.ends_with(',') {
-                    plain.truncate(end.len() - 1);
-                }
-                plain.push(c);
-            }
-            _ => {
-                in_string = c == '"';
-                plain.push(c);
-            }
-        }
-    }
-    plain
+    static COMMENT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#));
+    static LAST_COMMA: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[\]}])"#));
+    let text = COMMENT.replace_all(text, "$1");
+    LAST_COMMA.replace_all(&text, "$1$2").into_owned()
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("our own pattern is valid")
 }
 
 #[cfg(test)]

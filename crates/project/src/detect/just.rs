@@ -1,44 +1,44 @@
 //! `just test` and `just check`.
 //!
-//! A recipe with a parameter that has no default cannot be run by itself, so it is no check.
+//! A recipe with a parameter that has no default cannot be run by itself, so it is not a check.
 
 use std::collections::BTreeMap;
 
 use super::{
-    place::{Part, Place, Sign},
-    recipe_text::{Recipe, text_of},
+    project_folder::{CommandWords, Findings, ProjectFolder},
+    recipe_text::{Recipe, text_of_recipe},
 };
 
 const NAMES: &[&str] = &["justfile", "Justfile", ".justfile", "JUSTFILE"];
 /// Recipes that are checks, and how others call them.
-const RECIPES: &[(&str, &[Sign])] =
+const RECIPES: &[(&str, &[CommandWords])] =
     &[("check", &[&["just", "check"]]), ("test", &[&["just", "test"]])];
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
-    let Some(file) = place.first(NAMES) else { return part };
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
+    let Some(file) = place.first_existing(NAMES) else { return findings };
     let Some(text) = place.read(file) else {
-        part.note(format!("{file} cannot be read"));
-        return part;
+        findings.add_note(format!("{file} cannot be read"));
+        return findings;
     };
     let read = read(&text);
     for (name, signs) in RECIPES {
         if read.wanting.iter().any(|wanting| wanting == name) {
-            part.note(format!("`just {name}` wants arguments, so it was left out"));
+            findings.add_note(format!("`just {name}` wants arguments, so it was left out"));
         } else if read.recipes.contains_key(*name) {
-            let does = text_of(name, &read.recipes, "just", place);
+            let does = text_of_recipe(name, &read.recipes, "just", place);
             let why = format!("{file} has a recipe `{name}`");
-            part.wrapping(&format!("just {name}"), &why, file, signs, does);
+            findings.add_wrapping_check(&format!("just {name}"), &why, file, signs, does);
         }
     }
-    part
+    findings
 }
 
-/// What a justfile says.
+/// The recipes of a justfile.
 #[derive(Debug, Default)]
 struct Justfile {
     recipes: BTreeMap<String, Recipe>,
-    /// Recipes that want an argument.
+    /// Recipes that need an argument.
     wanting: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ fn alias(line: &str) -> Option<(String, String)> {
     Some((name.trim().to_owned(), aliased.trim().to_owned()))
 }
 
-/// Name, parameters and needs of a line such as `@test filter="": build (lint "all")`.
+/// Returns name, parameters and needs of a line such as `@test filter="": build (lint "all")`.
 fn header(line: &str) -> Option<(String, Vec<String>, Vec<String>)> {
     if line.starts_with(['#', '[', '}']) {
         return None;

@@ -2,18 +2,18 @@
 //!
 //! The targets are read as make reads them, but for conditionals (all branches count), patterns and
 //! functions. A target that is also the name of a file or folder and is not phony runs nothing, so
-//! it is no check.
+//! it is not a check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    place::{Part, Place, Sign},
-    recipe_text::{Recipe, text_of},
+    project_folder::{CommandWords, Findings, ProjectFolder},
+    recipe_text::{Recipe, text_of_recipe},
 };
 
 const NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
 /// Targets that are checks, and how others call them.
-const TARGETS: &[(&str, &[Sign])] =
+const TARGETS: &[(&str, &[CommandWords])] =
     &[("check", &[&["make", "check"]]), ("test", &[&["make", "test"]])];
 /// The most files that one makefile includes.
 const INCLUDES_MAX: usize = 8;
@@ -22,17 +22,17 @@ const EXPANSIONS_MAX: usize = 4;
 /// The longest line after its variables are filled in.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
-    let Some(file) = place.first(NAMES) else { return part };
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
+    let Some(file) = place.first_existing(NAMES) else { return findings };
     let Some(text) = place.read(file) else {
-        part.note(format!("{file} cannot be read"));
-        return part;
+        findings.add_note(format!("{file} cannot be read"));
+        return findings;
     };
     let mut made = Makefile::default();
     made.read(&text);
     for path in std::mem::take(&mut made.includes).into_iter().take(INCLUDES_MAX) {
-        if let Some(text) = place.lists(&path).then(|| place.read(&path)) {
+        if let Some(text) = place.is_listed(&path).then(|| place.read(&path)) {
             made.read(&text.unwrap_or_default());
         }
     }
@@ -43,19 +43,19 @@ pub(super) fn detect(place: &Place) -> Part {
         let inside = format!("{target}/");
         let exists = place.paths.iter().any(|path| path == target || path.starts_with(&inside));
         if exists && !made.phony.contains(*target) {
-            part.note(format!(
+            findings.add_note(format!(
                 "`make {target}` runs nothing: `{target}` exists, and {file} does not call it .PHONY"
             ));
             continue;
         }
-        let does = text_of(target, &made.rules, "make", place);
+        let does = text_of_recipe(target, &made.rules, "make", place);
         let why = format!("{file} has a target `{target}`");
-        part.wrapping(&format!("make {target}"), &why, file, signs, does);
+        findings.add_wrapping_check(&format!("make {target}"), &why, file, signs, does);
     }
-    part
+    findings
 }
 
-/// What a makefile says.
+/// The rules and variables of a makefile.
 #[derive(Debug, Default)]
 struct Makefile {
     rules: BTreeMap<String, Recipe>,
@@ -73,7 +73,7 @@ impl Makefile {
             if in_define {
                 in_define = first != "endef";
             } else if let Some(recipe) = line.strip_prefix('\t') {
-                let recipe = self.filled_in(recipe.trim().trim_start_matches(['@', '-', '+']));
+                let recipe = self.expanded(recipe.trim().trim_start_matches(['@', '-', '+']));
                 for target in &targets {
                     let lines = &mut self.rules.entry(target.clone()).or_default().lines;
                     lines.push(recipe.clone());
@@ -88,7 +88,7 @@ impl Makefile {
         }
     }
 
-    /// Takes in a line at the margin; gives the targets if it begins a rule.
+    /// Reads a line without indentation; returns the targets if it begins a rule.
     fn rule_or_variable(&mut self, line: &str) -> Option<Vec<String>> {
         let line = strip_comment(line);
         let line = line.strip_prefix("export ").unwrap_or(line);
@@ -104,16 +104,16 @@ impl Makefile {
         }
         let colon = colon?;
         let targets: Vec<String> =
-            self.filled_in(&line[..colon]).split_whitespace().map(str::to_owned).collect();
+            self.expanded(&line[..colon]).split_whitespace().map(str::to_owned).collect();
         let rest = line[colon..].trim_start_matches(':');
         if rest.contains('=') {
             return None;
         }
         let (needs, recipe) = rest.split_once(';').unwrap_or((rest, ""));
-        let needs = self.filled_in(needs);
+        let needs = self.expanded(needs);
         let needs = needs.split_whitespace().filter(|word| *word != "|").map(str::to_owned);
         let needs: Vec<String> = needs.collect();
-        let recipe = self.filled_in(recipe.trim());
+        let recipe = self.expanded(recipe.trim());
         for target in &targets {
             if target == ".PHONY" {
                 self.phony.extend(needs.iter().cloned());
@@ -126,8 +126,8 @@ impl Makefile {
         Some(targets)
     }
 
-    /// A text with its variables. One that nobody set is its own name: `$(CARGO)` is `cargo`.
-    fn filled_in(&self, text: &str) -> String {
+    /// Expands variables. One that is not set becomes its own name: `$(CARGO)` is `cargo`.
+    fn expanded(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..EXPANSIONS_MAX {
             if !text.contains("$(") && !text.contains("${") {
@@ -169,7 +169,7 @@ impl Makefile {
     }
 }
 
-/// Lines, with those joined that end in a backslash.
+/// Returns the lines, with those joined that end in a backslash.
 fn whole_lines(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut whole = String::new();

@@ -1,24 +1,29 @@
 //! Elixir: `mix test`.
 
-use super::place::{Part, Place};
+use super::project_folder::{Findings, ProjectFolder};
 
 const MANIFEST: &str = "mix.exs";
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     if !place.exists(MANIFEST) {
-        return part;
+        return findings;
     }
-    if place.own().any(|path| path.ends_with("_test.exs")) {
-        part.check("mix test", "there is a mix.exs, with tests", MANIFEST, &[&["mix", "test"]]);
+    if place.own_paths().any(|path| path.ends_with("_test.exs")) {
+        findings.add_check(
+            "mix test",
+            "there is a mix.exs, with tests",
+            MANIFEST,
+            &[&["mix", "test"]],
+        );
     } else {
-        part.note("there is a mix.exs, but no _test.exs file");
+        findings.add_note("there is a mix.exs, but no _test.exs file");
     }
-    if place.exists("mix.lock") || place.has(MANIFEST, "{:") {
-        part.set_up("mix deps.get", "mix.exs names dependencies", MANIFEST);
-        part.inputs(place, &[MANIFEST, "mix.lock"]);
-        part.cache.push("deps".to_owned());
+    if place.exists("mix.lock") || place.file_contains(MANIFEST, "{:") {
+        findings.add_setup("mix deps.get", "mix.exs names dependencies", MANIFEST);
+        findings.add_setup_inputs(place, &[MANIFEST, "mix.lock"]);
+        findings.cache.push("deps".to_owned());
     }
-    part.cache.push("_build".to_owned());
-    part
+    findings.cache.push("_build".to_owned());
+    findings
 }

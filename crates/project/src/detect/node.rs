@@ -1,31 +1,32 @@
 //! JavaScript: npm, pnpm, yarn and bun, with the scripts of `package.json`.
 //!
-//! A script that only says that there is none, that mends files, or that waits for changes is no
-//! check. Members of a workspace belong to the top.
+//! A script that only says that there is none, that fixes files, or that waits for changes is not
+//! a check. Members of a workspace belong to the top.
 
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use super::place::{Part, Place, Sign};
+use super::project_folder::{CommandWords, Findings, ProjectFolder};
 use crate::path_names::{base_name, quoted};
 
 const MANIFEST: &str = "package.json";
 /// The most members of a workspace whose scripts are looked at.
 const MEMBERS_MAX: usize = 100;
-/// The most test files that are read to find out who runs them.
+/// The most test files that are read to find their runner.
 const TEST_FILES_MAX: usize = 20;
 
 /// Lock files, the best known sign of the program that made them.
-const LOCKS: &[(&str, Manager)] = &[
-    ("pnpm-lock.yaml", Manager::Pnpm),
-    ("yarn.lock", Manager::Yarn),
-    ("bun.lock", Manager::Bun),
-    ("bun.lockb", Manager::Bun),
-    ("package-lock.json", Manager::Npm),
-    ("npm-shrinkwrap.json", Manager::Npm),
+const LOCKS: &[(&str, PackageTool)] = &[
+    ("pnpm-lock.yaml", PackageTool::Pnpm),
+    ("yarn.lock", PackageTool::Yarn),
+    ("bun.lock", PackageTool::Bun),
+    ("bun.lockb", PackageTool::Bun),
+    ("package-lock.json", PackageTool::Npm),
+    ("npm-shrinkwrap.json", PackageTool::Npm),
 ];
 
-/// What the scripts for one purpose are called, best first, and how others call them.
-const SCRIPTS: &[(&[&str], &[Sign])] = &[
+/// Names of the scripts for one purpose, best first, and how others call them.
+const SCRIPTS: &[(&[&str], &[CommandWords])] = &[
     (
         &["test"],
         &[&["npm", "test"], &["npm", "t"], &["pnpm", "test"], &["yarn", "test"], &["bun", "test"]],
@@ -38,7 +39,7 @@ const SCRIPTS: &[(&[&str], &[Sign])] = &[
 ];
 
 /// Test programs that others may start without the script.
-const RUNNERS: &[(&str, Sign)] = &[
+const RUNNERS: &[(&str, CommandWords)] = &[
     ("jest", &["jest"]),
     ("vitest", &["vitest"]),
     ("mocha", &["mocha"]),
@@ -48,42 +49,42 @@ const RUNNERS: &[(&str, Sign)] = &[
 
 /// The program that installs and runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manager {
+enum PackageTool {
     Npm,
     Pnpm,
     Yarn,
     Bun,
 }
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     if !place.exists(MANIFEST) {
-        return part;
+        return findings;
     }
     let Some(package) = read(place, MANIFEST) else {
-        part.note("package.json cannot be read as JSON");
-        return part;
+        findings.add_note("package.json cannot be read as JSON");
+        return findings;
     };
-    let (manager, lock) = manager(place, &package, &mut part);
-    set_up(place, &package, manager, lock, &mut part);
+    let (manager, lock) = manager(place, &package, &mut findings);
+    set_up(place, &package, manager, lock, &mut findings);
     let members = members(place, &package);
     for (names, signs) in SCRIPTS {
         let own = names.iter().find_map(|name| Some((*name, script(&package, name)?)));
         if let Some((name, text)) = own {
-            add(&package, manager, (name, text, signs), &mut part);
+            add(&package, manager, (name, text, signs), &mut findings);
         } else if let Some((name, member)) = in_members(place, &members, names) {
             let why = format!("{member} has a script `{name}`, and the top has none");
-            part.check(&manager.in_all(place, name), &why, MANIFEST, signs);
+            findings.add_check(&manager.in_all(place, name), &why, MANIFEST, signs);
         }
     }
-    if part.checks.is_empty() && members.is_empty() {
-        without_scripts(place, manager, &mut part);
+    if findings.checks.is_empty() && members.is_empty() {
+        without_scripts(place, manager, &mut findings);
     }
-    part
+    findings
 }
 
-/// Folders that are members of the workspace at the top.
-pub(super) fn covers(top: &Place, folder: &str) -> bool {
+/// Tells whether a folder is a member of the workspace at the top.
+pub(super) fn covers(top: &ProjectFolder, folder: &str) -> bool {
     let package = read(top, MANIFEST).unwrap_or_default();
     let manifest = format!("{folder}/{MANIFEST}");
     members(top, &package).contains(&manifest.as_str())
@@ -92,16 +93,16 @@ pub(super) fn covers(top: &Place, folder: &str) -> bool {
 /// Adds a script as a check, if it is one.
 fn add(
     package: &Value,
-    manager: Manager,
-    (name, text, signs): (&str, &str, &[Sign]),
-    part: &mut Part,
+    manager: PackageTool,
+    (name, text, signs): (&str, &str, &[CommandWords]),
+    findings: &mut Findings,
 ) {
     if text.contains("no test specified") {
         return;
     }
-    let mends = ["--fix", "--write"].iter().any(|option| has_word(text, option));
-    if mends {
-        part.note(format!("the script `{name}` changes files, so it is no check"));
+    let fixes = ["--fix", "--write"].iter().any(|option| has_word(text, option));
+    if fixes {
+        findings.add_note(format!("the script `{name}` changes files, so it is no check"));
         return;
     }
     let mut signs = signs.to_vec();
@@ -113,21 +114,27 @@ fn add(
     if waits(text) {
         if let Some(once) = script(package, "test:ci").filter(|_| name == "test") {
             let why = "package.json has a script `test:ci`, and `test` waits for changes";
-            part.wrapping(&manager.run("test:ci"), why, MANIFEST, &signs, once.to_owned());
+            findings.add_wrapping_check(
+                &manager.run("test:ci"),
+                why,
+                MANIFEST,
+                &signs,
+                once.to_owned(),
+            );
         } else {
-            part.note(format!("the script `{name}` waits for changes, so it was left out"));
+            findings.add_note(format!("the script `{name}` waits for changes, so it was left out"));
         }
         return;
     }
     let quiet = if has_word(text, "react-scripts") { "CI=true " } else { "" };
     let why = format!("package.json has a script `{name}`");
     let command = format!("{quiet}{}", manager.run(name));
-    part.wrapping(&command, &why, MANIFEST, &signs, text.to_owned());
+    findings.add_wrapping_check(&command, &why, MANIFEST, &signs, text.to_owned());
 }
 
-/// A package without a script may still have tests for a runner that needs none.
-fn without_scripts(place: &Place, manager: Manager, part: &mut Part) {
-    let tests = place.own().filter(|path| {
+/// Adds the check of a package without scripts whose tests are for a runner that needs none.
+fn without_scripts(place: &ProjectFolder, manager: PackageTool, findings: &mut Findings) {
+    let tests = place.own_paths().filter(|path| {
         let name = base_name(path);
         [".test.", ".spec."].iter().any(|mark| name.contains(mark)) || path.starts_with("test/")
     });
@@ -141,16 +148,22 @@ fn without_scripts(place: &Place, manager: Manager, part: &mut Part) {
             let is_plain = !path.ends_with("ts");
             return is_plain.then_some((path, "node --test", "node:test"));
         }
-        (is("bun:test") || manager == Manager::Bun).then_some((path, "bun test", "bun:test"))
+        (is("bun:test") || manager == PackageTool::Bun).then_some((path, "bun test", "bun:test"))
     });
     if let Some((path, command, module)) = found {
-        part.check(command, &format!("{path} uses {module}"), path, &[&["node", "--test"]]);
+        findings.add_check(command, &format!("{path} uses {module}"), path, &[&["node", "--test"]]);
     } else {
-        part.note("package.json has no script `test`");
+        findings.add_note("package.json has no script `test`");
     }
 }
 
-fn set_up(place: &Place, package: &Value, manager: Manager, lock: Option<&str>, part: &mut Part) {
+fn set_up(
+    place: &ProjectFolder,
+    package: &Value,
+    manager: PackageTool,
+    lock: Option<&str>,
+    findings: &mut Findings,
+) {
     let kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
     let has = |kind: &&str| {
         package.get(kind).and_then(Value::as_object).is_some_and(|names| !names.is_empty())
@@ -165,33 +178,37 @@ fn set_up(place: &Place, package: &Value, manager: Manager, lock: Option<&str>, 
         let why = "package.json names dependencies, and nothing locks them".to_owned();
         (format!("{} install", manager.word()), why, MANIFEST)
     };
-    part.set_up(&command, &why, file);
-    part.inputs(place, &[MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml"]);
-    part.setup_inputs.extend(lock.map(str::to_owned));
-    part.cache.push("node_modules".to_owned());
+    findings.add_setup(&command, &why, file);
+    findings.add_setup_inputs(place, &[MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml"]);
+    findings.setup_inputs.extend(lock.map(str::to_owned));
+    findings.cache.push("node_modules".to_owned());
 }
 
-/// Who installs: the field `packageManager` wins over lock files.
-fn manager(place: &Place, package: &Value, part: &mut Part) -> (Manager, Option<&'static str>) {
-    let there: Vec<&(&'static str, Manager)> =
+/// Returns the package tool: the field `packageManager` wins over lock files.
+fn manager(
+    place: &ProjectFolder,
+    package: &Value,
+    findings: &mut Findings,
+) -> (PackageTool, Option<&'static str>) {
+    let there: Vec<&(&'static str, PackageTool)> =
         LOCKS.iter().filter(|(lock, _)| place.exists(lock)).collect();
     let field = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
     let named = match field.split('@').next().unwrap_or_default() {
-        "npm" => Some(Manager::Npm),
-        "pnpm" => Some(Manager::Pnpm),
-        "yarn" => Some(Manager::Yarn),
-        "bun" => Some(Manager::Bun),
+        "npm" => Some(PackageTool::Npm),
+        "pnpm" => Some(PackageTool::Pnpm),
+        "yarn" => Some(PackageTool::Yarn),
+        "bun" => Some(PackageTool::Bun),
         _ => None,
     };
-    let manager = named.or(there.first().map(|(_, manager)| *manager)).unwrap_or(Manager::Npm);
+    let manager = named.or(there.first().map(|(_, manager)| *manager)).unwrap_or(PackageTool::Npm);
     let lock = there.iter().find(|(_, of)| *of == manager).map(|(lock, _)| *lock);
     for (other, _) in there.iter().filter(|(_, of)| *of != manager) {
-        part.note(format!("{other} is there too; {} was chosen", manager.word()));
+        findings.add_note(format!("{other} is there too; {} was chosen", manager.word()));
     }
     (manager, lock)
 }
 
-impl Manager {
+impl PackageTool {
     fn word(self) -> &'static str {
         match self {
             Self::Npm => "npm",
@@ -201,7 +218,7 @@ impl Manager {
         }
     }
 
-    /// Runs a script of this package.
+    /// Returns the command that runs a script of this package.
     fn run(self, name: &str) -> String {
         match (self, name) {
             (Self::Npm | Self::Pnpm, "test") => format!("{} test", self.word()),
@@ -211,8 +228,8 @@ impl Manager {
         }
     }
 
-    /// Runs a script in all members of the workspace that have it.
-    fn in_all(self, place: &Place, name: &str) -> String {
+    /// Returns the command that runs a script in all members of the workspace that have it.
+    fn in_all(self, place: &ProjectFolder, name: &str) -> String {
         match self {
             Self::Npm => format!("npm run {name} --workspaces --if-present"),
             Self::Pnpm => format!("pnpm -r --if-present run {name}"),
@@ -224,7 +241,7 @@ impl Manager {
         }
     }
 
-    fn install_locked(self, place: &Place, package: &Value) -> String {
+    fn install_locked(self, place: &ProjectFolder, package: &Value) -> String {
         let field = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
         let is_old = !place.exists(".yarnrc.yml") && !is_new_yarn(field);
         match self {
@@ -242,8 +259,8 @@ fn is_new_yarn(field: &str) -> bool {
     version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_some_and(|n| n >= 2)
 }
 
-/// The manifests of the members of a workspace.
-fn members<'a>(place: &Place<'a>, package: &Value) -> Vec<&'a str> {
+/// Returns the manifests of the members of a workspace.
+fn members<'a>(place: &ProjectFolder<'a>, package: &Value) -> Vec<&'a str> {
     let mut patterns: Vec<String> = Vec::new();
     let listed = package.get("workspaces");
     let listed = listed.and_then(|value| value.get("packages").or(Some(value)));
@@ -262,49 +279,35 @@ fn members<'a>(place: &Place<'a>, package: &Value) -> Vec<&'a str> {
     if patterns.is_empty() {
         return Vec::new();
     }
-    let is_member = |folder: &str| {
-        let is = |pattern: &String| is_match(pattern.trim_start_matches(['!']), folder);
-        let (not, yes): (Vec<_>, Vec<_>) = patterns.iter().partition(|one| one.starts_with('!'));
-        yes.into_iter().any(is) && !not.into_iter().any(is)
-    };
+    let (not, yes): (Vec<&str>, Vec<&str>) =
+        patterns.iter().map(String::as_str).partition(|one| one.starts_with('!'));
+    let (not, yes) = (folder_globs(&not), folder_globs(&yes));
+    let is_member = |folder: &str| yes.is_match(folder) && !not.is_match(folder);
     let manifests =
-        place.own().filter_map(|path| Some((path, path.strip_suffix("/package.json")?)));
+        place.own_paths().filter_map(|path| Some((path, path.strip_suffix("/package.json")?)));
     let members = manifests.filter(|(_, folder)| is_member(folder));
     members.map(|(path, _)| path).take(MEMBERS_MAX).collect()
 }
 
-/// Whether a folder fits a pattern such as `packages/*` or `apps/**`.
-fn is_match(pattern: &str, folder: &str) -> bool {
-    let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
-    if let Some(before) = pattern.strip_suffix("/**") {
-        return folder.strip_prefix(before).is_some_and(|rest| rest.starts_with('/'));
-    }
-    let mut parts = pattern.split('/');
-    let mut folders = folder.split('/');
-    loop {
-        match (parts.next(), folders.next()) {
-            (None, None) => return true,
-            (Some("*" | "**"), Some(_)) => {}
-            (Some(part), Some(folder)) => {
-                let (start, end) = part.split_once('*').unwrap_or((part, ""));
-                let is_same = if part.contains('*') {
-                    folder.len() >= start.len() + end.len()
-                        && folder.starts_with(start)
-                        && folder.ends_with(end)
-                } else {
-                    part == folder
-                };
-                if !is_same {
-                    return false;
-                }
-            }
-            (None, Some(_)) | (Some(_), None) => return false,
+/// Compiles patterns such as `packages/*` or `!apps/**`. One that is not valid matches nothing.
+fn folder_globs(patterns: &[&str]) -> GlobSet {
+    let mut globs = GlobSetBuilder::new();
+    for pattern in patterns {
+        let pattern =
+            pattern.trim_start_matches('!').trim_start_matches("./").trim_end_matches('/');
+        if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
+            globs.add(glob);
         }
     }
+    globs.build().unwrap_or_default()
 }
 
-/// The first member that has one of these scripts.
-fn in_members<'n>(place: &Place, members: &[&str], names: &[&'n str]) -> Option<(&'n str, String)> {
+/// Returns the first member that has one of these scripts.
+fn in_members<'n>(
+    place: &ProjectFolder,
+    members: &[&str],
+    names: &[&'n str],
+) -> Option<(&'n str, String)> {
     members.iter().find_map(|path| {
         let package = read(place, path)?;
         let name = names.iter().find(|name| {
@@ -318,7 +321,7 @@ fn script<'v>(package: &'v Value, name: &str) -> Option<&'v str> {
     package.get("scripts")?.get(name)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
-fn read(place: &Place, path: &str) -> Option<Value> {
+fn read(place: &ProjectFolder, path: &str) -> Option<Value> {
     let text = place.read(path)?;
     serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
 }
@@ -327,7 +330,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split_whitespace().any(|one| one == word)
 }
 
-/// Whether a script does not end by itself.
+/// Tells whether a script does not end by itself.
 fn waits(text: &str) -> bool {
     ["--watch", "--watchAll", "-w"].iter().any(|option| has_word(text, option))
         || text.trim() == "vitest watch"
@@ -351,7 +354,7 @@ mod tests {
             ("a*a", "a", false),
             ("*", "web", true),
         ] {
-            assert_eq!(is_match(pattern, folder), expected, "{pattern} {folder}");
+            assert_eq!(folder_globs(&[pattern]).is_match(folder), expected, "{pattern} {folder}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Python: pytest, unittest, tox or nox, and who installs what they need.
+//! Python: pytest, unittest, tox or nox, and the tool that installs what they need.
 //!
 //! pytest is chosen by any sign of it; tox and nox only where there is no sign of pytest, because
 //! they build their own surroundings each time. Dependencies without a manager go into `.venv`.
 
 use toml::{Table, Value};
 
-use super::place::{Part, Place, Sign};
+use super::project_folder::{CommandWords, Findings, ProjectFolder};
 use crate::path_names::{base_name, quoted};
 
-/// The most test files that are read to find out who runs them.
+/// The most test files that are read to find their runner.
 const TEST_FILES_MAX: usize = 40;
 
 /// The most folders that unittest is sent into one by one.
@@ -32,40 +32,40 @@ const REQUIREMENTS: &[&str] = &[
 /// Extras and groups that tests may need.
 const GROUPS: &[&str] = &["dev", "test", "tests", "testing"];
 
-/// Who makes the surroundings in which the tests run.
+/// The tool that makes the environment of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manager {
+enum EnvironmentTool {
     Uv,
     Poetry,
     Pdm,
     Pipenv,
-    /// pip, in a folder `.venv` of its own.
+    /// pip, in a folder `.venv`.
     Pip,
-    /// Nobody: there is nothing to install.
+    /// No tool: there is nothing to install.
     System,
 }
 
-/// What was found out about a Python project.
+/// The files of a Python project that decide about its tests.
 struct Python<'p, 'a> {
-    place: &'p Place<'a>,
+    place: &'p ProjectFolder<'a>,
     pyproject: Table,
     /// Files whose names are those of tests.
     tests: Vec<&'a str>,
     requirements: Vec<&'static str>,
 }
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     let signs = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "noxfile.py"];
-    let manifest = place.first(&signs);
-    let tests: Vec<&str> = place.own().filter(|path| is_test(path)).collect();
+    let manifest = place.first_existing(&signs);
+    let tests: Vec<&str> = place.own_paths().filter(|path| is_test(path)).collect();
     if manifest.is_none() && tests.is_empty() {
-        return part;
+        return findings;
     }
     let pyproject = match place.read("pyproject.toml").map(|text| text.parse::<Table>()) {
         Some(Ok(table)) => table,
         Some(Err(_)) => {
-            part.note("pyproject.toml cannot be read as TOML");
+            findings.add_note("pyproject.toml cannot be read as TOML");
             Table::new()
         }
         None => Table::new(),
@@ -75,39 +75,42 @@ pub(super) fn detect(place: &Place) -> Part {
     let python = Python { place, pyproject, tests, requirements };
     if let Some((file, why)) = python.pytest() {
         let manager = python.manager(Needs::Pytest);
-        python.set_up(manager, Needs::Pytest, &file, &mut part);
+        python.set_up(manager, Needs::Pytest, &file, &mut findings);
         let command = manager.runs("pytest");
-        part.check(&command, &why, &file, &[&["pytest"], &["py.test"], &["tox"], &["nox"]]);
+        findings.add_check(&command, &why, &file, &[&["pytest"], &["py.test"], &["tox"], &["nox"]]);
         for (other, program) in [("tox.ini", "tox"), ("noxfile.py", "nox")] {
             if place.exists(other) {
-                part.note(format!("{other} is there too; `{command}` was chosen over `{program}`"));
+                findings.add_note(format!(
+                    "{other} is there too; `{command}` was chosen over `{program}`"
+                ));
             }
         }
     } else if place.exists("tox.ini") {
-        part.check("tox", "there is a tox.ini", "tox.ini", &[&["tox"]]);
-        part.cache.push(".tox".to_owned());
+        findings.add_check("tox", "there is a tox.ini", "tox.ini", &[&["tox"]]);
+        findings.cache.push(".tox".to_owned());
     } else if place.exists("noxfile.py") {
-        part.check("nox", "there is a noxfile.py", "noxfile.py", &[&["nox"]]);
-        part.cache.push(".nox".to_owned());
+        findings.add_check("nox", "there is a noxfile.py", "noxfile.py", &[&["nox"]]);
+        findings.cache.push(".nox".to_owned());
     } else if let Some(first) = python.unittest() {
         let manager = python.manager(Needs::Nothing);
-        python.set_up(manager, Needs::Nothing, first, &mut part);
-        let signs: &[Sign] = &[&["unittest"]];
+        python.set_up(manager, Needs::Nothing, first, &mut findings);
+        let signs: &[CommandWords] = &[&["unittest"]];
         let discoveries = discoveries(place, &python.tests);
         if discoveries.len() > DISCOVERIES_MAX {
-            part.note(format!("tests lie in {} folders, not all are run", discoveries.len()));
+            findings
+                .add_note(format!("tests lie in {} folders, not all are run", discoveries.len()));
         }
         for (options, file) in discoveries.into_iter().take(DISCOVERIES_MAX) {
             let command = manager.runs(&format!("unittest discover{options}"));
-            part.check(&command, &format!("{file} uses unittest"), file, signs);
+            findings.add_check(&command, &format!("{file} uses unittest"), file, signs);
         }
     } else if let Some(manifest) = manifest {
-        part.note(format!("{manifest} is there, but no tests were found"));
+        findings.add_note(format!("{manifest} is there, but no tests were found"));
     }
-    part
+    findings
 }
 
-/// What the tests need beside the project's own dependencies.
+/// The runner that tests need beside the project's own dependencies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Pytest,
@@ -115,10 +118,10 @@ enum Needs {
 }
 
 impl Python<'_, '_> {
-    /// The file that says that pytest is used, and why it is believed.
+    /// Returns the file that shows the use of pytest, and the reason.
     fn pytest(&self) -> Option<(String, String)> {
         let place = self.place;
-        if let Some(file) = place.first(&["pytest.ini", ".pytest.ini"]) {
+        if let Some(file) = place.first_existing(&["pytest.ini", ".pytest.ini"]) {
             return Some((file.to_owned(), format!("there is a {file}")));
         }
         if self.pyproject.get("tool").and_then(|tool| tool.get("pytest")).is_some() {
@@ -130,7 +133,7 @@ impl Python<'_, '_> {
                 return Some((file.to_owned(), format!("{file} has a section {section}")));
             }
         }
-        if let Some(file) = place.own().find(|path| base_name(path) == "conftest.py") {
+        if let Some(file) = place.own_paths().find(|path| base_name(path) == "conftest.py") {
             return Some((file.to_owned(), format!("there is a {file}")));
         }
         self.tests.first()?;
@@ -141,7 +144,7 @@ impl Python<'_, '_> {
             }
         }
         let named = self.requirements.iter().copied().chain(["pyproject.toml", "Pipfile"]);
-        if let Some(file) = named.into_iter().find(|file| place.has(file, "pytest")) {
+        if let Some(file) = named.into_iter().find(|file| place.file_contains(file, "pytest")) {
             return Some((file.to_owned(), format!("{file} names pytest")));
         }
         let has_functions = |path: &&str| {
@@ -153,7 +156,7 @@ impl Python<'_, '_> {
         Some((bare.to_owned(), format!("{bare} has test functions without a class")))
     }
 
-    /// The first test file that uses unittest.
+    /// Returns the first test file that uses unittest.
     fn unittest(&self) -> Option<&str> {
         self.tests.iter().copied().take(TEST_FILES_MAX).find(|path| {
             let text = self.place.read(path).unwrap_or_default();
@@ -161,32 +164,32 @@ impl Python<'_, '_> {
         })
     }
 
-    fn manager(&self, needs: Needs) -> Manager {
+    fn manager(&self, needs: Needs) -> EnvironmentTool {
         let tool =
             |name: &str| self.pyproject.get("tool").and_then(|tool| tool.get(name)).is_some();
         let exists = |path: &str| self.place.exists(path);
         if exists("uv.lock") {
-            Manager::Uv
+            EnvironmentTool::Uv
         } else if exists("poetry.lock") {
-            Manager::Poetry
+            EnvironmentTool::Poetry
         } else if exists("pdm.lock") {
-            Manager::Pdm
+            EnvironmentTool::Pdm
         } else if exists("Pipfile") {
-            Manager::Pipenv
+            EnvironmentTool::Pipenv
         } else if tool("uv") {
-            Manager::Uv
+            EnvironmentTool::Uv
         } else if tool("poetry") {
-            Manager::Poetry
+            EnvironmentTool::Poetry
         } else if tool("pdm") {
-            Manager::Pdm
+            EnvironmentTool::Pdm
         } else if !self.requirements.is_empty() || self.must_be_installed(needs) {
-            Manager::Pip
+            EnvironmentTool::Pip
         } else {
-            Manager::System
+            EnvironmentTool::System
         }
     }
 
-    /// Whether the project itself has to be installed before its tests can run.
+    /// Tells whether the project itself has to be installed before its tests can run.
     fn must_be_installed(&self, needs: Needs) -> bool {
         if self.place.exists("setup.py") {
             return true;
@@ -195,38 +198,41 @@ impl Python<'_, '_> {
             return self.pyproject.contains_key("build-system");
         };
         let names = project.get("dependencies").and_then(Value::as_array);
-        let has_source_folder = self.place.own().any(|path| path.starts_with("src/"));
+        let has_source_folder = self.place.own_paths().any(|path| path.starts_with("src/"));
         needs == Needs::Pytest || has_source_folder || names.is_some_and(|names| !names.is_empty())
     }
 
-    fn set_up(&self, manager: Manager, needs: Needs, file: &str, part: &mut Part) {
+    fn set_up(&self, manager: EnvironmentTool, needs: Needs, file: &str, findings: &mut Findings) {
         let (command, named, cache) = match manager {
-            Manager::Uv => ("uv sync".to_owned(), &["uv.lock", "pyproject.toml"], ".venv"),
-            Manager::Poetry => {
+            EnvironmentTool::Uv => ("uv sync".to_owned(), &["uv.lock", "pyproject.toml"], ".venv"),
+            EnvironmentTool::Poetry => {
                 ("poetry install".to_owned(), &["poetry.lock", "pyproject.toml"], "")
             }
-            Manager::Pdm => ("pdm install".to_owned(), &["pdm.lock", "pyproject.toml"], ".venv"),
-            Manager::Pipenv => {
+            EnvironmentTool::Pdm => {
+                ("pdm install".to_owned(), &["pdm.lock", "pyproject.toml"], ".venv")
+            }
+            EnvironmentTool::Pipenv => {
                 ("pipenv install --dev".to_owned(), &["Pipfile.lock", "Pipfile"], "")
             }
-            Manager::Pip => (self.pip(needs), &["pyproject.toml", "setup.py"], ".venv"),
-            Manager::System => {
+            EnvironmentTool::Pip => (self.pip(needs), &["pyproject.toml", "setup.py"], ".venv"),
+            EnvironmentTool::System => {
                 if needs == Needs::Pytest {
-                    part.note("nothing names pytest as a dependency; it must be there already");
+                    findings
+                        .add_note("nothing names pytest as a dependency; it must be there already");
                 }
                 return;
             }
         };
-        let first = self.requirements.first().copied().filter(|_| manager == Manager::Pip);
-        let file = first.or(self.place.first(named)).unwrap_or(file);
-        part.set_up(&command, &format!("there is a {file}"), file);
-        part.inputs(self.place, named);
-        part.inputs(self.place, &["setup.cfg"]);
-        part.setup_inputs.extend(self.requirements.iter().map(|path| (*path).to_owned()));
-        part.cache.extend((!cache.is_empty()).then(|| cache.to_owned()));
+        let first = self.requirements.first().copied().filter(|_| manager == EnvironmentTool::Pip);
+        let file = first.or(self.place.first_existing(named)).unwrap_or(file);
+        findings.add_setup(&command, &format!("there is a {file}"), file);
+        findings.add_setup_inputs(self.place, named);
+        findings.add_setup_inputs(self.place, &["setup.cfg"]);
+        findings.setup_inputs.extend(self.requirements.iter().map(|path| (*path).to_owned()));
+        findings.cache.extend((!cache.is_empty()).then(|| cache.to_owned()));
     }
 
-    /// A folder `.venv` with all that is named anywhere.
+    /// Returns the command that makes a `.venv` with all that is named anywhere.
     fn pip(&self, needs: Needs) -> String {
         let mut what: Vec<String> =
             self.requirements.iter().map(|path| format!("-r {path}")).collect();
@@ -248,7 +254,7 @@ impl Python<'_, '_> {
         format!("python3 -m venv .venv && .venv/bin/python -m pip install -q {what}")
     }
 
-    /// Whether a file names pytest as something to install, not only as something set up.
+    /// Tells whether a file names pytest as something to install, not only as something set up.
     fn names_pytest(&self, file: &str) -> bool {
         let text = self.place.read(file).unwrap_or_default();
         text.lines()
@@ -261,8 +267,8 @@ fn known_groups(table: Option<&Value>) -> Vec<&'static str> {
     known.filter(|name| table.and_then(|table| table.get(name)).is_some()).collect()
 }
 
-impl Manager {
-    /// The command that runs a module in these surroundings.
+impl EnvironmentTool {
+    /// Returns the command that runs a module in this environment.
     fn runs(self, module: &str) -> String {
         let before = match self {
             Self::Uv => "uv run python -m",
@@ -290,10 +296,10 @@ fn is_import(line: &str, module: &str) -> bool {
     }
 }
 
-/// How `unittest discover` has to be asked to see these tests, each with one of them.
+/// Returns the options with which `unittest discover` finds these tests, each with one of them.
 ///
-/// Without options it only goes into packages, and what it does not see it calls passed.
-fn discoveries<'t>(place: &Place, tests: &[&'t str]) -> Vec<(String, &'t str)> {
+/// Without options it only searches packages, and tests that it does not find count as passed.
+fn discoveries<'t>(place: &ProjectFolder, tests: &[&'t str]) -> Vec<(String, &'t str)> {
     let mut found: Vec<(String, &'t str)> = Vec::new();
     for path in tests {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));

@@ -1,4 +1,4 @@
-//! Named recipes, as `make` and `just` have them: what one runs, and whether a text runs a command.
+//! Named recipes of `make` and `just`: the commands of one, and whether a text runs a command.
 //!
 //! Not here: the two file formats. A shell text is read roughly: in doubt it does not run a command,
 //! and a check is then run twice rather than never.
@@ -7,29 +7,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::place::{Place, Sign, TEXT_BYTES_MAX};
+use super::project_folder::{CommandWords, ProjectFolder, TEXT_BYTES_MAX};
 use crate::path_names::base_name;
 
 /// The most recipes and scripts that one recipe is followed into.
 const FOLLOWED_MAX: usize = 200;
 
-/// One recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Recipe {
     /// Recipes that run before or after it.
     pub(super) needs: Vec<String>,
-    /// Its own lines.
     pub(super) lines: Vec<String>,
 }
 
-/// All that a recipe runs, with what it needs and the scripts that it calls.
+/// Returns all that a recipe runs, with its needs and the scripts that it calls.
 ///
 /// A need is also written as the command that would run it, such as `make lint`.
-pub(super) fn text_of(
+pub(super) fn text_of_recipe(
     name: &str,
     recipes: &BTreeMap<String, Recipe>,
     program: &str,
-    place: &Place,
+    place: &ProjectFolder,
 ) -> String {
     let mut text = String::new();
     let mut seen = BTreeSet::new();
@@ -60,8 +58,8 @@ pub(super) fn text_of(
     text
 }
 
-/// The texts of the shell scripts that a text calls, one level deep.
-fn scripts_of(text: &str, place: &Place) -> String {
+/// Returns the texts of the shell scripts that a text calls, one level deep.
+fn scripts_of(text: &str, place: &ProjectFolder) -> String {
     let mut scripts = String::new();
     let mut seen = BTreeSet::new();
     for words in text.lines().flat_map(commands) {
@@ -69,7 +67,7 @@ fn scripts_of(text: &str, place: &Place) -> String {
             let path = word.strip_prefix("./").unwrap_or(word);
             let may_be = is_shell(path) || path.starts_with("scripts/") || word != path;
             if may_be && seen.len() < FOLLOWED_MAX && seen.insert(path.to_owned()) {
-                if !place.lists(path) {
+                if !place.is_listed(path) {
                     continue;
                 }
                 let script = place.read(path).unwrap_or_default();
@@ -87,8 +85,8 @@ fn is_shell(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "sh")
 }
 
-/// Whether a text runs one of these commands in this folder, where "" is the same place.
-pub(super) fn runs(text: &str, signs: &[Sign], folder: &str) -> bool {
+/// Tells whether a text runs one of these commands in this folder, where "" is the same folder.
+pub(super) fn runs(text: &str, signs: &[CommandWords], folder: &str) -> bool {
     text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
         let commands = commands(line);
         let mut words = commands.iter().flatten();
@@ -102,13 +100,13 @@ pub(super) fn runs(text: &str, signs: &[Sign], folder: &str) -> bool {
     })
 }
 
-/// Whether the words of a sign come in this order among the words of a command.
-fn matches(words: &[&str], sign: Sign) -> bool {
+/// Tells whether the words of a sign come in this order among the words of a command.
+fn matches(words: &[&str], sign: CommandWords) -> bool {
     let mut words = words.iter();
     sign.iter().all(|wanted| words.any(|word| base_name(word) == *wanted))
 }
 
-/// The simple commands of a line of shell, each as its words.
+/// Returns the simple commands of a line of shell, each as its words.
 fn commands(line: &str) -> Vec<Vec<&str>> {
     let parts = line.split(['&', '|', ';', '(', ')', '`', '{', '}']);
     let words = parts.map(|part| {
@@ -122,7 +120,7 @@ fn commands(line: &str) -> Vec<Vec<&str>> {
 mod tests {
     use super::*;
 
-    const CARGO: &[Sign] = &[&["cargo", "test"], &["cargo", "nextest"]];
+    const CARGO: &[CommandWords] = &[&["cargo", "test"], &["cargo", "nextest"]];
 
     #[test]
     fn a_text_runs_a_command_only_in_the_right_place_and_order() {

@@ -1,42 +1,43 @@
 //! Ruby: rspec, rake or rails, through bundler where there is a Gemfile.
 
-use super::place::{Part, Place, Sign};
+use super::project_folder::{CommandWords, Findings, ProjectFolder};
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     let has_gemfile = place.exists("Gemfile");
-    let rakefile = place.first(&["Rakefile", "rakefile", "Rakefile.rb"]);
+    let rakefile = place.first_existing(&["Rakefile", "rakefile", "Rakefile.rb"]);
     if !has_gemfile && rakefile.is_none() && !place.exists(".rspec") {
-        return part;
+        return findings;
     }
     let bundle = if has_gemfile { "bundle exec " } else { "" };
-    let spec = place.own().find(|path| path.ends_with("_spec.rb"));
-    let rails = place.exists("bin/rails") && place.own().any(|path| path.ends_with("_test.rb"));
-    let rake_signs: &[Sign] = &[&["rake", "test"], &["rake"]];
+    let spec = place.own_paths().find(|path| path.ends_with("_spec.rb"));
+    let rails =
+        place.exists("bin/rails") && place.own_paths().any(|path| path.ends_with("_test.rb"));
+    let rake_signs: &[CommandWords] = &[&["rake", "test"], &["rake"]];
     if let Some(first) = spec {
-        let file = place.first(&[".rspec", "spec/spec_helper.rb"]).unwrap_or(first);
+        let file = place.first_existing(&[".rspec", "spec/spec_helper.rb"]).unwrap_or(first);
         let why = "there are _spec.rb files";
-        part.check(&format!("{bundle}rspec"), why, file, &[&["rspec"], &["rake", "spec"]]);
+        findings.add_check(&format!("{bundle}rspec"), why, file, &[&["rspec"], &["rake", "spec"]]);
     }
     if rails {
-        let signs: &[Sign] = &[&["rails", "test"]];
-        part.check("bin/rails test", "there is bin/rails, with tests", "bin/rails", signs);
+        let signs: &[CommandWords] = &[&["rails", "test"]];
+        findings.add_check("bin/rails test", "there is bin/rails, with tests", "bin/rails", signs);
     } else if let Some(file) = rakefile {
         let text = place.read(file).unwrap_or_default();
         if has_task(&text, "test") {
             let why = format!("{file} has a task `test`");
-            part.check(&format!("{bundle}rake test"), &why, file, rake_signs);
+            findings.add_check(&format!("{bundle}rake test"), &why, file, rake_signs);
         }
     }
-    if has_gemfile && !part.checks.is_empty() {
-        part.set_up("bundle install", "there is a Gemfile", "Gemfile");
-        part.inputs(place, &["Gemfile", "Gemfile.lock"]);
-        let gemspecs = place.names().filter(|name| name.ends_with(".gemspec"));
-        part.setup_inputs.extend(gemspecs.map(str::to_owned));
-    } else if part.checks.is_empty() {
-        part.note("this looks like Ruby, but no tests were found");
+    if has_gemfile && !findings.checks.is_empty() {
+        findings.add_setup("bundle install", "there is a Gemfile", "Gemfile");
+        findings.add_setup_inputs(place, &["Gemfile", "Gemfile.lock"]);
+        let gemspecs = place.file_names().filter(|name| name.ends_with(".gemspec"));
+        findings.setup_inputs.extend(gemspecs.map(str::to_owned));
+    } else if findings.checks.is_empty() {
+        findings.add_note("this looks like Ruby, but no tests were found");
     }
-    part
+    findings
 }
 
 fn has_task(rakefile: &str, name: &str) -> bool {

@@ -3,13 +3,13 @@
 //! Only at the top. The loop is a last resort: beside a real test runner, scripts in `tests/` are
 //! mostly its helpers.
 
-use super::place::{Part, Place, Sign};
+use super::project_folder::{CommandWords, Findings, ProjectFolder};
 use crate::path_names::{base_name, quoted};
 
 pub(super) const NAME: &str = "shell";
 
 /// Scripts that run all tests, and how others call them.
-const SCRIPTS: &[(&str, &[Sign])] = &[
+const SCRIPTS: &[(&str, &[CommandWords])] = &[
     ("test.sh", &[&["test.sh"]]),
     ("tests.sh", &[&["tests.sh"]]),
     ("run-tests.sh", &[&["run-tests.sh"]]),
@@ -20,7 +20,7 @@ const SCRIPTS: &[(&str, &[Sign])] = &[
     ("scripts/test.sh", &[&["test.sh"]]),
 ];
 
-/// Scripts beside tests that are no tests themselves.
+/// Scripts beside tests that are not tests themselves.
 const HELPERS: &[&str] = &[
     "common",
     "env",
@@ -36,41 +36,47 @@ const HELPERS: &[&str] = &[
     "utils",
 ];
 
-pub(super) fn detect(place: &Place) -> Part {
-    let mut part = Part::default();
+pub(super) fn detect(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     if let Some((path, signs)) = SCRIPTS.iter().find(|(path, _)| place.exists(path)) {
         let text = place.read(path).unwrap_or_default();
         let command = match interpreter(&text) {
             Interpreter::Named(name) => format!("{name} {path}"),
             Interpreter::Itself => format!("./{path}"),
         };
-        part.wrapping(&command, &format!("there is a script {path}"), path, signs, text);
+        findings.add_wrapping_check(
+            &command,
+            &format!("there is a script {path}"),
+            path,
+            signs,
+            text,
+        );
     }
     for folder in ["tests", "test"] {
         let inside = format!("{folder}/");
         let bats: Vec<&str> =
-            place.own().filter(|path| path.starts_with(&inside) && is_bats(path)).collect();
+            place.own_paths().filter(|path| path.starts_with(&inside) && is_bats(path)).collect();
         if let Some(first) = bats.first() {
             let is_deep = bats.iter().any(|path| path.matches('/').count() > 1);
             let option = if is_deep { "-r " } else { "" };
             let why = format!("{folder}/ has {} bats files", bats.len());
-            part.check(&format!("bats {option}{folder}"), &why, first, &[&["bats"]]);
+            findings.add_check(&format!("bats {option}{folder}"), &why, first, &[&["bats"]]);
         }
     }
-    part
+    findings
 }
 
 fn is_bats(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "bats")
 }
 
-/// `tests/*.sh`, one after the other, all of them even if one fails.
-pub(super) fn each_script(place: &Place) -> Part {
-    let mut part = Part::default();
+/// Detects `tests/*.sh`, run one after the other, all of them even if one fails.
+pub(super) fn each_script(place: &ProjectFolder) -> Findings {
+    let mut findings = Findings::default();
     for folder in ["tests", "test"] {
         let inside = format!("{folder}/");
         let scripts: Vec<&str> = place
-            .own()
+            .own_paths()
             .filter(|path| path.strip_prefix(&inside).is_some_and(|name| !name.contains('/')))
             .filter(|path| path.rsplit_once('.').is_some_and(|(_, extension)| extension == "sh"))
             .collect();
@@ -94,13 +100,13 @@ pub(super) fn each_script(place: &Place) -> Part {
         );
         let why =
             format!("{folder}/ has {} shell scripts and there is no other check", tests.len());
-        part.check(&command, &why, first, &[]);
+        findings.add_check(&command, &why, first, &[]);
         break;
     }
-    part
+    findings
 }
 
-/// Who runs a script.
+/// The program that runs a script.
 enum Interpreter {
     Named(&'static str),
     /// Its first line names something else than a shell.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{place::FILE_BYTES_MAX, *};
+use super::{project_folder::FILE_BYTES_MAX, *};
 use crate::path_names::quoted;
 
 /// Chance that is the same each time.
@@ -19,7 +19,7 @@ impl Chance {
 /// A repository in memory.
 struct Tree(BTreeMap<String, String>);
 
-impl Files for Tree {
+impl ProjectFiles for Tree {
     fn exists(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
@@ -35,7 +35,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     Tree(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
 }
 
-fn found(files: &[(&str, &str)]) -> Project {
+fn found(files: &[(&str, &str)]) -> DetectedProject {
     let tree = tree(files);
     let project = detect(&tree);
     hold(&project, &tree);
@@ -43,7 +43,7 @@ fn found(files: &[(&str, &str)]) -> Project {
 }
 
 /// What holds for every project.
-fn hold(project: &Project, tree: &Tree) {
+fn hold(project: &DetectedProject, tree: &Tree) {
     for found in project.verify.iter().chain(&project.setup) {
         assert!(tree.exists(&found.file), "{found:?}");
         assert!(!found.why.is_empty() && !found.why.contains('\n'), "{found:?}");
@@ -54,7 +54,7 @@ fn hold(project: &Project, tree: &Tree) {
     }
 }
 
-fn commands(found: &[Found]) -> Vec<&str> {
+fn commands(found: &[DetectedCommand]) -> Vec<&str> {
     found.iter().map(|found| found.command.as_str()).collect()
 }
 
@@ -559,7 +559,7 @@ fn hostile_content_gives_an_answer() {
 #[test]
 fn a_file_that_is_listed_but_cannot_be_read_is_no_harm() {
     struct Unreadable;
-    impl Files for Unreadable {
+    impl ProjectFiles for Unreadable {
         fn exists(&self, _: &str) -> bool {
             true
         }

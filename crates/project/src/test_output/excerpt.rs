@@ -37,12 +37,12 @@ pub fn excerpt(output: &str, lines_max: usize, bytes_max: usize) -> String {
         return most_telling_line(output, lines_max, bytes_max);
     }
     let items = folded_lines(output, LINE_BYTES_MAX.min(bytes_max / 4));
-    let failures = surroundings(&items, Weight::Failure, BEFORE, AFTER);
-    let hints = surroundings(&items, Weight::Hint, AROUND_HINT, AROUND_HINT);
+    let failures = surroundings(&items, LineWeight::Failure, BEFORE, AFTER);
+    let hints = surroundings(&items, LineWeight::Hint, AROUND_HINT, AROUND_HINT);
     let last = (0..items.len()).rev();
-    let nothing = Room { lines: 0, bytes: 0 };
-    let tail = Room { lines: lines_max / TAIL_SHARE, bytes: bytes_max / TAIL_SHARE };
-    let mut choice = Choice::new(items, Room { lines: lines_max, bytes: bytes_max });
+    let nothing = ExcerptRoom { lines: 0, bytes: 0 };
+    let tail = ExcerptRoom { lines: lines_max / TAIL_SHARE, bytes: bytes_max / TAIL_SHARE };
+    let mut choice = ExcerptChoice::new(items, ExcerptRoom { lines: lines_max, bytes: bytes_max });
     choice.add_while_room(failures, tail);
     if choice.used.lines == 0 {
         choice.add_while_room(hints.iter().copied(), tail);
@@ -54,7 +54,7 @@ pub fn excerpt(output: &str, lines_max: usize, bytes_max: usize) -> String {
 
 /// A line, or a folded run of lines.
 #[derive(Debug)]
-struct Item<'o> {
+struct ExcerptItem<'o> {
     /// The number of its first line.
     first: usize,
     /// How many lines of the output it stands for.
@@ -64,7 +64,7 @@ struct Item<'o> {
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Weight {
+enum LineWeight {
     Failure,
     Hint,
     Plain,
@@ -72,25 +72,25 @@ enum Weight {
 
 /// Lines and bytes.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct ExcerptRoom {
     lines: usize,
     bytes: usize,
 }
 
 /// The items that will be shown.
-struct Choice<'o> {
-    items: Vec<Item<'o>>,
+struct ExcerptChoice<'o> {
+    items: Vec<ExcerptItem<'o>>,
     is_chosen: Vec<bool>,
-    used: Room,
+    used: ExcerptRoom,
     gaps: usize,
-    most: Room,
+    most: ExcerptRoom,
 }
 
-impl<'o> Choice<'o> {
-    fn new(items: Vec<Item<'o>>, most: Room) -> Self {
+impl<'o> ExcerptChoice<'o> {
+    fn new(items: Vec<ExcerptItem<'o>>, most: ExcerptRoom) -> Self {
         let gaps = usize::from(!items.is_empty());
         let is_chosen = vec![false; items.len()];
-        Self { items, is_chosen, used: Room { lines: 0, bytes: 0 }, gaps, most }
+        Self { items, is_chosen, used: ExcerptRoom { lines: 0, bytes: 0 }, gaps, most }
     }
 
     fn lines_in_all(&self) -> usize {
@@ -98,7 +98,7 @@ impl<'o> Choice<'o> {
     }
 
     /// Adds items up to the first that does not fit beside what is reserved.
-    fn add_while_room(&mut self, items: impl IntoIterator<Item = usize>, reserved: Room) {
+    fn add_while_room(&mut self, items: impl IntoIterator<Item = usize>, reserved: ExcerptRoom) {
         let mark = gap_mark(self.lines_in_all()).len() + 1;
         for at in items {
             if self.is_chosen[at] {
@@ -116,7 +116,7 @@ impl<'o> Choice<'o> {
                 return;
             }
             self.gaps = gaps;
-            self.used = Room { lines, bytes };
+            self.used = ExcerptRoom { lines, bytes };
             self.is_chosen[at] = true;
         }
     }
@@ -147,7 +147,12 @@ fn gap_mark(lines: usize) -> String {
 }
 
 /// Returns the items of this weight, in order, with so many before and after each.
-fn surroundings(items: &[Item], wanted: Weight, before: usize, after: usize) -> Vec<usize> {
+fn surroundings(
+    items: &[ExcerptItem],
+    wanted: LineWeight,
+    before: usize,
+    after: usize,
+) -> Vec<usize> {
     let mut chosen = Vec::new();
     let mut next = 0;
     for (at, item) in items.iter().enumerate() {
@@ -161,7 +166,7 @@ fn surroundings(items: &[Item], wanted: Weight, before: usize, after: usize) -> 
 }
 
 /// Returns the lines of an output, plain, with runs of like lines folded and blank runs made one.
-fn folded_lines(output: &str, longest: usize) -> Vec<Item<'_>> {
+fn folded_lines(output: &str, longest: usize) -> Vec<ExcerptItem<'_>> {
     let mut items = Vec::new();
     let mut lines = plain_lines(output).enumerate().peekable();
     while let Some((first, line)) = lines.next() {
@@ -176,7 +181,7 @@ fn folded_lines(output: &str, longest: usize) -> Vec<Item<'_>> {
             }
         }
         let mut push = |first, stands_for, text| {
-            items.push(Item { first, stands_for, text: shortened(text, longest) });
+            items.push(ExcerptItem { first, stands_for, text: shortened(text, longest) });
         };
         if is_blank {
             push(first, 1 + count, Cow::Borrowed(""));
@@ -204,7 +209,7 @@ fn fold_key(line: &str) -> Cow<'_, str> {
         return Cow::Borrowed("\0frame");
     }
     let is_text = line.contains(char::is_alphabetic) && line.contains(|c: char| c.is_ascii_digit());
-    if is_text && weigh(line) == Weight::Plain {
+    if is_text && weigh(line) == LineWeight::Plain {
         return NUMBER.replace_all(line, "0");
     }
     Cow::Borrowed(line)
@@ -272,23 +277,23 @@ static TELLING_WORD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Weighs a line by its words.
-fn weigh(line: &str) -> Weight {
+fn weigh(line: &str) -> LineWeight {
     let line = start_of(line, WEIGHED_BYTES_MAX);
     let text = line.trim();
     if text.is_empty() || GOOD_NEWS.is_match(text) || FOREIGN_FRAME.is_match(line) {
-        return Weight::Plain;
+        return LineWeight::Plain;
     }
     if BAD_NEWS.is_match(text) {
         let is_planned = text.starts_with("not ok ") && text.contains("# TODO");
-        return if is_planned { Weight::Hint } else { Weight::Failure };
+        return if is_planned { LineWeight::Hint } else { LineWeight::Failure };
     }
-    let mut weight = Weight::Plain;
+    let mut weight = LineWeight::Plain;
     for word in TELLING_WORD.captures_iter(text) {
         if word.name("failure").is_some() {
-            return Weight::Failure;
+            return LineWeight::Failure;
         }
         if word.name("hint").is_some() {
-            weight = Weight::Hint;
+            weight = LineWeight::Hint;
         }
     }
     weight
@@ -299,7 +304,7 @@ fn most_telling_line(output: &str, lines_max: usize, bytes_max: usize) -> String
     if lines_max == 0 {
         return String::new();
     }
-    let failure = plain_lines(output).find(|line| weigh(line) == Weight::Failure);
+    let failure = plain_lines(output).find(|line| weigh(line) == LineWeight::Failure);
     let last = || plain_lines(output).filter(|line| !line.trim().is_empty()).last();
     let line = failure.or_else(last).unwrap_or_default();
     start_of(line.trim(), bytes_max).to_owned()
@@ -418,18 +423,18 @@ note: end";
     #[test]
     fn lines_are_weighed_by_their_words() {
         for (line, expected) in [
-            ("test result: ok. 3 passed; 0 failed; 0 ignored", Weight::Plain),
-            ("test parses_error ... ok", Weight::Plain),
-            ("test a::error ... ok", Weight::Plain),
-            ("✓ fails well", Weight::Plain),
-            ("test result: FAILED. 2 passed; 1 failed", Weight::Failure),
-            ("error[E0308]: mismatched types", Weight::Failure),
-            ("E   assert 1 == 2", Weight::Failure),
-            ("java.lang.NullPointerException: x", Weight::Failure),
-            ("not ok 2 - breaks", Weight::Failure),
-            ("    Expected: 2", Weight::Hint),
-            ("unrelated", Weight::Plain),
-            ("terror", Weight::Plain),
+            ("test result: ok. 3 passed; 0 failed; 0 ignored", LineWeight::Plain),
+            ("test parses_error ... ok", LineWeight::Plain),
+            ("test a::error ... ok", LineWeight::Plain),
+            ("✓ fails well", LineWeight::Plain),
+            ("test result: FAILED. 2 passed; 1 failed", LineWeight::Failure),
+            ("error[E0308]: mismatched types", LineWeight::Failure),
+            ("E   assert 1 == 2", LineWeight::Failure),
+            ("java.lang.NullPointerException: x", LineWeight::Failure),
+            ("not ok 2 - breaks", LineWeight::Failure),
+            ("    Expected: 2", LineWeight::Hint),
+            ("unrelated", LineWeight::Plain),
+            ("terror", LineWeight::Plain),
         ] {
             assert_eq!(weigh(line), expected, "{line}");
         }

@@ -47,7 +47,7 @@ pub(super) fn read(lines: &[&str], outcomes: &mut Outcomes) {
 /// The table, as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct RunnerTable {
     runner: Vec<RunnerText>,
 }
 
@@ -95,7 +95,7 @@ enum Meaning {
 
 impl LinePatterns {
     fn shipped() -> Self {
-        let table: Table = toml::from_str(TABLE).expect("our own table of runners is TOML");
+        let table: RunnerTable = toml::from_str(TABLE).expect("our own table of runners is TOML");
         let mut all = Vec::new();
         let names_package = |line: &String| line.contains("(?<package>");
         let has_packages =
@@ -136,7 +136,7 @@ struct RunnerState {
     prefix: String,
     /// Tests that began, and whose end was not seen.
     open: Vec<String>,
-    /// Whether the place of a test is named after it.
+    /// True if the package of a test is named in a later line.
     has_packages: bool,
     /// Tests that wait for the name of their package.
     waiting: Vec<(String, TestOutcome)>,

@@ -64,7 +64,7 @@ impl MarkKind {
 
 /// Returns the language of a file, by its name. Only the languages that are asked for are compiled.
 pub(super) fn language_of(path: &str) -> &'static Language {
-    static TEXTS: LazyLock<Table> =
+    static TEXTS: LazyLock<LanguageTable> =
         LazyLock::new(|| toml::from_str(TABLE).expect("our own table of languages is TOML"));
     static COMPILED: LazyLock<Vec<OnceLock<Language>>> = LazyLock::new(|| {
         // The last one is for files of no known language.
@@ -83,7 +83,7 @@ pub(super) fn language_of(path: &str) -> &'static Language {
     COMPILED[at.unwrap_or(texts.len())].get_or_init(|| Language::new(text, &TEXTS))
 }
 
-/// Compiles a pattern of ours.
+/// Compiles a pattern of the table.
 pub(super) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("our own patterns of languages are valid")
 }
@@ -97,7 +97,7 @@ pub(super) fn is_even(groups: &Captures) -> bool {
 /// The table, as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct LanguageTable {
     comments: BTreeMap<String, String>,
     everywhere: BTreeMap<MarkKind, Vec<MarkText>>,
     language: Vec<LanguageText>,
@@ -125,7 +125,7 @@ enum MarkText {
 }
 
 impl Language {
-    fn new(text: &LanguageText, table: &Table) -> Self {
+    fn new(text: &LanguageText, table: &LanguageTable) -> Self {
         let compiled = |pattern: &Option<String>| pattern.as_deref().map(regex);
         let kinds = text.marks.iter().chain(&table.everywhere);
         let marks = kinds.flat_map(|(kind, marks)| marks.iter().map(|mark| Mark::new(*kind, mark)));
