@@ -234,6 +234,8 @@ fn cargo(tree: &Path, target: &Path, options: &[&str]) -> Command {
     cargo.args(["test", "--quiet", "--package", "forge-core"]).args(options);
     cargo.current_dir(tree).env("CARGO_TARGET_DIR", target);
     cargo.env("FORGE_CHANCE_STEPS", CHANCE_STEPS).env("RUST_BACKTRACE", "0");
+    // Each mutant is built once and run for seconds.
+    cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     cargo
 }
 

@@ -147,7 +147,7 @@ fn run_one(task: &Task) -> Ended {
         say(&format!("{said}\n{seconds:>7.1} s  {name}: {problem}"));
     } else {
         let shown: Vec<&str> = shown.collect();
-        say(&format!("{seconds:>7.1} s  {name:<34} {}", shown.join("\n           ")));
+        say(&format!("{seconds:>7.1} s  {name}\n{}", shown.join("\n")));
     }
     Ended { name, took, is_good: problem.is_none() }
 }
