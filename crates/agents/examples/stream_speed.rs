@@ -7,9 +7,13 @@ use std::{
     path::Path,
 };
 
-use forge_agents::{Earlier, Kind, Listener, hear};
+use forge_agents::{AgentKind, Earlier, Listener, hear, registry};
 use forge_keeper::Redactor;
 use rustix::time::{ClockId, clock_gettime};
+
+fn claude_code() -> AgentKind {
+    AgentKind::find("claude").expect("it is in the registry")
+}
 
 const LINES: usize = 400_000;
 const LONG_LINE_BYTES: u64 = 1 << 30;
@@ -65,7 +69,7 @@ fn main() {
     let text = one.repeat(LINES);
     let nothing = Earlier::default();
     let speed = lines_a_second(LINES, || {
-        let heard = hear(Kind::Scripted, text.as_bytes(), &nothing);
+        let heard = hear(registry::SCRIPTED, text.as_bytes(), &nothing);
         assert!(heard.said_last.is_some(), "the last line was heard");
     });
     line("agent stream, lines a second", &format!("{speed:.0}"), "at least 200000");
@@ -78,13 +82,13 @@ fn main() {
     });
     line("Claude stream, only counting lines a second", &format!("{speed:.0}"), "-");
     let speed = lines_a_second(LINES, || {
-        hear(Kind::Claude, claude.as_bytes(), &nothing);
+        hear(claude_code(), claude.as_bytes(), &nothing);
     });
     let size = format!("-, lines of {mean} bytes");
     line("Claude stream, understood lines a second", &format!("{speed:.0}"), &size);
     let speed = lines_a_second(LINES, || {
         let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
-        let mut listener = Listener::live(Kind::Claude, &nothing);
+        let mut listener = Listener::live(claude_code(), &nothing);
         let mut clean = Vec::with_capacity(2 * CHUNK_BYTES);
         for chunk in claude.as_bytes().chunks(CHUNK_BYTES) {
             redactor.push(chunk, &mut clean);
@@ -98,7 +102,7 @@ fn main() {
     let compared = "at least 200000";
     line("Claude stream, redacted and understood lines a second", &format!("{speed:.0}"), compared);
 
-    for kind in [Kind::Scripted, Kind::Claude] {
+    for kind in [registry::SCRIPTED, claude_code()] {
         let before = peak_kib();
         let heard = hear(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
         assert_eq!(heard.skipped, 1, "it is too long");

@@ -1,7 +1,7 @@
 //! Claude Code: its command line, its environment, and what its lines mean.
 //!
-//! All that is known of it was observed of version 2.1.325; recorded streams of it lie in
-//! `tests/transcripts/claude`. `line` knows the forms of its lines, `trouble` which words of it mean
+//! All that is known of it was observed of version 2.1.325; recorded streams of it are in
+//! `tests/transcripts/claude`. `wire` knows the forms of its lines, `errors` which words of it mean
 //! which class of error. Its words stay in these files.
 //!
 //! Not here: what is to be done about an end.
@@ -10,32 +10,25 @@
 //! Invariant: structured fields are believed before texts.
 //! Invariant: money is what the last line says; without one, an estimate from each message.
 
-mod line;
-mod trouble;
+mod errors;
+mod wire;
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::heard::Earlier;
-use crate::kind::{Hand, PASSED_TO_ALL, Session, Start, Turn};
-use crate::prices;
-use crate::program::{TEXT_CHARACTERS_MAX, cut, one_line};
-use crate::signal::{Ended, Limit, Price, Signal, Tokens, Use, Word};
 use forge_keeper::{Stderr, Stdout};
-use line::{Assistant, Block, Head, ResultLine};
-pub(crate) use trouble::class_of_errors;
 
-/// The program.
-pub(crate) const COMMAND: &str = "claude";
-pub(crate) const VERSION_ARGS: &[&str] = &["--version"];
-pub(crate) const PROVIDER: &str = "anthropic";
-/// The version of which all this was observed.
-pub(crate) const TESTED: &str = "2.1.325";
-pub(crate) const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
-pub(crate) const LOG_IN: &str =
-    "run `claude` and say /login there, or set an ANTHROPIC_API_KEY that is valid";
+use crate::agent::{Agent, CodeAccess, Earlier, PASSED_TO_ALL, Session, Start, StreamReader, Turn};
+use crate::prices;
+use crate::signal::{
+    Ended, ErrorClass, Limit, Price, Signal, TEXT_CHARACTERS_MAX, Tokens, Use, Word, first_line,
+    truncate,
+};
+use wire::{Assistant, Block, Head, ResultLine};
 
+const COMMAND: &str = "claude";
+const PROVIDER: &str = "anthropic";
 /// The tools that it has. Not those that work behind our back: later, elsewhere or on the network.
 const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";
 /// Those that need no answer of anybody. Writing is let in by the mode below the working directory
@@ -81,7 +74,94 @@ const SET: &[(&str, &str)] = &[
     ("DISABLE_TELEMETRY", "1"),
 ];
 
-pub(crate) fn start(turn: &Turn<'_>) -> Start {
+/// Claude Code.
+#[derive(Debug)]
+pub(crate) struct ClaudeCode;
+
+impl Agent for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn description(&self) -> &'static str {
+        "Claude Code."
+    }
+
+    fn start(&self, turn: &Turn<'_>) -> Start {
+        start(turn)
+    }
+
+    fn open_stream(&self, earlier: &Earlier) -> Box<dyn StreamReader> {
+        Box::new(ClaudeStream::new(earlier))
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some("Claude Code")
+    }
+
+    fn default_command(&self) -> Option<&'static str> {
+        Some(COMMAND)
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    fn has_native_schema(&self) -> bool {
+        true
+    }
+
+    fn has_own_cap(&self) -> bool {
+        true
+    }
+
+    fn reports_cost(&self) -> bool {
+        true
+    }
+
+    fn reports_end(&self) -> bool {
+        true
+    }
+
+    fn reports_begin(&self) -> bool {
+        true
+    }
+
+    fn has_readable_output(&self) -> bool {
+        false
+    }
+
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn passed_keys(&self) -> Option<&'static str> {
+        Some("your keys for Claude")
+    }
+
+    fn version_args(&self) -> Option<&'static [&'static str]> {
+        Some(&["--version"])
+    }
+
+    /// The version of which all this was observed.
+    fn tested_version(&self) -> Option<&'static str> {
+        Some("2.1.325")
+    }
+
+    fn how_to_install(&self) -> Option<&'static str> {
+        Some("npm install -g @anthropic-ai/claude-code")
+    }
+
+    fn how_to_log_in(&self) -> Option<&'static str> {
+        Some("run `claude` and say /login there, or set an ANTHROPIC_API_KEY that is valid")
+    }
+
+    fn class_of_errors(&self, errors: &str) -> Option<ErrorClass> {
+        errors::class_of_errors(errors)
+    }
+}
+
+fn start(turn: &Turn<'_>) -> Start {
     let mut argv = turn.command.to_vec();
     if argv.is_empty() {
         argv.push(COMMAND.to_owned());
@@ -98,9 +178,9 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
     // The settings and the memory of the person, also for how to get in; nothing of the tree, which
     // agents write: neither its hooks nor its CLAUDE.md.
     add(&["--setting-sources", "user", "--strict-mcp-config", "--tools", TOOLS]);
-    add(&["--permission-mode", mode(turn.hand), "--allowedTools"]);
+    add(&["--permission-mode", mode(turn.access), "--allowedTools"]);
     add(ALLOWED);
-    if turn.hand == Hand::Reads {
+    if turn.access == CodeAccess::Reads {
         add(&[&editing_below(turn.outbox)]);
     }
     for folder in [turn.inbox, turn.outbox] {
@@ -122,11 +202,11 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
     Start { argv, env, pass, pass_with, stdout: Stdout::Pipe, stderr: Stderr::Apart }
 }
 
-const fn mode(hand: Hand) -> &'static str {
-    match hand {
-        Hand::Writes => "acceptEdits",
+const fn mode(access: CodeAccess) -> &'static str {
+    match access {
+        CodeAccess::Writes => "acceptEdits",
         // What is not let in by name is denied, and nobody is asked.
-        Hand::Reads => "dontAsk",
+        CodeAccess::Reads => "dontAsk",
     }
 }
 
@@ -145,7 +225,7 @@ fn dollars(micros: u64) -> String {
 
 /// What is remembered between two lines.
 #[derive(Debug)]
-pub(crate) struct Stream {
+struct ClaudeStream {
     earlier: Earlier,
     /// The last messages whose usage was counted.
     counted: Vec<String>,
@@ -155,24 +235,9 @@ pub(crate) struct Stream {
     limit: Option<Limit>,
 }
 
-impl Stream {
-    pub(crate) fn new(earlier: &Earlier) -> Self {
+impl ClaudeStream {
+    fn new(earlier: &Earlier) -> Self {
         Self { earlier: earlier.clone(), counted: Vec::new(), error: None, limit: None }
-    }
-
-    pub(crate) fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
-        let before = signals.len();
-        // Most lines are of these two kinds and say so first. What tools print is never looked into.
-        if line.starts_with(ASSISTANT) {
-            self.understand_kind("assistant", line, signals);
-        } else if !line.starts_with(TOOLS_ANSWER)
-            && let Ok(head) = serde_json::from_str::<Head<'_>>(line)
-        {
-            self.understand_kind(head.kind.as_str(), line, signals);
-        }
-        if signals.len() == before {
-            signals.push(Signal::Unknown);
-        }
     }
 
     fn understand_kind(&mut self, kind: &str, line: &str, signals: &mut Vec<Signal>) {
@@ -198,7 +263,7 @@ impl Stream {
 
     fn assistant(&mut self, line: &Assistant<'_>, signals: &mut Vec<Signal>) {
         let Some(message) = &line.message else { return };
-        let model = message.model.as_ref().map_or("", line::Text::as_str);
+        let model = message.model.as_ref().map_or("", wire::Text::as_str);
         if model == NO_MODEL {
             self.error = line.error.as_ref().and_then(Value::as_str).map(str::to_owned);
             return;
@@ -220,26 +285,26 @@ impl Stream {
         tokens.output = tokens.output.max(bytes.div_ceil(BYTES_PER_TOKEN));
         if !model.is_empty() && tokens != Tokens::default() {
             let cost = prices::estimate(model, tokens);
-            let (provider, model) = (PROVIDER.to_owned(), one_line(model));
+            let (provider, model) = (PROVIDER.to_owned(), first_line(model));
             signals.push(Signal::Spent(Use { provider, model, tokens, cost }));
         }
     }
 
     /// Whether the usage of a message is not counted yet.
-    fn is_new(&mut self, id: Option<&line::Text<'_>>) -> bool {
-        let Some(id) = id.map(line::Text::as_str) else { return true };
+    fn is_new(&mut self, id: Option<&wire::Text<'_>>) -> bool {
+        let Some(id) = id.map(wire::Text::as_str) else { return true };
         if self.counted.iter().any(|known| known == id) {
             return false;
         }
         if self.counted.len() == MESSAGES_REMEMBERED_MAX {
             self.counted.remove(0);
         }
-        self.counted.push(one_line(id));
+        self.counted.push(first_line(id));
         true
     }
 
     fn event(&mut self, kind: &str, line: &Value) -> Option<Signal> {
-        let text = |key: &str| line[key].as_str().map(one_line);
+        let text = |key: &str| line[key].as_str().map(first_line);
         match (kind, line["subtype"].as_str().unwrap_or_default()) {
             ("system", "init") => Some(Signal::Began {
                 session: text("session_id"),
@@ -252,7 +317,7 @@ impl Stream {
                 Some(Signal::Asked { what: format!("{tool}: {message}") })
             }
             ("system", "api_retry") => {
-                let limit = trouble::retry(line);
+                let limit = errors::retry(line);
                 // What is known of when it is lifted is better than a guess.
                 if self.limit.as_ref().is_none_or(|known| known.until_ms.is_none()) {
                     self.limit = Some(limit.clone());
@@ -260,7 +325,7 @@ impl Stream {
                 Some(Signal::Limit(limit))
             }
             ("rate_limit_event", _) => {
-                let mut limit = trouble::rejected(&line["rate_limit_info"])?;
+                let mut limit = errors::rejected(&line["rate_limit_info"])?;
                 // How long to wait was told when it asked again.
                 limit.delay_ms = self.limit.take().and_then(|known| known.delay_ms);
                 self.limit = Some(limit.clone());
@@ -274,7 +339,7 @@ impl Stream {
         let word = if line.is_clear() {
             Word::Well
         } else {
-            Word::Badly(trouble::ending(&line, self.error.as_deref(), self.limit.as_ref()))
+            Word::Badly(errors::ending(&line, self.error.as_deref(), self.limit.as_ref()))
         };
         let since = line.model_usage_since_last_result.as_object();
         let uses = match (since, line.model_usage.as_object()) {
@@ -284,7 +349,7 @@ impl Stream {
             }
             (None, None) => None,
         };
-        let session = line.session_id.as_str().map(one_line);
+        let session = line.session_id.as_str().map(first_line);
         Ended { word, uses, answer: line.structured_output, session }
     }
 
@@ -301,6 +366,23 @@ impl Stream {
     }
 }
 
+impl StreamReader for ClaudeStream {
+    fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
+        let before = signals.len();
+        // Most lines are of these two kinds and say so first. What tools print is never looked into.
+        if line.starts_with(ASSISTANT) {
+            self.understand_kind("assistant", line, signals);
+        } else if !line.starts_with(TOOLS_ANSWER)
+            && let Ok(head) = serde_json::from_str::<Head<'_>>(line)
+        {
+            self.understand_kind(head.kind.as_str(), line, signals);
+        }
+        if signals.len() == before {
+            signals.push(Signal::Unknown);
+        }
+    }
+}
+
 /// Who speaks in a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
@@ -310,15 +392,15 @@ enum Speaker {
 }
 
 fn said(block: &Block<'_>, speaker: Speaker) -> Option<Signal> {
-    match block.kind.as_ref().map(line::Text::as_str)? {
+    match block.kind.as_ref().map(wire::Text::as_str)? {
         "text" if speaker == Speaker::Agent => {
             let text = block.text.as_ref()?.as_str();
-            Some(Signal::Said { text: cut(text, TEXT_CHARACTERS_MAX) })
+            Some(Signal::Said { text: truncate(text, TEXT_CHARACTERS_MAX) })
         }
         "tool_use" => {
-            let name = one_line(block.name.as_ref()?.as_str());
+            let name = first_line(block.name.as_ref()?.as_str());
             let about =
-                block.input.as_ref().map(|input| one_line(&input.about)).unwrap_or_default();
+                block.input.as_ref().map(|input| first_line(&input.about)).unwrap_or_default();
             if name == "AskUserQuestion" {
                 return Some(Signal::Asked { what: about });
             }
@@ -345,9 +427,9 @@ fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
         };
         let provider = match used["provider"].as_str() {
             None | Some("firstParty") => PROVIDER.to_owned(),
-            Some(other) => one_line(other),
+            Some(other) => first_line(other),
         };
-        Use { provider, model: one_line(model), tokens, cost }
+        Use { provider, model: first_line(model), tokens, cost }
     });
     each.collect()
 }

@@ -9,15 +9,16 @@ use forge_keeper::Monitor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::heard::{Earlier, Listener};
-use crate::kind::Kind;
+use crate::agent::Earlier;
+use crate::registry::AgentKind;
 use crate::signal::Signal;
+use crate::stream::Listener;
 
 /// How a child is listened to while it runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listen {
-    pub kind: Kind,
+    pub kind: AgentKind,
     /// What this attempt may cost, in millionths of a dollar.
     pub cap_micros: u64,
     /// What its session had used before, for programs that report totals.

@@ -10,24 +10,44 @@
 
 use serde::Deserialize;
 
-use crate::heard::{Earlier, NO_MODEL};
-use crate::kind::{Kind, PASSED_TO_ALL, Start, Turn};
-use crate::prices;
-use crate::signal::{Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Word};
-use crate::variables::MODEL_VARIABLE;
 use forge_keeper::{Stderr, Stdout};
 
-/// The most characters of a text in a signal.
-pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;
-/// The most characters of what a tool is used for.
-const ABOUT_CHARACTERS_MAX: usize = 200;
-/// The most characters of what went wrong.
-pub(crate) const WHAT_CHARACTERS_MAX: usize = 2_000;
+use crate::agent::{Agent, Earlier, PASSED_TO_ALL, Start, StreamReader, Turn};
+use crate::prices;
+use crate::signal::{
+    Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TEXT_CHARACTERS_MAX, Tokens, Use,
+    WHAT_CHARACTERS_MAX, Word, first_line, truncate,
+};
+use crate::variables::MODEL_VARIABLE;
+
 /// The most models whose totals are remembered. The totals of others count in full.
 const TOTALS_MAX: usize = 50;
 /// The longest name of a session.
 const SESSION_BYTES_MAX: usize = 128;
 
+/// Any program that takes a brief on its standard input.
+#[derive(Debug)]
+pub(crate) struct AnyProgram;
+
+impl Agent for AnyProgram {
+    fn name(&self) -> &'static str {
+        "program"
+    }
+
+    fn description(&self) -> &'static str {
+        "Any program."
+    }
+
+    fn start(&self, turn: &Turn<'_>) -> Start {
+        start(turn)
+    }
+
+    fn open_stream(&self, earlier: &Earlier) -> Box<dyn StreamReader> {
+        Box::new(ProgramStream::new(self.provider(), earlier))
+    }
+}
+
+/// Says how to start a program that takes a brief on its standard input.
 pub(crate) fn start(turn: &Turn<'_>) -> Start {
     let mut env = Vec::new();
     if let Some(model) = turn.model {
@@ -102,37 +122,30 @@ enum LimitedKind {
 
 /// What is remembered between two lines.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    kind: Kind,
+pub(crate) struct ProgramStream {
+    /// The provider of a use that names none.
+    provider: &'static str,
     /// The last totals, for each model.
     totals: Vec<Use>,
 }
 
-impl Stream {
-    pub(crate) fn new(kind: Kind, earlier: &Earlier) -> Self {
-        Self { kind, totals: earlier.uses.clone() }
-    }
-
-    pub(crate) fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
-        let signal = match serde_json::from_str(line) {
-            Ok(line) => self.signal(line),
-            Err(_) => Signal::Unknown,
-        };
-        signals.push(signal);
+impl ProgramStream {
+    pub(crate) fn new(provider: &'static str, earlier: &Earlier) -> Self {
+        Self { provider, totals: earlier.uses.clone() }
     }
 
     fn signal(&mut self, line: Line) -> Signal {
         match line {
             Line::Began { session, model, version } => {
-                let short = |text: Option<String>| text.map(|text| one_line(&text));
+                let short = |text: Option<String>| text.map(|text| first_line(&text));
                 let (model, version) = (short(model), short(version));
                 Signal::Began { session: session.filter(|id| is_session(id)), model, version }
             }
-            Line::Said { text } => Signal::Said { text: cut(&text, TEXT_CHARACTERS_MAX) },
+            Line::Said { text } => Signal::Said { text: truncate(&text, TEXT_CHARACTERS_MAX) },
             Line::UsedTool { name, about } => {
-                Signal::UsedTool { name: one_line(&name), about: one_line(&about) }
+                Signal::UsedTool { name: first_line(&name), about: first_line(&about) }
             }
-            Line::Asked { what } => Signal::Asked { what: one_line(&what) },
+            Line::Asked { what } => Signal::Asked { what: first_line(&what) },
             Line::Spent(spent) => Signal::Spent(self.spent(spent)),
             Line::Limited(limited) => Signal::Limit(limit(limited)),
             Line::Ended { ok, what } => Signal::Ended(Box::new(Ended {
@@ -145,9 +158,9 @@ impl Stream {
     }
 
     fn spent(&mut self, spent: Spent) -> Use {
-        let name = |given: Option<String>| given.map(|given| one_line(&given));
+        let name = |given: Option<String>| given.map(|given| first_line(&given));
         let model = name(spent.model);
-        let provider = name(spent.provider).unwrap_or_else(|| self.kind.name().to_owned());
+        let provider = name(spent.provider).unwrap_or_else(|| self.provider.to_owned());
         let cost = match (spent.cost_micros, &model) {
             (Some(micros), _) => Price::Reported(micros),
             (None, Some(model)) => prices::estimate(model, spent.tokens),
@@ -176,6 +189,16 @@ impl Stream {
     }
 }
 
+impl StreamReader for ProgramStream {
+    fn understand(&mut self, line: &str, signals: &mut Vec<Signal>) {
+        let signal = match serde_json::from_str(line) {
+            Ok(line) => self.signal(line),
+            Err(_) => Signal::Unknown,
+        };
+        signals.push(signal);
+    }
+}
+
 /// Whether a text can be the name of a session: it stands on command lines and in facts.
 fn is_session(id: &str) -> bool {
     !id.is_empty()
@@ -190,7 +213,7 @@ fn limit(limited: Limited) -> Limit {
         LimitedKind::Rate => ErrorClass::RateLimit,
         LimitedKind::Usage => ErrorClass::UsageWindow,
     };
-    let what = limited.what.map(|what| one_line(&what));
+    let what = limited.what.map(|what| first_line(&what));
     let what = what.unwrap_or_else(|| match kind {
         LimitedKind::Usage => "the usage limit is reached".to_owned(),
         LimitedKind::Rate => "the provider limits requests".to_owned(),
@@ -203,23 +226,9 @@ fn word(ok: Option<bool>, what: Option<String>) -> Word {
     match ok {
         None | Some(true) => Word::Well,
         Some(false) => {
-            let what = what.map(|what| cut(&what, WHAT_CHARACTERS_MAX));
+            let what = what.map(|what| truncate(&what, WHAT_CHARACTERS_MAX));
             let what = what.unwrap_or_else(|| "it says that it failed".to_owned());
             Word::Badly(Limit { class: ErrorClass::Unknown, until_ms: None, delay_ms: None, what })
         }
     }
-}
-
-/// The beginning of a text.
-pub(crate) fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => text[..end].to_owned(),
-        None => text.to_owned(),
-    }
-}
-
-/// The beginning of the first line that says something.
-pub(crate) fn one_line(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    cut(line.trim(), ABOUT_CHARACTERS_MAX)
 }

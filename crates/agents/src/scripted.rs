@@ -23,11 +23,13 @@
 //!
 //! Invariant: a scenario with a mistake plays nothing; the message names line, column and key.
 
-mod flaw;
+mod agent;
+mod error;
 mod play;
 mod scenario;
 
-pub use flaw::ScenarioFlaw;
+pub(crate) use agent::ScriptedAgent;
+pub use error::ScenarioFlaw;
 pub use play::{NOBODY_PLAYS_EXIT, play};
 pub use scenario::{
     Call, Cost, Crash, Detach, LaterTurn, Limit, LimitKind, Play, PlayedResult, RelativePath,

@@ -1,13 +1,22 @@
 //! What any agent's stream is turned into: a few signals, and what a call comes to in the end.
 //!
 //! Not here: how a vendor's lines are understood (`claude`, `program`), and the sum of all signals
-//! (`heard`).
+//! (`stream`).
 //!
 //! Invariant: a signal has no vendor's words but in texts for people.
 //! Invariant: a price that nobody knows is [`Price::Missing`], never zero.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// The most characters of a text in a signal.
+pub(crate) const TEXT_CHARACTERS_MAX: usize = 16_000;
+/// The most characters of one line in a signal.
+const LINE_CHARACTERS_MAX: usize = 200;
+/// The most characters of what went wrong.
+pub(crate) const WHAT_CHARACTERS_MAX: usize = 2_000;
+/// The model of a use that names none.
+pub(crate) const NO_MODEL: &str = "unknown";
 
 /// One thing that an agent's stream tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -272,4 +281,18 @@ pub enum Watchdog {
     Wall,
     Silence,
     Output,
+}
+
+/// The beginning of a text.
+pub(crate) fn truncate(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// The beginning of the first line that says something.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    truncate(line.trim(), LINE_CHARACTERS_MAX)
 }

@@ -3,7 +3,7 @@
 //! Not here: variables that every attempt has (`forge_keeper::variables`).
 
 /// Argument 1 of the scripted agent's command line.
-pub const SCRIPTED: &str = "__scripted";
+pub const SCRIPTED_COMMAND: &str = "__scripted";
 /// Which turn of its call this is: unset for the first one, or [`REPAIR_TURN`] or [`RESUME_TURN`].
 pub const TURN_VARIABLE: &str = "FORGE_TURN";
 /// The turn in which an agent fixes its result.

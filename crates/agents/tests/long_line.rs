@@ -4,8 +4,12 @@
 
 use std::fs;
 
-use forge_agents::{Earlier, End, Kind, Listener};
+use forge_agents::{AgentKind, Earlier, End, Listener};
 use forge_keeper::How;
+
+fn claude() -> AgentKind {
+    AgentKind::find("claude").expect("it is in the registry")
+}
 
 const PIECE_BYTES: usize = 64 * 1024;
 const PIECES: usize = 1_600;
@@ -19,9 +23,9 @@ fn a_line_of_100_megabytes_is_skipped_and_counted_and_costs_no_memory() {
         let nothing = Earlier::default();
         let before = peak_kib();
         let mut listener = if live {
-            Listener::live(Kind::Claude, &nothing)
+            Listener::live(claude(), &nothing)
         } else {
-            Listener::new(Kind::Claude, &nothing)
+            Listener::new(claude(), &nothing)
         };
         listener.push(b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"text\":\"", |_| {});
         for _ in 0..PIECES {

@@ -11,12 +11,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    Earlier, End, ErrorClass, Hand, Heard, Kind, Listener, Price, Session, Signal, Tokens, Turn,
-    Use, Watchdog, hear, parse_result, session_id, start,
+    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Listener, Price, Session, Signal,
+    Tokens, Turn, Use, Watchdog, hear, parse_result, registry, session_id,
 };
 use forge_core::result::ResultKey;
 use forge_keeper::{How, Redactor, Stderr};
 use serde_json::Value;
+
+fn claude() -> AgentKind {
+    AgentKind::find("claude").expect("it is in the registry")
+}
 
 /// A recorded stream, how its process ended, and what the call comes to.
 const CLAUDE: &[(&str, i32, &str)] = &[
@@ -80,7 +84,7 @@ fn recorded(name: &str) -> Vec<u8> {
 }
 
 fn heard(name: &str) -> Heard {
-    hear(Kind::Claude, recorded(name).as_slice(), &Earlier::default())
+    hear(claude(), recorded(name).as_slice(), &Earlier::default())
 }
 
 fn how(code: i32) -> How {
@@ -120,7 +124,7 @@ fn fits(words: &str, expected: &str) -> bool {
 }
 
 /// All signals of a stream in pieces of a size, and the fold of them.
-fn signals(kind: Kind, stream: &[u8], piece: usize) -> (Vec<Signal>, Heard) {
+fn signals(kind: AgentKind, stream: &[u8], piece: usize) -> (Vec<Signal>, Heard) {
     let mut listener = Listener::new(kind, &Earlier::default());
     let mut all = Vec::new();
     for part in stream.chunks(piece) {
@@ -163,7 +167,7 @@ fn success_needs_a_clear_last_line_and_exit_code_0() {
 
 #[test]
 fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
-    let nothing = hear(Kind::Claude, &b""[..], &Earlier::default());
+    let nothing = hear(claude(), &b""[..], &Earlier::default());
     let end = |errors: &str| words(&nothing.end(Some(&How::Exited { code: 1 }), errors));
     assert!(
         end("Error: Session ID 1 is already in use.\n").starts_with("failed Tooling: exit code 1")
@@ -181,12 +185,12 @@ fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
 fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never_done() {
     for (name, _, expected) in CLAUDE {
         let stream = recorded(name);
-        let (all, _) = signals(Kind::Claude, &stream, 4096);
+        let (all, _) = signals(claude(), &stream, 4096);
         let last = stream.trim_ascii_end().len();
         // Every byte of some, and some bytes of the others, which are alike.
         let step = if ["schema-defs", "oauth-429-unified"].contains(name) { 1 } else { 101 };
         for cut in (0..last).step_by(step) {
-            let (some, heard) = signals(Kind::Claude, &stream[..cut], 4096);
+            let (some, heard) = signals(claude(), &stream[..cut], 4096);
             let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
             assert!(all.starts_with(whole), "{name} cut at {cut}");
             let end = heard.end(Some(&How::Exited { code: 0 }), "");
@@ -199,9 +203,9 @@ fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never
 fn a_stream_means_the_same_in_pieces_of_any_size() {
     for (name, _, _) in CLAUDE {
         let stream = recorded(name);
-        let whole = signals(Kind::Claude, &stream, stream.len());
+        let whole = signals(claude(), &stream, stream.len());
         for piece in [1, 7, 4096] {
-            assert_eq!(signals(Kind::Claude, &stream, piece), whole, "{name} in pieces of {piece}");
+            assert_eq!(signals(claude(), &stream, piece), whole, "{name} in pieces of {piece}");
         }
     }
 }
@@ -212,8 +216,8 @@ fn keys_may_come_in_any_order() {
         let stream = String::from_utf8(recorded(name)).unwrap();
         let turned = stream.lines().map(turned).collect::<Vec<_>>().join("\n");
         assert_ne!(stream, turned);
-        let whole = signals(Kind::Claude, stream.as_bytes(), 4096);
-        assert_eq!(signals(Kind::Claude, turned.as_bytes(), 4096), whole, "{name}");
+        let whole = signals(claude(), stream.as_bytes(), 4096);
+        assert_eq!(signals(claude(), turned.as_bytes(), 4096), whole, "{name}");
     }
 }
 
@@ -229,7 +233,7 @@ fn turned(line: &str) -> String {
 #[test]
 fn stray_broken_and_unknown_lines_change_nothing() {
     let stream = recorded("write-bash");
-    let (_, whole) = signals(Kind::Claude, &stream, 4096);
+    let (_, whole) = signals(claude(), &stream, 4096);
     let stray: [&[u8]; 9] = [
         b"plain text\n",
         b"\xff\xfe{\"type\":\n",
@@ -248,7 +252,7 @@ fn stray_broken_and_unknown_lines_change_nothing() {
     }
     mixed.extend(stray.concat());
     for piece in [1, 7, 4096] {
-        let (_, heard) = signals(Kind::Claude, &mixed, piece);
+        let (_, heard) = signals(claude(), &mixed, piece);
         assert_eq!(heard, whole);
     }
 }
@@ -276,7 +280,7 @@ fn a_stream_that_speaks_of_private_keys_means_the_same_without_them() {
             let shown = String::from_utf8_lossy(&clean);
             assert!(!shown.contains(&header) && !shown.contains(body), "{name}:\n{shown}");
             let before = heard(name);
-            let after = hear(Kind::Claude, clean.as_slice(), &Earlier::default());
+            let after = hear(claude(), clean.as_slice(), &Earlier::default());
             let what = |heard: &Heard| {
                 let mut uses = heard.uses();
                 // An answer without a last line is estimated by its length.
@@ -287,8 +291,8 @@ fn a_stream_that_speaks_of_private_keys_means_the_same_without_them() {
             };
             assert_eq!(what(&after), what(&before), "{name} with {text}");
             assert_eq!(after.answer.is_some(), before.answer.is_some(), "{name} with {text}");
-            let lines = signals(Kind::Claude, &clean, 4096).0.len();
-            assert_eq!(lines, signals(Kind::Claude, told.as_bytes(), 4096).0.len(), "{name}");
+            let lines = signals(claude(), &clean, 4096).0.len();
+            assert_eq!(lines, signals(claude(), told.as_bytes(), 4096).0.len(), "{name}");
         }
     }
 }
@@ -327,17 +331,17 @@ fn telling(line: &str, text: &str) -> String {
 fn a_new_stream_behind_a_finished_one_must_end_well_itself() {
     let (first, second) = (recorded("trivial"), recorded("kill-mid-tool-killed"));
     let glued = [first.clone(), second].concat();
-    let heard = hear(Kind::Claude, glued.as_slice(), &Earlier::default());
+    let heard = hear(claude(), glued.as_slice(), &Earlier::default());
     assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
     let [used] = &heard.uses()[..] else { panic!("one model") };
     assert!(matches!(used.cost, Price::Estimated(_)), "the first is known, the second is not");
     // One that came no further than its first line has nothing to say of its end.
     let begun = recorded("no-key").split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
     let glued = [first.clone(), begun].concat();
-    let heard = hear(Kind::Claude, glued.as_slice(), &Earlier::default());
+    let heard = hear(claude(), glued.as_slice(), &Earlier::default());
     assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
     let twice = [first.clone(), first].concat();
-    let heard = hear(Kind::Claude, twice.as_slice(), &Earlier::default());
+    let heard = hear(claude(), twice.as_slice(), &Earlier::default());
     assert_eq!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
     assert_eq!(heard.uses()[0].cost, Price::Reported(2 * 4185));
 }
@@ -352,7 +356,7 @@ fn a_result_of_the_largest_size_is_understood() {
     keys.insert("result".to_owned(), Value::String(answer.to_string()));
     keys.insert("structured_output".to_owned(), answer.clone());
     let line = format!("{}\n", Value::Object(keys));
-    let heard = hear(Kind::Claude, line.as_bytes(), &Earlier::default());
+    let heard = hear(claude(), line.as_bytes(), &Earlier::default());
     assert_eq!((heard.answer, heard.skipped), (Some(answer), 0));
 }
 
@@ -391,10 +395,10 @@ fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
 fn an_older_claude_without_a_delta_has_its_totals_taken_apart() {
     let stream = String::from_utf8(recorded("kill-mid-tool-resumed-twice")).unwrap();
     let old = stream.replace("model_usage_since_last_result", "something_else");
-    let all = hear(Kind::Claude, old.as_bytes(), &Earlier::default()).uses();
+    let all = hear(claude(), old.as_bytes(), &Earlier::default()).uses();
     assert_eq!(all[0].cost, Price::Reported(8370));
     let earlier = Earlier { uses: heard("kill-mid-tool-resumed").uses() };
-    let since = hear(Kind::Claude, old.as_bytes(), &earlier).uses();
+    let since = hear(claude(), old.as_bytes(), &earlier).uses();
     assert_eq!(since, heard("kill-mid-tool-resumed-twice").uses());
 }
 
@@ -403,7 +407,7 @@ fn the_price_of_a_model_that_the_program_does_not_know_is_not_believed() {
     let stream = String::from_utf8(recorded("trivial")).unwrap();
     let unknown = stream.replace("\"costBasis\":\"list\"", "\"costBasis\":\"unknown\"");
     let unknown = unknown.replace("claude-sonnet-4-5", "house-model");
-    let uses = hear(Kind::Claude, unknown.as_bytes(), &Earlier::default()).uses();
+    let uses = hear(claude(), unknown.as_bytes(), &Earlier::default()).uses();
     assert_eq!((uses[0].tokens.input, uses[0].cost), (1000, Price::Missing));
 }
 
@@ -411,13 +415,13 @@ fn the_price_of_a_model_that_the_program_does_not_know_is_not_believed() {
 fn a_program_that_was_killed_before_its_first_answer_has_an_unknown_price() {
     let stream = String::from_utf8(recorded("trivial")).unwrap();
     let first = stream.lines().next().unwrap();
-    let uses = hear(Kind::Claude, first.as_bytes(), &Earlier::default()).uses();
+    let uses = hear(claude(), first.as_bytes(), &Earlier::default()).uses();
     assert_eq!((uses[0].model.as_str(), uses[0].cost), ("claude-sonnet-4-5", Price::Missing));
 }
 
 #[test]
 fn what_an_agent_says_does_and_asks_is_told() {
-    let (all, heard) = signals(Kind::Claude, &recorded("write-bash"), 4096);
+    let (all, heard) = signals(claude(), &recorded("write-bash"), 4096);
     let Signal::Began { session, model, version } = &all[0] else { panic!("{:?}", all[0]) };
     assert_eq!(
         (model.as_deref(), version.as_deref()),
@@ -460,7 +464,7 @@ fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":39000,"error_status":429,"error":"rate_limit"}"#;
     let said = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"on"}]}}"#;
     let end = |stream: &str, how: How| {
-        hear(Kind::Claude, stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
+        hear(claude(), stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
     };
     let End::Limited(limit) = end(retry, How::Silent) else { panic!("a limit") };
     assert_eq!((limit.class, limit.delay_ms), (ErrorClass::RateLimit, Some(39_000)));
@@ -476,7 +480,7 @@ fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
 fn texts_are_understood_where_no_field_tells() {
     let end = |text: &str| {
         let line = serde_json::json!({ "type": "result", "is_error": true, "subtype": "success", "result": text });
-        let heard = hear(Kind::Claude, line.to_string().as_bytes(), &Earlier::default());
+        let heard = hear(claude(), line.to_string().as_bytes(), &Earlier::default());
         words(&heard.end(Some(&How::Exited { code: 1 }), ""))
     };
     assert!(
@@ -494,12 +498,12 @@ fn texts_are_understood_where_no_field_tells() {
 }
 
 /// One turn of each kind.
-fn turn<'a>(command: &'a [String], id: &'a str, hand: Hand) -> Turn<'a> {
+fn turn<'a>(command: &'a [String], id: &'a str, access: CodeAccess) -> Turn<'a> {
     Turn {
         command,
         model: Some("claude-sonnet-4-5"),
         session: Session::New(id),
-        hand,
+        access,
         inbox: Path::new("/a/0001/inbox"),
         outbox: Path::new("/a/0001/outbox"),
         tmp: Some(Path::new("/tmp/f")),
@@ -511,24 +515,24 @@ fn turn<'a>(command: &'a [String], id: &'a str, hand: Hand) -> Turn<'a> {
 #[test]
 fn every_agent_obeys_the_contract() {
     let command = ["my-agent".to_owned(), "--flag".to_owned()];
-    for kind in Kind::ALL {
-        for hand in [Hand::Writes, Hand::Reads] {
-            let start = start(kind, &turn(&command, "id", hand));
+    for kind in registry::ALL {
+        for hand in [CodeAccess::Writes, CodeAccess::Reads] {
+            let start = kind.start(&turn(&command, "id", hand));
             assert_eq!(start.argv[..2], command, "the command is the user's");
-            assert!(["PATH", "HOME", "LC_ALL"].iter().all(|name| start.passes(name, |_| false)));
+            assert!(["PATH", "HOME", "LC_ALL"].iter().all(|name| start.passes_on(name, |_| false)));
             for name in ["GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "FORGE_X", "LD_PRELOAD"]
             {
-                assert!(!start.passes(name, |_| false), "{kind:?} gets {name}");
+                assert!(!start.passes_on(name, |_| false), "{kind:?} gets {name}");
             }
             let secret = |name: &str| start.env.iter().any(|(set, _)| set == name);
             assert!(secret("TMPDIR") && !secret("ANTHROPIC_API_KEY"));
-            if kind.says_when_it_ends() {
-                assert_eq!(start.argv.len() > 2, kind == Kind::Claude);
+            if kind.reports_end() {
+                assert_eq!(start.argv.len() > 2, kind == claude());
             }
         }
         let nothing = hear(kind, &b""[..], &Earlier::default());
         let end = |how: How| nothing.end(Some(&how), "");
-        assert_eq!(end(How::Exited { code: 0 }) == End::Done, !kind.says_when_it_ends());
+        assert_eq!(end(How::Exited { code: 0 }) == End::Done, !kind.reports_end());
         assert!(matches!(end(How::Exited { code: 3 }), End::Failed { .. }));
         assert!(matches!(end(How::Signalled { signal: 11 }), End::Failed { .. }));
         assert_eq!(end(How::Silent), End::Stopped(Watchdog::Silence));
@@ -552,9 +556,9 @@ fn every_agent_obeys_the_contract() {
 fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
     let id = session_id(&["run", "a#1"]);
     let started = |change: &dyn Fn(&mut Turn<'_>)| {
-        let mut turn = turn(&[], &id, Hand::Writes);
+        let mut turn = turn(&[], &id, CodeAccess::Writes);
         change(&mut turn);
-        start(Kind::Claude, &turn)
+        claude().start(&turn)
     };
     let plain = started(&|_| {});
     let line = plain.argv.join(" ");
@@ -575,20 +579,23 @@ fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
     for name in
         ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"]
     {
-        assert!(plain.passes(name, |_| false), "{name}");
+        assert!(plain.passes_on(name, |_| false), "{name}");
     }
-    assert!(!plain.passes("AWS_SECRET_ACCESS_KEY", |_| false), "only who uses that cloud has it");
-    assert!(plain.passes("AWS_SECRET_ACCESS_KEY", |name| name == "CLAUDE_CODE_USE_BEDROCK"));
+    assert!(
+        !plain.passes_on("AWS_SECRET_ACCESS_KEY", |_| false),
+        "only who uses that cloud has it"
+    );
+    assert!(plain.passes_on("AWS_SECRET_ACCESS_KEY", |name| name == "CLAUDE_CODE_USE_BEDROCK"));
     let resumed = started(&|turn| turn.session = Session::Resume("old"));
     assert!(resumed.argv.join(" ").contains("--resume old") && !resumed.argv.contains(&id));
     let reader = started(&|turn| {
-        (turn.hand, turn.outbox) = (Hand::Reads, Path::new("/a (b)/outbox"));
+        (turn.access, turn.outbox) = (CodeAccess::Reads, Path::new("/a (b)/outbox"));
     });
     let line = reader.argv.join(" ");
     assert!(line.contains("--permission-mode dontAsk"), "{line}");
     assert!(reader.argv.contains(&"Edit(//a ?b?/outbox/**)".to_owned()), "{line}");
     let schema = serde_json::json!({ "type": "object" });
     let asked =
-        start(Kind::Claude, &Turn { schema: Some(&schema), ..turn(&[], &id, Hand::Writes) });
+        claude().start(&Turn { schema: Some(&schema), ..turn(&[], &id, CodeAccess::Writes) });
     assert!(asked.argv.contains(&schema.to_string()));
 }

@@ -43,7 +43,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
         forge_driver::plan::workspace_worker::BENCH => {
             Some(forge_driver::plan::workspace_worker::bench(args.get(2..).unwrap_or_default()))
         }
-        forge_agents::SCRIPTED => Some(forge_agents::scripted::play(rest())),
+        forge_agents::SCRIPTED_COMMAND => Some(forge_agents::scripted::play(rest())),
         _ => None,
     }
 }

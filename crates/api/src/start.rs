@@ -28,6 +28,7 @@ use std::{
 
 use choices::Chosen;
 use flow_outline::EFFORT;
+use forge_agents::registry;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
@@ -51,8 +52,7 @@ use forge_project::{
     personal_dirs::state_dir,
     refuse_agents,
     settings::{
-        AgentLike, AgentTable, CLAUDE, FILE, FILE_BYTES_MAX, LOCAL_FILE, SCRIPTED, Sessions,
-        Settings, Verify, VerifyFrom,
+        AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, Verify, VerifyFrom,
     },
 };
 use forge_store::journal::Store;
@@ -507,7 +507,7 @@ impl Doors {
         }
         // Who names a scenario wants it played.
         if request.scenario.is_some() {
-            settings.agent = Some(SCRIPTED.to_owned());
+            settings.agent = Some(registry::SCRIPTED.name().to_owned());
             settings.roles.clear();
         }
         if let Some(agent) = &request.agent {
@@ -517,7 +517,7 @@ impl Doors {
                 .map_err(|error| Trouble::from(error).or_else_by_flag(Some(agent), &others))?;
         }
         if settings.agent.is_none() && settings.scripted.scenario.is_some() {
-            settings.agent = Some(SCRIPTED.to_owned());
+            settings.agent = Some(registry::SCRIPTED.name().to_owned());
         }
         let mut scripted = Vec::new();
         for role in roles {
@@ -527,20 +527,21 @@ impl Doors {
                         "the flow `{}` has roles, and no agent is set to play them",
                         found.flow.name
                     ),
-                    match in_path(CLAUDE) {
-                        Some(_) => {
-                            "forge config set agent claude --user (Claude Code is here), or forge run --agent claude …"
-                        }
+                    match installed_agent() {
+                        Some((name, title)) => format!(
+                            "forge config set agent {name} --user ({title} is here), or forge run --agent {name} …"
+                        ),
                         None => {
-                            "forge agents (which agents there are), then forge config set agent NAME --user"
+                            "forge agents (which agents there are), then forge config set agent NAME --user".to_owned()
                         }
                     },
                 ));
             };
             let agent = &settings.agents[name];
-            match agent.like {
-                AgentLike::Scripted => scripted.push(role),
-                AgentLike::Claude | AgentLike::Program => is_installed(name, agent)?,
+            if agent.like.plays_scenario() {
+                scripted.push(role);
+            } else {
+                is_installed(name, agent)?;
             }
         }
         if scripted.is_empty() {
@@ -596,10 +597,12 @@ impl Doors {
 fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
     let has_scenario = settings.scripted.scenario.is_some();
     let is_here = |name: &str| {
-        settings.agents.get(name).is_some_and(|agent| match agent.like {
-            AgentLike::Scripted => has_scenario,
-            AgentLike::Claude => is_installed(name, agent).is_ok(),
-            AgentLike::Program => agent.command.is_some() && is_installed(name, agent).is_ok(),
+        settings.agents.get(name).is_some_and(|agent| {
+            if agent.like.plays_scenario() {
+                return has_scenario;
+            }
+            let has_command = agent.command.is_some() || agent.like.needs_no_command();
+            has_command && is_installed(name, agent).is_ok()
         })
     };
     let mut names: Vec<&str> =
@@ -618,10 +621,18 @@ fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<Stri
     commands
 }
 
+/// The name and the product of an agent whose program is installed and needs no settings.
+fn installed_agent() -> Option<(&'static str, &'static str)> {
+    registry::ALL.into_iter().find_map(|kind| {
+        in_path(kind.default_command()?)?;
+        Some((kind.name(), kind.title()?))
+    })
+}
+
 /// Whether the program of an agent is there. A program of the project itself is in the checkout only.
 fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
     let own = agent.command.as_ref().and_then(|command| command.first());
-    let Some(program) = own.map(String::as_str).or(agent.like.kind().default_command()) else {
+    let Some(program) = own.map(String::as_str).or(agent.like.default_command()) else {
         return Ok(());
     };
     let path = Path::new(program);

@@ -404,7 +404,7 @@ impl Watch<'_> {
         tell: &mut dyn FnMut(Shown<'_>),
     ) -> Result<Watched, Trouble> {
         let player = role(&self.run, &begun.call).and_then(|role| self.frozen.who_plays(&role));
-        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.like));
         let folder = self.doors.home.attempt(self.id, begun.ordinal);
         let mut stream = Stream::of(&folder, source, begun, self.form);
         self.tell(

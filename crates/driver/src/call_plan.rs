@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use forge_agents::CodeAccess;
 use forge_core::{
     Report,
     event::{Outcome, Receipt},
@@ -28,7 +29,7 @@ use crate::{
         output,
         turns::{Turned, turns},
     },
-    checkouts::{CodeAccess, Place, commit_of, is_shared},
+    checkouts::{Place, commit_of, is_shared},
     clock::now,
     deliver, gates,
     path_list::{paths, short_list},

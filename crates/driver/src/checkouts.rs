@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_agents::CodeAccess;
 use forge_core::{
     Run,
     flow::{Check, Stage, Work, lands},
@@ -30,15 +31,6 @@ pub struct Place {
     pub scope: Scope,
     /// Where it lies.
     pub bench: CheckoutLocation,
-}
-
-/// Whether a call may change the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CodeAccess {
-    /// What it changes becomes a commit.
-    Writes,
-    /// What it changes is discarded.
-    Reads,
 }
 
 impl RunContext<'_> {

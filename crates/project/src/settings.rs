@@ -41,13 +41,12 @@ use crate::Error;
 
 pub use agents_and_roles::RESERVED;
 use agents_and_roles::Tables;
-pub use agents_and_roles::{AgentLike, AgentTable, RoleTable, SecretsTable};
+pub use agents_and_roles::{AgentTable, RoleTable, SecretsTable};
 pub use explain::{Explained, SaidRow, SettingRow};
 pub use keys::Key;
 use layers::Sheet;
 pub use layers::{Layer, Place, Said};
 pub use named_tables::{AgentKey, RoleKey, TableName};
-pub use named_tables::{CLAUDE, SCRIPTED};
 pub use renamed_keys::{Renewed, renewed};
 pub use schema::schema;
 pub use snapshot::{Agent, Frozen, FrozenAgent, RoleAgent, Sessions, Verify, VerifyFrom};

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::flaw::{self, ScenarioFlaw};
+use super::error::{self, ScenarioFlaw};
 use crate::variables::{REPAIR_TURN, RESUME_TURN};
 use forge_core::item::Item;
 use forge_core::result::{
@@ -293,7 +293,7 @@ impl Scenario {
             let endings = [play.result.is_some(), play.result_text.is_some(), play.no_result];
             if endings.iter().filter(|given| **given).count() > 1 {
                 let what = "has more than one of `result`, `result_text` and `no_result`";
-                return Err(flaw::of_play(text, index, what));
+                return Err(error::of_play(text, index, what));
             }
         }
         Ok(scenario)

@@ -3,13 +3,17 @@
 use std::fs;
 
 use crate::world::{World, alive, ending, transcript, until_transcript_has};
-use forge_agents::{Earlier, Kind, Listen, Price, Tokens, Use, hear};
+use forge_agents::{AgentKind, Earlier, Listen, Price, Tokens, Use, hear, registry};
 use forge_keeper::{How, Spec, Stderr, Stop};
+
+fn claude() -> AgentKind {
+    AgentKind::find("claude").expect("it is in the registry")
+}
 
 const SPENDS: &str = r#"echo '{"type":"spent","cost_micros":600}'"#;
 
 fn capped(spec: Spec, cap_micros: u64) -> Spec {
-    let listen = Listen { kind: Kind::Program, cap_micros, earlier: Earlier::default() };
+    let listen = Listen { kind: registry::PROGRAM, cap_micros, earlier: Earlier::default() };
     Spec { monitor: Some(listen.to_json()), ..spec }
 }
 
@@ -19,7 +23,7 @@ fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
     let spec = capped(world.shell(&format!("{SPENDS}; {SPENDS}; exec sleep 600")), 1_000);
     let (folder, ending) = world.run(&spec);
     assert_eq!(ending.how, How::OverBudget);
-    let heard = hear(Kind::Program, transcript(&folder).as_bytes(), &Earlier::default());
+    let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Reported(1_200), "what was spent is still told");
 }
 
@@ -60,7 +64,7 @@ fn a_silent_child_is_not_stopped_for_what_nobody_knows() {
     let world = World::new();
     let (folder, ending) = world.run(&capped(world.shell("echo working"), 0));
     assert_eq!(ending.how, How::Exited { code: 0 });
-    let heard = hear(Kind::Program, transcript(&folder).as_bytes(), &Earlier::default());
+    let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Missing);
 }
 
@@ -74,7 +78,7 @@ fn totals_of_a_session_count_only_from_where_it_went_on() {
         cost: Price::Reported(4_500),
     };
     let listen = |earlier: Vec<Use>| Listen {
-        kind: Kind::Program,
+        kind: registry::PROGRAM,
         cap_micros: 1_000,
         earlier: Earlier { uses: earlier },
     };
@@ -108,7 +112,7 @@ fn a_keeper_that_has_listened_to_a_long_stream_is_still_small() {
          echo all-said; exec sleep 600"
     );
     let cap_micros = u64::MAX;
-    let listen = Listen { kind: Kind::Claude, cap_micros, earlier: Earlier::default() };
+    let listen = Listen { kind: claude(), cap_micros, earlier: Earlier::default() };
     let spec =
         Spec { stderr: Stderr::Apart, monitor: Some(listen.to_json()), ..world.shell(&script) };
     let folder = world.folder("attempt", &spec);

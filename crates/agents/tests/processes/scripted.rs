@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use forge_agents::read_result;
 use forge_agents::scripted::NOBODY_PLAYS_EXIT;
-use forge_agents::{Earlier, Heard, Kind, Price, Tokens, hear};
+use forge_agents::{Earlier, Heard, Price, Tokens, hear, registry};
 use forge_core::result::ResultKey;
 use forge_keeper::{How, Limits, Spec, Stop};
 
@@ -81,7 +81,7 @@ impl Played {
     }
 
     fn heard(&self) -> Heard {
-        hear(Kind::Scripted, BufReader::new(self.stdout.as_bytes()), &Earlier::default())
+        hear(registry::SCRIPTED, BufReader::new(self.stdout.as_bytes()), &Earlier::default())
     }
 }
 

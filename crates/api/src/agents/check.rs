@@ -19,8 +19,8 @@ use std::{
 };
 
 use forge_agents::{
-    Earlier, End, ErrorClass, Hand, Heard, Kind, Limit, Listen, SCRIPTED, Session, Turn, Watchdog,
-    hear, parse_result, read_result, result_schema, session_id, start,
+    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Limit, Listen, SCRIPTED_COMMAND,
+    Session, Turn, Watchdog, hear, parse_result, read_result, result_schema, session_id,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
@@ -49,7 +49,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    agents::list::{AgentKind, Program, Roster, command, is_older, too_old, version},
+    agents::list::{ListedKind, Program, Roster, command, is_older, too_old, version},
     start::{Allowed, AskCommands},
 };
 
@@ -84,7 +84,7 @@ pub struct Probed {
     /// The agent.
     pub agent: String,
     /// What it is treated as.
-    pub kind: AgentKind,
+    pub kind: ListedKind,
     /// The version of its program.
     pub version: Option<String>,
     /// The model that it used, or that it was asked to use.
@@ -262,14 +262,14 @@ impl Place {
 }
 
 impl Probe<'_> {
-    fn kind(&self) -> Kind {
-        self.table.like.kind()
+    fn kind(&self) -> AgentKind {
+        self.table.like
     }
 
     fn without_a_call(&self, state: ProbeState, what: String, next: String) -> Probed {
         Probed {
             agent: self.name.to_owned(),
-            kind: self.kind().into(),
+            kind: ListedKind::Known(self.kind()),
             version: None,
             model: self.model.map(str::to_owned),
             state,
@@ -299,10 +299,7 @@ impl Probe<'_> {
     ) -> Result<Probed, Trouble> {
         let trouble = |error: io::Error| Trouble::file(&place.path, &error);
         let (spec, env) = self.prepare(place, path)?;
-        let cap = match self.kind() {
-            Kind::Scripted => None,
-            Kind::Claude | Kind::Program => Some(CAP),
-        };
+        let cap = (!self.kind().plays_scenario()).then_some(CAP);
         tell(&Plan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(trouble)?;
@@ -318,7 +315,7 @@ impl Probe<'_> {
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
         Ok(Probed {
             agent: self.name.to_owned(),
-            kind: self.kind().into(),
+            kind: ListedKind::Known(self.kind()),
             version,
             model: heard.model.clone().or(self.model.map(str::to_owned)),
             state,
@@ -327,10 +324,7 @@ impl Probe<'_> {
             took_ms: ending
                 .map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms))
                 .unwrap_or_default(),
-            spent: match self.kind() {
-                Kind::Scripted => Spent::NOTHING,
-                Kind::Claude | Kind::Program => spent(&heard.uses()),
-            },
+            spent: if self.kind().plays_scenario() { Spent::NOTHING } else { spent(&heard.uses()) },
             transcript: is_kept.then(|| folder.transcript().to_string_lossy().into_owned()),
         })
     }
@@ -352,28 +346,24 @@ impl Probe<'_> {
         }
         let schema = self.kind().has_native_schema().then(|| result_schema(CALL, &[]));
         let session = session_id(&[&text(&place.path)]);
-        let start = start(
-            self.kind(),
-            &Turn {
-                command: &words,
-                model: self.model,
-                session: Session::New(&session),
-                hand: Hand::Reads,
-                inbox: &folder.inbox(),
-                outbox: &folder.outbox(),
-                tmp: Some(&place.tmp()),
-                schema: schema.as_ref(),
-                cap_micros: Some(CAP.0),
-            },
-        );
-        let argv = match self.kind() {
-            Kind::Claude | Kind::Program => start.argv.clone(),
-            Kind::Scripted => {
-                let scenario = place.path.join("scenario.toml");
-                fs::write(&scenario, SCENARIO).map_err(|error| Trouble::file(&scenario, &error))?;
-                let log = place.path.join("scripted.log");
-                vec![text(&own_program()?), SCRIPTED.to_owned(), text(&scenario), text(&log)]
-            }
+        let start = self.kind().start(&Turn {
+            command: &words,
+            model: self.model,
+            session: Session::New(&session),
+            access: CodeAccess::Reads,
+            inbox: &folder.inbox(),
+            outbox: &folder.outbox(),
+            tmp: Some(&place.tmp()),
+            schema: schema.as_ref(),
+            cap_micros: Some(CAP.0),
+        });
+        let argv = if self.kind().plays_scenario() {
+            let scenario = place.path.join("scenario.toml");
+            fs::write(&scenario, SCENARIO).map_err(|error| Trouble::file(&scenario, &error))?;
+            let log = place.path.join("scripted.log");
+            vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
+        } else {
+            start.argv.clone()
         };
         let mut env = passed_on(&start, &self.table.pass);
         env.push(("FORGE_ROLE".into(), "check".into()));
@@ -484,10 +474,8 @@ impl Probe<'_> {
                 | ErrorClass::Unknown,
                 _,
             ) => {
-                let words = match kind {
-                    Kind::Scripted | Kind::Program => last_words(folder),
-                    Kind::Claude => String::new(),
-                };
+                let words =
+                    if kind.has_readable_output() { last_words(folder) } else { String::new() };
                 (ProbeState::Broken, format!("{what}\n{words}"), "look at what it printed".into())
             }
         };
@@ -577,7 +565,7 @@ fn result(heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> 
 }
 
 /// What the agent is told.
-fn brief(kind: Kind) -> String {
+fn brief(kind: AgentKind) -> String {
     let how = if kind.has_native_schema() {
         "Give it as the structured output that you are asked for."
     } else {

@@ -7,6 +7,7 @@
 //! what is started gets a clean environment and little time.
 
 use std::{
+    borrow::Cow,
     io::Read as _,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::Kind;
+use forge_agents::{AgentKind, registry};
 use forge_driver::{
     Trouble,
     local_executor::{wait_for, watch},
@@ -32,8 +33,8 @@ use rustix::{
     fs::{Access, OFlags, access, fcntl_setfl},
     process::{Pid, Signal, kill_process_group},
 };
-use schemars::JsonSchema;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 
 /// How long a program may take to say its version.
 const VERSION_WAIT: Duration = Duration::from_secs(5);
@@ -57,7 +58,7 @@ pub struct AgentRow {
     /// Its name in the settings.
     pub name: String,
     /// What it is treated as.
-    pub kind: AgentKind,
+    pub kind: ListedKind,
     /// Program and first arguments. Empty for the scripted agent, which is Forge itself.
     pub command: Vec<String>,
     /// Where the program is, if it was found.
@@ -81,15 +82,9 @@ pub struct AgentRow {
 }
 
 /// What an agent is treated as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgentKind {
-    /// Our own player of scenarios.
-    Scripted,
-    /// Claude Code.
-    Claude,
-    /// Any program.
-    Program,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedKind {
+    Known(AgentKind),
     /// A program that this Forge knows only by name.
     Unsupported,
 }
@@ -108,25 +103,38 @@ pub enum Ability {
     OwnCap,
 }
 
-impl AgentKind {
-    /// The word.
-    pub const fn word(self) -> &'static str {
+impl ListedKind {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Scripted => "scripted",
-            Self::Claude => "claude",
-            Self::Program => "program",
+            Self::Known(kind) => kind.name(),
             Self::Unsupported => "unsupported",
         }
     }
 }
 
-impl From<Kind> for AgentKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Scripted => Self::Scripted,
-            Kind::Claude => Self::Claude,
-            Kind::Program => Self::Program,
-        }
+impl Serialize for ListedKind {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for ListedKind {
+    fn schema_name() -> Cow<'static, str> {
+        "AgentKind".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        let kinds = registry::ALL.map(|kind| (kind.description(), kind.name()));
+        let unsupported =
+            ("A program that this Forge knows only by name.", Self::Unsupported.as_str());
+        let one_of: Vec<Schema> = kinds
+            .into_iter()
+            .chain([unsupported])
+            .map(|(description, name)| {
+                json_schema!({ "description": description, "type": "string", "const": name })
+            })
+            .collect();
+        json_schema!({ "description": "What an agent is treated as.", "oneOf": one_of })
     }
 }
 
@@ -141,7 +149,7 @@ impl Ability {
         }
     }
 
-    fn of(kind: Kind) -> Vec<Self> {
+    fn of(kind: AgentKind) -> Vec<Self> {
         let all = [
             (kind.can_resume(), Self::Resume),
             (kind.has_native_schema(), Self::ResultForm),
@@ -199,11 +207,11 @@ impl Roster {
     }
 
     fn row(&self, name: &str, table: &AgentTable) -> AgentRow {
-        let kind = table.like.kind();
+        let kind = table.like;
         let program = self.program(name, table);
         let mut row = AgentRow {
             name: name.to_owned(),
-            kind: kind.into(),
+            kind: ListedKind::Known(kind),
             command: command(table),
             path: None,
             version: None,
@@ -234,7 +242,7 @@ impl Roster {
         self.settings.roles.iter().filter(theirs).map(|(role, _)| role.clone()).collect()
     }
 
-    fn ask_version(&self, row: &mut AgentRow, kind: Kind, path: &Path) {
+    fn ask_version(&self, row: &mut AgentRow, kind: AgentKind, path: &Path) {
         let Some(args) = kind.version_args() else { return };
         if !self.is_allowed(&row.name) {
             row.wrong = Some("this repository set it up, and you have not allowed it".into());
@@ -272,14 +280,14 @@ impl Roster {
 
     /// Where the program of an agent is.
     pub(crate) fn program(&self, name: &str, table: &AgentTable) -> Program {
-        let kind = table.like.kind();
+        let kind = table.like;
         let Some(program) = command(table).into_iter().next() else {
-            return match kind {
-                Kind::Scripted => Program::Forge,
-                Kind::Claude | Kind::Program => Program::Nowhere {
-                    why: "it has no command".to_owned(),
-                    next: format!("`[agents.{name}] command = [\"…\"]` in the settings"),
-                },
+            if kind.plays_scenario() {
+                return Program::Forge;
+            }
+            return Program::Nowhere {
+                why: "it has no command".to_owned(),
+                next: format!("`[agents.{name}] command = [\"…\"]` in the settings"),
             };
         };
         let found = if program.contains('/') {
@@ -308,7 +316,7 @@ impl Roster {
 
 /// Program and first arguments of an agent, also where the settings do not say them.
 pub(crate) fn command(table: &AgentTable) -> Vec<String> {
-    let default = || table.like.kind().default_command().into_iter().map(str::to_owned).collect();
+    let default = || table.like.default_command().into_iter().map(str::to_owned).collect();
     table.command.clone().unwrap_or_else(default)
 }
 
@@ -321,7 +329,7 @@ fn unsupported(name: &str) -> Option<AgentRow> {
     let path = in_path(name)?;
     Some(AgentRow {
         name: name.to_owned(),
-        kind: AgentKind::Unsupported,
+        kind: ListedKind::Unsupported,
         command: vec![name.to_owned()],
         path: Some(path.to_string_lossy().into_owned()),
         version: None,

@@ -76,7 +76,7 @@ impl Ear {
         let Places { home, id, frozen } = *places;
         let folder = home.attempt(id, ordinal);
         let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
-        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.kind()));
+        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.like));
         let first = Seen::Call {
             at: since,
             call: call.to_string(),

@@ -16,8 +16,8 @@ use std::{
 };
 
 use forge_agents::{
-    Earlier, End, Hand, Heard, Kind, Listen, SCRIPTED, Session, Turn, hear, parse_result,
-    read_result, result_schema, session_id, start,
+    AgentKind, CodeAccess, Earlier, End, Heard, Listen, SCRIPTED_COMMAND, Session, Turn, hear,
+    parse_result, read_result, result_schema, session_id,
 };
 use forge_core::{
     event::{Coherence, TriageOutcome},
@@ -140,16 +140,14 @@ impl Ready {
         }
         let role = self.found.flow.coherence.as_deref()?;
         let agent = self.settings.agents.get(self.settings.agent_for(role)?)?;
-        match agent.like.kind() {
-            Kind::Claude | Kind::Program => Some(role),
-            // A scenario that says nothing about it plays a run that nobody looked at.
-            Kind::Scripted => {
-                let (text, _) = self.scenario.as_ref()?;
-                let scenario = forge_agents::scripted::Scenario::parse(text).ok()?;
-                let plays = scenario.play.iter().any(|play| play.role.as_deref() == Some(role));
-                plays.then_some(role)
-            }
+        if !agent.like.plays_scenario() {
+            return Some(role);
         }
+        // A scenario that does not name the role plays a run without triage.
+        let (text, _) = self.scenario.as_ref()?;
+        let scenario = forge_agents::scripted::Scenario::parse(text).ok()?;
+        let plays = scenario.play.iter().any(|play| play.role.as_deref() == Some(role));
+        plays.then_some(role)
     }
 }
 
@@ -198,8 +196,8 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn kind(&self) -> Kind {
-        self.table.like.kind()
+    fn kind(&self) -> AgentKind {
+        self.table.like
     }
 
     fn call(&self, place: &Place, text: &str, signals: &mut Signals) -> Result<Looked, Trouble> {
@@ -288,29 +286,25 @@ impl Look<'_> {
         let schema =
             self.kind().has_native_schema().then(|| result_schema(CALL, &self.prompt.must));
         let session = session_id(&[&text(&place.path)]);
-        let start = start(
-            self.kind(),
-            &Turn {
-                command: &words,
-                model: self.model.or(self.table.model.as_deref()),
-                session: Session::New(&session),
-                hand: Hand::Reads,
-                inbox: &folder.inbox(),
-                outbox: &folder.outbox(),
-                tmp: Some(&place.tmp()),
-                schema: schema.as_ref(),
-                cap_micros: Some(self.cap.0),
-            },
-        );
-        let argv = match self.kind() {
-            Kind::Claude | Kind::Program => start.argv.clone(),
-            Kind::Scripted => {
-                let scenario = place.path.join("scenario.toml");
-                fs::write(&scenario, self.scenario.unwrap_or_default())
-                    .map_err(|error| Trouble::file(&scenario, &error))?;
-                let log = place.path.join("scripted.log");
-                vec![text(&own_program()?), SCRIPTED.to_owned(), text(&scenario), text(&log)]
-            }
+        let start = self.kind().start(&Turn {
+            command: &words,
+            model: self.model.or(self.table.model.as_deref()),
+            session: Session::New(&session),
+            access: CodeAccess::Reads,
+            inbox: &folder.inbox(),
+            outbox: &folder.outbox(),
+            tmp: Some(&place.tmp()),
+            schema: schema.as_ref(),
+            cap_micros: Some(self.cap.0),
+        });
+        let argv = if self.kind().plays_scenario() {
+            let scenario = place.path.join("scenario.toml");
+            fs::write(&scenario, self.scenario.unwrap_or_default())
+                .map_err(|error| Trouble::file(&scenario, &error))?;
+            let log = place.path.join("scripted.log");
+            vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
+        } else {
+            start.argv.clone()
         };
         let mut env = passed_on(&start, &self.table.pass);
         env.push(("FORGE_ROLE".into(), self.role.into()));

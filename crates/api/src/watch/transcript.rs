@@ -13,8 +13,9 @@ use std::{
 };
 
 use forge_agents::{
-    Earlier, End, Kind, Listener, Signal, Use, Watchdog,
-    lines::{LINE_BYTES_MAX, Lines},
+    AgentKind, Earlier, End, Listener, Signal, Use, Watchdog,
+    line_reader::{LINE_BYTES_MAX, Lines},
+    registry,
     signal::add,
 };
 use forge_core::{Time, money::Spent};
@@ -40,7 +41,7 @@ const LINE_CHARACTERS_MAX: usize = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// An agent.
-    Agent(Kind),
+    Agent(AgentKind),
     /// A command, whose lines are for people.
     Command,
 }
@@ -230,7 +231,7 @@ impl Reading {
     fn of(turn: TurnName, folder: AttemptFolder, source: Source, age: Age) -> Self {
         let kind = match source {
             Source::Agent(kind) => kind,
-            Source::Command => Kind::Program,
+            Source::Command => registry::PROGRAM,
         };
         let tail = Tail { path: folder.transcript(), file: None, age };
         let listener = Listener::new(kind, &Earlier::default());

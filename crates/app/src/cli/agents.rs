@@ -7,7 +7,7 @@ use forge_api::{
     Trouble,
     agents::{
         check::{Plan, ProbeState, Probed},
-        list::{AgentKind, AgentRow, Roster},
+        list::{AgentRow, ListedKind, Roster},
     },
     start::Allowed,
 };
@@ -170,14 +170,12 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
 fn description(row: &AgentRow) -> String {
     let version = row.version.as_deref().unwrap_or("version unknown");
     let path = row.path.as_deref().unwrap_or("not found");
-    match row.kind {
-        AgentKind::Scripted => format!("part of Forge {version}; plays from a scenario"),
-        AgentKind::Claude => match &row.path {
-            Some(path) => format!("Claude Code {version}, {path}"),
-            None => "Claude Code, not found".to_owned(),
-        },
-        AgentKind::Program => format!("a program, {path}"),
-        AgentKind::Unsupported => format!("found, {path}"),
+    let ListedKind::Known(kind) = row.kind else { return format!("found, {path}") };
+    match (kind.title(), &row.path) {
+        _ if kind.plays_scenario() => format!("part of Forge {version}; plays from a scenario"),
+        (Some(title), Some(path)) => format!("{title} {version}, {path}"),
+        (Some(title), None) => format!("{title}, not found"),
+        (None, _) => format!("a program, {path}"),
     }
 }
 

@@ -232,7 +232,7 @@ impl UsageTotals {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
         let trusted = plan.context.trusted;
         let heard = trusted.heard(&folder.path).unwrap_or_else(|| {
-            let heard = listen(self.agent.kind(), folder, earlier);
+            let heard = listen(self.agent.like, folder, earlier);
             trusted.has_heard(&folder.path, &heard);
             heard
         });
@@ -242,7 +242,7 @@ impl UsageTotals {
 
     fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) {
         let earlier = Earlier { uses: self.uses.clone() };
-        let heard = listen(self.agent.kind(), folder, &earlier);
+        let heard = listen(self.agent.like, folder, &earlier);
         self.count(&heard, ending);
     }
 

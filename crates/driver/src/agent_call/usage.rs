@@ -2,13 +2,13 @@
 
 use std::io::BufReader;
 
-use forge_agents::{Earlier, Heard, Kind, Price, Use, hear};
+use forge_agents::{AgentKind, Earlier, Heard, Price, Use, hear};
 use forge_core::money::{Cost, ModelUse, Money, Spent, Tokens};
 use forge_keeper::{AttemptFolder, open_regular};
 
 use crate::outcome;
 
-pub fn listen(kind: Kind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
+pub fn listen(kind: AgentKind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
     match open_regular(&folder.transcript()) {
         Ok(file) => hear(kind, BufReader::new(file), earlier),
         Err(_) => hear(kind, &b""[..], earlier),

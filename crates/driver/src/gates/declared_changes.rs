@@ -4,6 +4,7 @@
 //! What the hooks change by themselves, such as formatting, becomes part of the commit, and that
 //! commit is the one that the gates after this one judge.
 
+use forge_agents::CodeAccess;
 use forge_core::{
     Report,
     item::writes_reach,
@@ -17,7 +18,7 @@ use forge_workspace::{FileChange, HooksResult, Operation, OperationResult, RunHo
 
 use crate::{
     Trouble,
-    checkouts::{CodeAccess, Span, own_commit, scope_of, span},
+    checkouts::{Span, own_commit, scope_of, span},
     gates::{
         protected_files::{guard_of, names},
         ruling::{finding, judged, receipt_at, ruling},

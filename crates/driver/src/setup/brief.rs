@@ -13,7 +13,7 @@ use forge_core::{
 };
 use forge_project::{bounded_text::start_of, catalog::Role};
 
-use crate::checkouts::CodeAccess;
+use forge_agents::CodeAccess;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;

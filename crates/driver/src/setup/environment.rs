@@ -36,7 +36,7 @@ pub fn passed_on(start: &forge_agents::Start, pass: &[String]) -> Vec<(OsString,
     let passes = |name: &OsString| {
         let name = name.to_string_lossy();
         let is_set = |name: &str| std::env::var_os(name).is_some();
-        start.passes(&name, is_set) || pass.iter().any(|passed| *passed == name)
+        start.passes_on(&name, is_set) || pass.iter().any(|passed| *passed == name)
     };
     let mut env: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| passes(name)).collect();

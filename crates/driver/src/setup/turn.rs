@@ -3,8 +3,8 @@
 use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
 
 use forge_agents::{
-    Earlier, Kind, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED, Session, TURN_VARIABLE,
-    result_schema, session_id, start,
+    Earlier, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, Session, TURN_VARIABLE,
+    result_schema, session_id,
 };
 use forge_core::{
     Run,
@@ -18,7 +18,7 @@ use forge_store::{atomic_file::replace, blobs::BlobId};
 
 use crate::{
     Trouble,
-    checkouts::{CodeAccess, so_far, span},
+    checkouts::{so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
     plan::step::Turn,
@@ -53,7 +53,7 @@ impl RunContext<'_> {
         role: &str,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
         let agent = self.player(role);
-        let kind = agent.kind();
+        let kind = agent.like;
         let under_way = &run.calls()[call];
         let boxes = self.boxes(under_way.ordinal);
         let ordinal = under_way.ordinal.to_string();
@@ -80,33 +80,24 @@ impl RunContext<'_> {
         } else {
             None
         };
-        let start = start(
-            kind,
-            &forge_agents::Turn {
-                command: &agent.command,
-                model: agent.model.as_deref(),
-                session: match &session {
-                    Kept::New(session) => Session::New(session),
-                    Kept::Resume(session) => Session::Resume(session),
-                },
-                hand: match self.code_access(run, call)? {
-                    CodeAccess::Writes => forge_agents::Hand::Writes,
-                    CodeAccess::Reads => forge_agents::Hand::Reads,
-                },
-                inbox: &boxes.inbox(),
-                outbox: &boxes.outbox(),
-                tmp: None,
-                schema: schema.as_ref(),
-                cap_micros,
+        let start = kind.start(&forge_agents::Turn {
+            command: &agent.command,
+            model: agent.model.as_deref(),
+            session: match &session {
+                Kept::New(session) => Session::New(session),
+                Kept::Resume(session) => Session::Resume(session),
             },
-        );
+            access: self.code_access(run, call)?,
+            inbox: &boxes.inbox(),
+            outbox: &boxes.outbox(),
+            tmp: None,
+            schema: schema.as_ref(),
+            cap_micros,
+        });
         let mut env = self.agent_environment(&start, &agent)?;
         env.push(("FORGE_ROLE".into(), role.into()));
         env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
-        let argv = match kind {
-            Kind::Scripted => self.scripted(&agent)?,
-            Kind::Claude | Kind::Program => start.argv,
-        };
+        let argv = if kind.plays_scenario() { self.scripted(&agent)? } else { start.argv };
         let spec = Spec {
             stdin: Some(path.join(BRIEF)),
             stdout: start.stdout,
@@ -173,7 +164,7 @@ impl RunContext<'_> {
             unreachable!("only agents have turns")
         };
         let agent = self.player(&role);
-        let leaves = if agent.kind().has_native_schema() { Leaves::Answer } else { Leaves::File };
+        let leaves = if agent.like.has_native_schema() { Leaves::Answer } else { Leaves::File };
         let role = self.role(run, &role)?;
         let boxes = self.boxes(run.calls()[call].ordinal);
         let places = Places {
@@ -279,7 +270,7 @@ impl RunContext<'_> {
         let log = self.home.attempts(self.id).join("scripted.log");
         Ok(vec![
             self.own_program()?,
-            SCRIPTED.to_owned(),
+            SCRIPTED_COMMAND.to_owned(),
             read_file_text(self.blobs.path(&id))?,
             read_file_text(log)?,
         ])

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::Kind;
+use forge_agents::{AgentKind, registry};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     glob::fits,
     keys::Key,
     layers::{Said, Sheet},
-    named_tables::{AgentKey, CLAUDE, RoleKey, SCRIPTED, TableKind, TableName},
+    named_tables::{AgentKey, RoleKey, TableKind, TableName},
     sources::LocalFile,
     values::Value,
 };
@@ -28,23 +28,11 @@ use crate::{Error, suggest::nearest};
 /// Agents that a later Forge will know.
 pub const RESERVED: &[&str] = &["codex", "gemini", "opencode"];
 
-/// What an agent is treated as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentLike {
-    /// The scripted agent.
-    Scripted,
-    /// Claude Code.
-    Claude,
-    /// Any program.
-    Program,
-}
-
 /// An agent that is set up, or that needs no setting up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentTable {
     /// What it is treated as.
-    pub like: AgentLike,
+    pub like: AgentKind,
     /// The program and its arguments, if they are not those of its kind. A program with a slash in
     /// it is absolute if a person set it, and relative to the agent's checkout if the repository
     /// did.
@@ -89,24 +77,9 @@ impl SecretsTable {
     }
 }
 
-impl AgentLike {
-    /// What a table is like that does not say it.
-    fn by_name(name: &str) -> Self {
-        match name {
-            SCRIPTED => Self::Scripted,
-            CLAUDE => Self::Claude,
-            _ => Self::Program,
-        }
-    }
-
-    /// How its program is talked to.
-    pub const fn kind(self) -> Kind {
-        match self {
-            Self::Scripted => Kind::Scripted,
-            Self::Claude => Kind::Claude,
-            Self::Program => Kind::Program,
-        }
-    }
+/// What a table is like that does not say it.
+fn kind_by_name(name: &str) -> AgentKind {
+    AgentKind::find(name).unwrap_or(registry::PROGRAM)
 }
 
 /// Who says what about tables: all layers, and what is to be known about them.
@@ -121,18 +94,17 @@ impl Tables<'_> {
     /// All agents: those that are set up, and those that need no setting up.
     pub(super) fn agents(&self) -> BTreeMap<String, AgentTable> {
         let nothing = |name: &str| {
-            let like = AgentLike::by_name(name);
+            let like = kind_by_name(name);
             AgentTable { like, command: None, model: None, pass: Vec::new() }
         };
-        let mut agents: BTreeMap<String, AgentTable> =
-            [SCRIPTED, CLAUDE].into_iter().map(|name| (name.to_owned(), nothing(name))).collect();
+        let mut agents: BTreeMap<String, AgentTable> = registry::ready_to_use()
+            .map(|kind| (kind.name().to_owned(), nothing(kind.name())))
+            .collect();
         for name in self.sheet.tables(TableKind::Agents) {
             let winner = |key: AgentKey| self.sheet.winner(Key::OfAgent(name, key));
             let like = match winner(AgentKey::Like).map(text) {
-                None => AgentLike::by_name(name.as_str()),
-                Some("claude") => AgentLike::Claude,
-                Some("program") => AgentLike::Program,
-                Some(other) => unreachable!("`{other}` was taken for a kind of agent"),
+                None => kind_by_name(name.as_str()),
+                Some(like) => AgentKind::find(like).expect("the word is one of `LIKES`"),
             };
             let table = AgentTable {
                 like,
@@ -243,15 +215,13 @@ impl Settings {
                 ),
             ));
         };
-        match (table.like, &table.command) {
-            (AgentLike::Program, None) => Err(Error::usage(
+        match &table.command {
+            Some(command) => self.refuse_nowhere(name, command),
+            None if table.like.needs_no_command() => Ok(()),
+            None => Err(Error::usage(
                 format!("{place}: the agent `{name}` has no command"),
                 format!("set it up: `[agents.{name}] command = [\"…\"]`"),
             )),
-            (AgentLike::Scripted | AgentLike::Claude, None) => Ok(()),
-            (AgentLike::Scripted | AgentLike::Claude | AgentLike::Program, Some(command)) => {
-                self.refuse_nowhere(name, command)
-            }
         }
     }
 
@@ -294,15 +264,10 @@ impl Settings {
 
 /// An agent as one line: what is started, and what it gets of the person's.
 fn shown(name: &str, table: &AgentTable) -> String {
-    let default = match table.like {
-        AgentLike::Claude => vec![CLAUDE.to_owned()],
-        AgentLike::Scripted | AgentLike::Program => Vec::new(),
-    };
+    let default: Vec<String> =
+        table.like.default_command().map(str::to_owned).into_iter().collect();
     let words = line(table.command.as_ref().unwrap_or(&default));
-    let keys = match table.like {
-        AgentLike::Claude => ["your keys for Claude".to_owned()].to_vec(),
-        AgentLike::Scripted | AgentLike::Program => Vec::new(),
-    };
+    let keys = table.like.passed_keys().map(str::to_owned);
     let gets: Vec<String> =
         keys.into_iter().chain(table.pass.iter().map(|name| format!("${name}"))).collect();
     let gets =

@@ -150,7 +150,7 @@ impl Key {
 
     /// The table.
     #[expect(clippy::too_many_lines, reason = "one row for each key")]
-    const fn row(self) -> Row {
+    fn row(self) -> Row {
         const fn row(name: &'static str, about: &'static str, kind: Kind, shipped: Shipped) -> Row {
             Row { name, about, kind, shipped }
         }
@@ -329,12 +329,12 @@ impl Key {
     }
 
     /// What it is for.
-    pub const fn about(self) -> &'static str {
+    pub fn about(self) -> &'static str {
         self.row().about
     }
 
     /// What it may be.
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         self.row().kind
     }
 

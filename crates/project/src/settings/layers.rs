@@ -177,7 +177,7 @@ impl Sheet {
         let named = TableKind::ALL.into_iter().flat_map(|kind| {
             let mut names = self.tables(kind);
             if kind == TableKind::Agents {
-                names.insert(TableName::claude());
+                names.extend(TableName::of_known_agents());
             }
             names.into_iter().flat_map(move |name| Key::of_table(kind, name))
         });

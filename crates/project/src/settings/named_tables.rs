@@ -7,6 +7,9 @@
 
 use std::fmt;
 
+use std::sync::LazyLock;
+
+use forge_agents::registry;
 use forge_core::id::is_plain_name;
 
 use super::values::Kind;
@@ -15,12 +18,11 @@ use super::values::Kind;
 const NAME_BYTES_MAX: usize = 40;
 /// The most tables of one kind in one file.
 pub(super) const TABLES_MAX: usize = 256;
-/// The one agent whose table is not named by a person: it has a key of its own.
-pub const SCRIPTED: &str = "scripted";
-/// The agent whose table may be missing: its program is known.
-pub const CLAUDE: &str = "claude";
-/// What a table of an agent may be like, by word.
-pub(super) const LIKES: &[&str] = &[CLAUDE, "program"];
+/// What a table of an agent may be like: any program but the player of scenarios, which has a key of its own.
+pub(super) static LIKES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let kinds = registry::ALL.iter().filter(|kind| !kind.plays_scenario());
+    kinds.map(|kind| kind.name()).collect()
+});
 
 /// The name of a table. It is short, and copied.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +66,7 @@ impl TableName {
     /// A name, if a table of this kind may have it.
     pub(super) fn of(kind: TableKind, text: &str) -> Option<Self> {
         let is_right = match kind {
-            TableKind::Agents => is_agent_name(text) && text != SCRIPTED,
+            TableKind::Agents => is_agent_name(text) && text != registry::SCRIPTED.name(),
             // Whatever a flow may call a role.
             TableKind::Roles => is_plain_name(text),
         };
@@ -74,9 +76,9 @@ impl TableName {
         Some(Self { bytes })
     }
 
-    /// The agent that needs no table, and may have one.
-    pub(super) fn claude() -> Self {
-        Self::of(TableKind::Agents, CLAUDE).expect("it is a plain name")
+    /// The agents that need no table, and may have one.
+    pub(super) fn of_known_agents() -> impl Iterator<Item = Self> {
+        registry::ready_to_use().filter_map(|kind| Self::of(TableKind::Agents, kind.name()))
     }
 
     /// As it is written.
@@ -163,9 +165,9 @@ impl AgentKey {
         }
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
-            Self::Like => Kind::Word(LIKES),
+            Self::Like => Kind::Word(&LIKES),
             Self::Command => Kind::Program,
             Self::Model => Kind::Model,
             Self::Pass => Kind::Variables,
@@ -190,7 +192,7 @@ impl RoleKey {
         }
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             Self::Agent => Kind::Agent,
             Self::Model => Kind::Model,

@@ -2,6 +2,7 @@
 //!
 //! Not here: what JSON Schema cannot say, such as which branches git takes.
 
+use forge_agents::registry;
 use schemars::Schema;
 use serde_json::{Map, Value as Json, json};
 
@@ -75,7 +76,7 @@ fn of(key: Key) -> Json {
         Kind::File | Kind::Branch => entry,
         Kind::Name => text(json!({"pattern": "^[A-Za-z0-9_-]+$", "maxLength": NAME_BYTES_MAX})),
         Kind::Agent => text(
-            json!({"pattern": TableKind::Agents.pattern(), "examples": ["scripted", "claude"]}),
+            json!({"pattern": TableKind::Agents.pattern(), "examples": registry::ready_to_use().map(|kind| kind.name()).collect::<Vec<&str>>()}),
         ),
         Kind::Model => text(json!({"pattern": "^[!-,.-~][!-~]*$", "maxLength": NAME_BYTES_MAX})),
         Kind::Program => {

@@ -5,14 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use forge_agents::Kind;
+use forge_agents::{AgentKind, registry};
 use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AgentLike, Claims, FinalCheckout, Kept, SecretsTable, Settings, named_tables::SCRIPTED,
-    values::RUN_MARK,
-};
+use super::{Claims, FinalCheckout, Kept, SecretsTable, Settings, values::RUN_MARK};
 
 /// What is frozen for one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +84,7 @@ pub struct FrozenAgent {
     /// How it is called.
     pub name: String,
     /// What it is treated as.
-    pub like: AgentLike,
+    pub like: AgentKind,
     /// The program and its arguments. None at all are those of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
@@ -183,7 +180,7 @@ impl Settings {
         }
         for name in roles.iter().filter_map(|role| self.agent_for(role)) {
             let table = self.agents.get(name).expect("an agent that is named is there");
-            let script = scenario.filter(|_| table.like == AgentLike::Scripted);
+            let script = scenario.filter(|_| table.like.plays_scenario());
             let agent = FrozenAgent {
                 name: name.to_owned(),
                 like: table.like,
@@ -261,21 +258,16 @@ impl Frozen {
 }
 
 impl FrozenAgent {
-    /// How its program is talked to.
-    pub fn kind(&self) -> Kind {
-        self.like.kind()
-    }
-
     /// Whether a session of it can go on after its process has ended.
     pub fn can_resume(&self) -> bool {
-        self.kind().can_resume() || self.sessions == Sessions::Kept
+        self.like.can_resume() || self.sessions == Sessions::Kept
     }
 
     /// The scripted agent, as the first Forge froze it.
     fn scripted(scenario: Blob) -> Self {
         Self {
-            name: SCRIPTED.to_owned(),
-            like: AgentLike::Scripted,
+            name: registry::SCRIPTED.name().to_owned(),
+            like: registry::SCRIPTED,
             command: Vec::new(),
             model: None,
             pass: Vec::new(),

@@ -292,7 +292,8 @@ impl Chance {
 /// All keys, and those of a table that needs no naming by a file. Without `like`, because a
 /// program is nobody without a command.
 fn every_key() -> Vec<Key> {
-    let claude = |key| Key::OfAgent(TableName::claude(), key);
+    let claude =
+        |key| Key::OfAgent(TableName::of(named_tables::TableKind::Agents, "claude").unwrap(), key);
     let claude = [AgentKey::Command, AgentKey::Model, AgentKey::Pass].map(claude);
     Key::ALL.into_iter().chain(claude).collect()
 }
@@ -345,11 +346,7 @@ fn field(settings: &Settings, key: Key) -> Option<Value> {
     match key {
         Key::Agent => agent.clone().map(Value::Text),
         Key::OfAgent(name, key) => agents.get(name.as_str()).and_then(|table| match key {
-            AgentKey::Like => match table.like {
-                AgentLike::Scripted => word("scripted"),
-                AgentLike::Claude => word("claude"),
-                AgentLike::Program => word("program"),
-            },
+            AgentKey::Like => word(table.like.name()),
             AgentKey::Command => table.command.clone().map(Value::List),
             AgentKey::Model => table.model.clone().map(Value::Text),
             AgentKey::Pass => list(&table.pass),
@@ -445,7 +442,10 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
                 }
                 (_, value) => value,
             };
-            let pass = Key::OfAgent(TableName::claude(), AgentKey::Pass);
+            let pass = Key::OfAgent(
+                TableName::of(named_tables::TableKind::Agents, "claude").unwrap(),
+                AgentKey::Pass,
+            );
             let unsaid = (key == pass).then(|| Value::List(Vec::new()));
             let used = expected.clone().map(|(_, value)| money(value)).or(unsaid);
             assert_eq!(field(&settings, key), used);

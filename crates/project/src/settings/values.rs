@@ -11,6 +11,7 @@ use std::{
     path::{Component, Path},
 };
 
+use forge_agents::registry;
 use forge_core::money::Money;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -113,7 +114,9 @@ impl Kind {
             }
             Self::Name => "a name such as \"feature\"".to_owned(),
             Self::Agent => {
-                "\"scripted\", \"claude\", or the name of an agent that is set up".to_owned()
+                let known = registry::ready_to_use().map(|kind| format!("{:?}", kind.name()));
+                let known: Vec<String> = known.collect();
+                format!("{}, or the name of an agent that is set up", known.join(", "))
             }
             Self::Program => {
                 "a list of a program and its arguments such as [\"./agent.sh\", \"--fast\"]"

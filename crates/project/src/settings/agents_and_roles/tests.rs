@@ -89,12 +89,15 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
     ))
     .unwrap();
     let like = |name: &str| settings.agents[name].like;
-    assert_eq!(like("scripted"), AgentLike::Scripted);
-    assert_eq!((like("claude"), like("work")), (AgentLike::Claude, AgentLike::Claude));
-    assert_eq!((like("mine"), like("codex")), (AgentLike::Program, AgentLike::Program));
+    assert_eq!(like("scripted"), registry::SCRIPTED);
+    assert_eq!(
+        (like("claude"), like("work")),
+        (AgentKind::find("claude").unwrap(), AgentKind::find("claude").unwrap())
+    );
+    assert_eq!((like("mine"), like("codex")), (registry::PROGRAM, registry::PROGRAM));
     assert_eq!(settings.agents["claude"].model.as_deref(), Some("haiku"));
     let other = read("[agents.claude]\nlike = \"program\"\ncommand = [\"x\"]").unwrap();
-    assert_eq!(other.agents["claude"].like, AgentLike::Program);
+    assert_eq!(other.agents["claude"].like, registry::PROGRAM);
     let nothing = Settings::default();
     assert_eq!(nothing.agents.keys().collect::<Vec<_>>(), ["claude", "scripted"]);
 }
@@ -179,7 +182,7 @@ fn tables_of_several_layers_merge_and_each_key_has_its_own_winner() {
     let mine = &settings.agents["mine"];
     assert_eq!(mine.command.as_ref().unwrap(), &["./tools/agent.sh", "--fast"]);
     assert_eq!((mine.model.as_deref(), mine.pass.len()), (Some("env"), 0));
-    assert_eq!(mine.like, AgentLike::Claude);
+    assert_eq!(mine.like, AgentKind::find("claude").unwrap());
     let reviewer = RoleTable { agent: Some("mine".to_owned()), model: Some("m".to_owned()) };
     assert_eq!(settings.roles["reviewer"], reviewer);
     let explained = settings.explain("agents.mine.pass").unwrap();
@@ -338,10 +341,12 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
         let player = frozen.who_plays(role).unwrap();
         (player.name, player.like, player.model.unwrap_or_default(), player.scenario)
     };
-    let claude = |model: &str| ("claude".to_owned(), AgentLike::Claude, model.to_owned(), None);
+    let claude = |model: &str| {
+        ("claude".to_owned(), AgentKind::find("claude").unwrap(), model.to_owned(), None)
+    };
     assert_eq!(plays("planner"), claude("sonnet"));
     assert_eq!(plays("writer"), claude("haiku"));
-    assert_eq!(plays("reviewer"), ("mine".to_owned(), AgentLike::Program, "opus".to_owned(), None));
+    assert_eq!(plays("reviewer"), ("mine".to_owned(), registry::PROGRAM, "opus".to_owned(), None));
     assert_eq!(plays("tester").3, Some(scenario.clone()));
     let reviewer = frozen.who_plays("reviewer").unwrap();
     assert_eq!((reviewer.command.len(), reviewer.pass.len()), (2, 1));

@@ -10,35 +10,26 @@
 
 use std::io::{self, BufRead};
 
-use serde::{Deserialize, Serialize};
+use forge_keeper::How;
 use serde_json::Value;
 
-use crate::kind::Kind;
-use crate::lines::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
-use crate::program::WHAT_CHARACTERS_MAX;
+use crate::agent::{Earlier, StreamReader};
+use crate::line_reader::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
+use crate::registry::AgentKind;
 use crate::signal::{
-    End, Ended, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog, Word, add,
+    End, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, Tokens, Use, WHAT_CHARACTERS_MAX,
+    Watchdog, Word, add,
 };
-use crate::{claude, program};
-use forge_keeper::How;
 
 /// The most things that are remembered as asked for in vain.
 const DENIED_MAX: usize = 50;
 /// The most models that one stream is believed to use. The rest is one more.
 const MODELS_MAX: usize = 50;
 
-/// What the session had used before this process, for programs that report totals.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Earlier {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub uses: Vec<Use>,
-}
-
 /// What was heard from beginning to end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
-    kind: Kind,
+    kind: AgentKind,
     /// The program's own name for the session.
     pub session: Option<String>,
     pub model: Option<String>,
@@ -70,7 +61,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    const fn nothing(kind: Kind) -> Self {
+    const fn nothing(kind: AgentKind) -> Self {
         Self {
             kind,
             session: None,
@@ -156,9 +147,9 @@ impl Heard {
     pub fn uses(&self) -> Vec<Use> {
         let mut uses = self.settled.clone();
         self.open.iter().for_each(|one| add(&mut uses, one));
-        if uses.is_empty() && !self.is_settled && !self.has_asked_nobody() {
+        if uses.is_empty() && !self.is_settled && !self.has_asked_no_model() {
             uses.push(Use {
-                provider: provider(self.kind).to_owned(),
+                provider: self.kind.provider().to_owned(),
                 model: self.model.clone().unwrap_or_else(|| NO_MODEL.to_owned()),
                 tokens: Tokens::default(),
                 cost: Price::Missing,
@@ -168,12 +159,8 @@ impl Heard {
     }
 
     /// Whether no model can have been asked yet.
-    const fn has_asked_nobody(&self) -> bool {
-        match self.kind {
-            // It tells that it is up before it asks its provider anything.
-            Kind::Claude => !self.began,
-            Kind::Scripted | Kind::Program => false,
-        }
+    fn has_asked_no_model(&self) -> bool {
+        self.kind.reports_begin() && !self.began
     }
 
     /// What is known to be spent so far, in millionths of a dollar: at least this much.
@@ -191,7 +178,7 @@ impl Heard {
                 Some(Word::Badly(why)) => ended_badly(why),
                 None => match self.standing_limit() {
                     Some(limit) => End::Limited(limit),
-                    None if self.kind.says_when_it_ends() => {
+                    None if self.kind.reports_end() => {
                         self.without_a_word("it ended without saying that it ended", errors)
                     }
                     None => End::Done,
@@ -235,10 +222,7 @@ impl Heard {
     /// Only the errors are left to tell why.
     fn without_a_word(&self, how: &str, errors: &str) -> End {
         let errors = errors.trim();
-        let class = match self.kind {
-            Kind::Claude => claude::class_of_errors(errors),
-            Kind::Scripted | Kind::Program => None,
-        };
+        let class = self.kind.class_of_errors(errors);
         let mut what = how.to_owned();
         if !errors.is_empty() {
             let skip = errors.chars().count().saturating_sub(WHAT_CHARACTERS_MAX);
@@ -255,17 +239,6 @@ impl Heard {
 /// What has a price, in millionths of a dollar.
 fn known(uses: &[Use]) -> u64 {
     uses.iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add)
-}
-
-/// The model of a use that names none.
-pub(crate) const NO_MODEL: &str = "unknown";
-
-/// The provider of a use that names none.
-fn provider(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Claude => claude::PROVIDER,
-        Kind::Scripted | Kind::Program => kind.name(),
-    }
 }
 
 fn ended_badly(why: &Limit) -> End {
@@ -292,49 +265,39 @@ fn ended_badly(why: &Limit) -> End {
 #[derive(Debug)]
 pub struct Listener {
     lines: Lines,
-    stream: Stream,
+    reader: Box<dyn StreamReader>,
     heard: Heard,
     signals: Vec<Signal>,
 }
 
-/// What each program's reader has to remember between two lines.
-#[derive(Debug)]
-enum Stream {
-    Claude(claude::Stream),
-    Program(program::Stream),
-}
-
 impl Listener {
     /// For a transcript.
-    pub fn new(kind: Kind, earlier: &Earlier) -> Self {
+    pub fn new(kind: AgentKind, earlier: &Earlier) -> Self {
         Self::of_lines(kind, earlier, LINE_BYTES_MAX)
     }
 
     /// For who listens while the agent runs, and must stay small.
-    pub fn live(kind: Kind, earlier: &Earlier) -> Self {
+    pub fn live(kind: AgentKind, earlier: &Earlier) -> Self {
         Self::of_lines(kind, earlier, LIVE_LINE_BYTES_MAX)
     }
 
-    fn of_lines(kind: Kind, earlier: &Earlier, max: usize) -> Self {
-        let stream = match kind {
-            Kind::Claude => Stream::Claude(claude::Stream::new(earlier)),
-            Kind::Scripted | Kind::Program => Stream::Program(program::Stream::new(kind, earlier)),
-        };
+    fn of_lines(kind: AgentKind, earlier: &Earlier, max: usize) -> Self {
+        let reader = kind.open_stream(earlier);
         let heard = Heard::nothing(kind);
-        Self { lines: Lines::new(max), stream, heard, signals: Vec::new() }
+        Self { lines: Lines::new(max), reader, heard, signals: Vec::new() }
     }
 
     /// Takes in a piece of the stream, and hands over what it tells.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&Signal)) {
-        let Self { lines, stream, heard, signals } = self;
-        lines.push(bytes, |line| understand(line, stream, heard, signals, &mut each));
+        let Self { lines, reader, heard, signals } = self;
+        lines.push(bytes, |line| understand(line, reader.as_mut(), heard, signals, &mut each));
         heard.skipped = lines.skipped();
     }
 
     /// The stream is over.
     pub fn finish(mut self, mut each: impl FnMut(&Signal)) -> Heard {
-        let Self { lines, stream, heard, signals } = &mut self;
-        lines.finish(|line| understand(line, stream, heard, signals, &mut each));
+        let Self { lines, reader, heard, signals } = &mut self;
+        lines.finish(|line| understand(line, reader.as_mut(), heard, signals, &mut each));
         heard.skipped = lines.skipped();
         self.heard
     }
@@ -347,7 +310,7 @@ impl Listener {
 
 fn understand(
     line: &[u8],
-    stream: &mut Stream,
+    reader: &mut dyn StreamReader,
     heard: &mut Heard,
     signals: &mut Vec<Signal>,
     each: &mut impl FnMut(&Signal),
@@ -356,10 +319,7 @@ fn understand(
         return;
     }
     let line = String::from_utf8_lossy(line);
-    match stream {
-        Stream::Claude(stream) => stream.understand(&line, signals),
-        Stream::Program(stream) => stream.understand(&line, signals),
-    }
+    reader.understand(&line, signals);
     for signal in signals.drain(..) {
         heard.take(&signal);
         each(&signal);
@@ -367,7 +327,7 @@ fn understand(
 }
 
 /// Reads a transcript. It stops where the transcript cannot be read any further.
-pub fn hear(kind: Kind, mut transcript: impl BufRead, earlier: &Earlier) -> Heard {
+pub fn hear(kind: AgentKind, mut transcript: impl BufRead, earlier: &Earlier) -> Heard {
     let mut listener = Listener::new(kind, earlier);
     loop {
         let bytes = match transcript.fill_buf() {

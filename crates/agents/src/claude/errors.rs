@@ -4,9 +4,8 @@
 
 use serde_json::Value;
 
-use super::line::ResultLine;
-use crate::program::{WHAT_CHARACTERS_MAX, cut};
-use crate::signal::{ErrorClass, Limit};
+use super::wire::ResultLine;
+use crate::signal::{ErrorClass, Limit, WHAT_CHARACTERS_MAX, truncate};
 
 /// Seconds since 1970 between these are believed to be a time: 2001 and 2286.
 const SECONDS: std::ops::Range<u64> = 1_000_000_000..10_000_000_000;
@@ -26,7 +25,7 @@ pub(super) fn retry(line: &Value) -> Limit {
         None => format!("the provider did not answer ({})", word.unwrap_or("no reason")),
     };
     let delay_ms = line["retry_delay_ms"].as_u64();
-    Limit { class, until_ms: None, delay_ms, what: cut(&what, WHAT_CHARACTERS_MAX) }
+    Limit { class, until_ms: None, delay_ms, what: truncate(&what, WHAT_CHARACTERS_MAX) }
 }
 
 /// What the provider says of the account's limits, if that is a no.
@@ -36,9 +35,10 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
     }
     let until_ms = info["resetsAt"].as_u64().and_then(milliseconds);
     let (class, what) = match info["rateLimitType"].as_str() {
-        Some(window) => {
-            (ErrorClass::UsageWindow, format!("the usage limit ({}) is reached", cut(window, 50)))
-        }
+        Some(window) => (
+            ErrorClass::UsageWindow,
+            format!("the usage limit ({}) is reached", truncate(window, 50)),
+        ),
         None => (ErrorClass::RateLimit, "the provider limits requests".to_owned()),
     };
     Some(Limit { class, until_ms, delay_ms: None, what })
@@ -67,9 +67,9 @@ fn what(line: &ResultLine) -> String {
     let text = texts.join("\n");
     if text.is_empty() {
         let subtype = line.subtype.as_str().unwrap_or("an unknown error");
-        return format!("it ended with {}", cut(subtype, 100));
+        return format!("it ended with {}", truncate(subtype, 100));
     }
-    cut(text.trim(), WHAT_CHARACTERS_MAX)
+    truncate(text.trim(), WHAT_CHARACTERS_MAX)
 }
 
 fn of_fields(line: &ResultLine, error: Option<&str>) -> Option<ErrorClass> {
@@ -158,7 +158,7 @@ fn of_text(text: &str) -> Option<ErrorClass> {
 }
 
 /// The same for what it wrote as errors, when that is all there is.
-pub(crate) fn class_of_errors(errors: &str) -> Option<ErrorClass> {
+pub(super) fn class_of_errors(errors: &str) -> Option<ErrorClass> {
     of_text(errors)
 }
 

@@ -1,138 +1,142 @@
-//! Which agent programs there are, and how a turn of one is started.
+//! What an agent program has to say about itself, and how a turn of one is started.
 //!
-//! A kind is a table row: its file (`claude`, `program`) knows the vendor's words, and everybody
-//! else asks the questions below.
-//!
-//! Not here: reading what it prints (`heard`), and running it (`keeper`).
+//! Not here: which programs there are (`registry`), and running one (`forge_keeper`).
 //!
 //! Invariant: the prompt goes in by the standard input, never by the command line.
 //! Invariant: values of the user's environment are named, never read.
 
+use std::fmt::Debug;
 use std::path::Path;
 
+use forge_keeper::{Stderr, Stdout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{claude, program};
-use forge_keeper::{Stderr, Stdout};
+use crate::signal::{ErrorClass, Signal, Use};
 
-/// An agent program that Forge can talk to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Our own player of scenarios.
-    Scripted,
-    /// Claude Code.
-    Claude,
-    /// Any program that takes a brief on its standard input.
-    Program,
-}
+/// An agent program that Forge can talk to. What has a default is true of a program about which nothing is
+/// known.
+pub trait Agent: Debug + Sync {
+    /// As it is written in settings and journals.
+    fn name(&self) -> &'static str;
 
-impl Kind {
-    pub const ALL: [Self; 3] = [Self::Scripted, Self::Claude, Self::Program];
+    /// One sentence for the published schema.
+    fn description(&self) -> &'static str;
 
-    /// As it is written in settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Scripted => "scripted",
-            Self::Claude => "claude",
-            Self::Program => "program",
-        }
+    /// Says how to start a turn.
+    fn start(&self, turn: &Turn<'_>) -> Start;
+
+    /// Makes a reader of what the program prints. `earlier` is what its session used before.
+    fn open_stream(&self, earlier: &Earlier) -> Box<dyn StreamReader>;
+
+    /// The product, as people call it.
+    fn title(&self) -> Option<&'static str> {
+        None
     }
 
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    /// Whether it is part of Forge, and plays from a scenario instead of asking a model.
+    fn plays_scenario(&self) -> bool {
+        false
     }
 
-    /// Whether a session can go on after its process has ended. A scenario says so itself.
-    pub const fn can_resume(self) -> bool {
-        match self {
-            Self::Claude => true,
-            Self::Scripted | Self::Program => false,
-        }
+    /// The program that is run if the settings name no command.
+    fn default_command(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a session can continue after its process has ended. A scenario says so itself.
+    fn can_resume(&self) -> bool {
+        false
     }
 
     /// Whether the program itself can hold its answer to a schema.
-    pub const fn has_native_schema(self) -> bool {
-        match self {
-            Self::Claude => true,
-            Self::Scripted | Self::Program => false,
-        }
-    }
-
-    /// Whether the stream has a last line, without which nothing counts as done.
-    pub const fn says_when_it_ends(self) -> bool {
-        match self {
-            Self::Scripted | Self::Claude => true,
-            Self::Program => false,
-        }
-    }
-
-    /// Arguments that make the program print its version, and nothing else.
-    pub const fn version_args(self) -> Option<&'static [&'static str]> {
-        match self {
-            Self::Claude => Some(claude::VERSION_ARGS),
-            Self::Scripted | Self::Program => None,
-        }
-    }
-
-    /// Whether the program itself says what it cost. A scenario does, if it wants to.
-    pub const fn reports_cost(self) -> bool {
-        match self {
-            Self::Scripted | Self::Claude => true,
-            Self::Program => false,
-        }
+    fn has_native_schema(&self) -> bool {
+        false
     }
 
     /// Whether the program itself stops at a cap.
-    pub const fn has_own_cap(self) -> bool {
-        match self {
-            Self::Claude => true,
-            Self::Scripted | Self::Program => false,
-        }
+    fn has_own_cap(&self) -> bool {
+        false
+    }
+
+    /// Whether the program itself says what it cost. A scenario does, if it wants to.
+    fn reports_cost(&self) -> bool {
+        false
+    }
+
+    /// Whether the stream has a last line, without which nothing counts as done.
+    fn reports_end(&self) -> bool {
+        false
+    }
+
+    /// Whether the program says that it is up before it asks a model anything.
+    fn reports_begin(&self) -> bool {
+        false
+    }
+
+    /// Whether what it prints is meant for people.
+    fn has_readable_output(&self) -> bool {
+        true
+    }
+
+    /// The provider of a use that names none.
+    fn provider(&self) -> &'static str {
+        self.name()
+    }
+
+    /// What of the user's it gets besides variables that are named in the settings.
+    fn passed_keys(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Arguments that make the program print its version, and nothing else.
+    fn version_args(&self) -> Option<&'static [&'static str]> {
+        None
     }
 
     /// The version of the program with which this Forge was tested.
-    pub const fn tested_version(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some(claude::TESTED),
-            Self::Scripted | Self::Program => None,
-        }
+    fn tested_version(&self) -> Option<&'static str> {
+        None
     }
 
     /// The command that installs the program, or a newer one.
-    pub const fn how_to_install(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some(claude::INSTALL),
-            Self::Scripted | Self::Program => None,
-        }
+    fn how_to_install(&self) -> Option<&'static str> {
+        None
     }
 
     /// What to do to be let in by its provider.
-    pub const fn how_to_log_in(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some(claude::LOG_IN),
-            Self::Scripted | Self::Program => None,
-        }
+    fn how_to_log_in(&self) -> Option<&'static str> {
+        None
     }
 
-    /// What is run if the settings name no command.
-    pub const fn default_command(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some(claude::COMMAND),
-            Self::Scripted | Self::Program => None,
-        }
+    /// The class of error that the standard error of the program shows, if it can be told.
+    fn class_of_errors(&self, _errors: &str) -> Option<ErrorClass> {
+        None
     }
+}
+
+/// Understands the lines that one process of an agent program prints.
+pub trait StreamReader: Debug {
+    /// Adds what a line says; at least one signal.
+    fn understand(&mut self, line: &str, signals: &mut Vec<Signal>);
+}
+
+/// What the session had used before this process, for programs that report totals.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Earlier {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<Use>,
 }
 
 /// One turn of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
-    /// Program and first arguments. Empty means the default of the kind.
+    /// Program and first arguments. Empty means the default of the program.
     pub command: &'a [String],
     pub model: Option<&'a str>,
     pub session: Session<'a>,
-    pub hand: Hand,
+    pub access: CodeAccess,
     pub inbox: &'a Path,
     pub outbox: &'a Path,
     /// A folder of this call alone for passing files; its path must be short, for sockets.
@@ -143,20 +147,21 @@ pub struct Turn<'a> {
     pub cap_micros: Option<u64>,
 }
 
-/// Whose memory a turn has.
+/// The conversation that a turn belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Session<'a> {
-    /// None yet; the session gets this name, a UUID.
+    /// A new one, which gets this name, a UUID.
     New(&'a str),
-    /// That of the session with this name.
+    /// The one with this name.
     Resume(&'a str),
 }
 
-/// What a role may do with the tree.
+/// Whether a call may change the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hand {
+pub enum CodeAccess {
+    /// What it changes becomes a commit.
     Writes,
-    /// It writes only into its outbox.
+    /// It writes only into its outbox; what else it changes is discarded.
     Reads,
 }
 
@@ -164,13 +169,13 @@ pub enum Hand {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
     pub argv: Vec<String>,
-    /// Variables to set.
+    /// Variables to set, with their values.
     pub env: Vec<(String, String)>,
     /// Names of variables to pass on from the user, where they are set. A `*` at the end of a name
     /// means every rest.
     pub pass: Vec<&'static str>,
-    /// More such names, each passed on only where the variable before it is set: who does not use a
-    /// cloud does not get its keys.
+    /// More such names, each passed on only where the variable before it is set: a program that does
+    /// not use a cloud does not get its keys.
     pub pass_with: &'static [(&'static str, &'static [&'static str])],
     pub stdout: Stdout,
     pub stderr: Stderr,
@@ -178,7 +183,7 @@ pub struct Start {
 
 impl Start {
     /// Whether a variable of the user is passed on, in an environment in which these are set.
-    pub fn passes(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
+    pub fn passes_on(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));
         let mut known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
         known.any(|known| match known.strip_suffix('*') {
@@ -188,7 +193,7 @@ impl Start {
     }
 }
 
-/// What every program needs of the user's environment to find its way.
+/// What every program needs of the user's environment.
 pub(crate) const PASSED_TO_ALL: &[&str] = &[
     "ALL_PROXY",
     "HOME",
@@ -212,14 +217,6 @@ pub(crate) const PASSED_TO_ALL: &[&str] = &[
     "https_proxy",
     "no_proxy",
 ];
-
-/// Says how to start a turn.
-pub fn start(kind: Kind, turn: &Turn<'_>) -> Start {
-    match kind {
-        Kind::Claude => claude::start(turn),
-        Kind::Scripted | Kind::Program => program::start(turn),
-    }
-}
 
 /// A name for a session, made from other names: the same each time, and a UUID (version 8, whose
 /// bits are the maker's own).
@@ -276,15 +273,5 @@ mod tests {
             assert!("89ab".contains(&id[19..20]), "{id}");
             assert!(id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit()), "{id}");
         }
-    }
-
-    #[test]
-    fn a_kind_is_known_by_its_name() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::of_name(kind.name()), Some(kind));
-            let written = serde_json::to_string(&kind).unwrap();
-            assert_eq!(written, format!("{:?}", kind.name()));
-        }
-        assert_eq!(Kind::of_name("claudius"), None);
     }
 }
