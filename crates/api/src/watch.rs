@@ -264,15 +264,7 @@ impl Doors {
 /// All calls that were ever started, in their order.
 fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
     let facts = records.iter().flat_map(|(_, record)| &record.facts);
-    facts.filter_map(|fact| started(fact).map(|(call, _)| call)).collect()
-}
-
-/// The call that a fact starts, and the number of its folder.
-fn started(fact: &Event) -> Option<(CallId, u32)> {
-    match about(fact) {
-        About::Start(call, ordinal) => Some((call, ordinal)),
-        About::Call(_) | About::Other => None,
-    }
+    facts.filter_map(|fact| fact.call_started().map(|(call, _)| call)).collect()
 }
 
 impl Watch<'_> {
@@ -333,12 +325,12 @@ impl Watch<'_> {
         }
         let is_ours = match &self.target {
             Target::Unit(unit) => self.unit_of(fact).as_ref() == Some(unit),
-            Target::Call(call) => call_of(fact).as_ref() == Some(call),
+            Target::Call(call) => fact.call().as_ref() == Some(call),
         };
         if !is_ours {
             return None;
         }
-        match started(fact) {
+        match fact.call_started() {
             Some((call, ordinal)) if has_stream(&self.run, &call) => {
                 let turn = match self.run.session(&call) {
                     Some(_) => TurnName::Resumed,
@@ -372,7 +364,7 @@ impl Watch<'_> {
             | Event::JudgementStarted { .. }
             | Event::Judged { .. }
             | Event::CallSettled { .. }
-            | Event::Edited { .. } => call_of(fact).map(|call| call.unit().clone()),
+            | Event::Edited { .. } => fact.call().map(|call| call.unit().clone()),
             Event::RunStarted(_)
             | Event::RunHeld { .. }
             | Event::RunResumed { .. }
@@ -485,63 +477,6 @@ impl Watch<'_> {
             Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
         })?;
         Ok(if self.signals.want_an_end() { Watched::Interrupted } else { Watched::ToTheEnd })
-    }
-}
-
-/// The call that a fact is about.
-fn call_of(fact: &Event) -> Option<CallId> {
-    match about(fact) {
-        About::Start(call, _) | About::Call(call) => Some(call),
-        About::Other => None,
-    }
-}
-
-/// What a fact has to do with a call.
-enum About {
-    /// It starts this one, in the folder with this number.
-    Start(CallId, u32),
-    /// It is about this one.
-    Call(CallId),
-    Other,
-}
-
-fn about(fact: &Event) -> About {
-    match fact {
-        Event::AttemptStarted { attempt, call } => {
-            let id = CallId::Attempt(attempt.clone());
-            match call {
-                Some(call) => About::Start(id, call.ordinal),
-                None => About::Call(id),
-            }
-        }
-        Event::JudgementStarted { judgement, call } => {
-            About::Start(CallId::Judgement(judgement.clone()), call.ordinal)
-        }
-        Event::AttemptEnded { attempt, .. } | Event::Edited { attempt, .. } => {
-            About::Call(CallId::Attempt(attempt.clone()))
-        }
-        Event::Judged { judgement, .. } => About::Call(CallId::Judgement(judgement.clone())),
-        Event::CallSettled { call, .. } => About::Call(call.clone()),
-        Event::RunStarted(_)
-        | Event::RunHeld { .. }
-        | Event::RunResumed { .. }
-        | Event::BudgetRaised { .. }
-        | Event::ItemsListed { .. }
-        | Event::UnitSkipped { .. }
-        | Event::GateSkipped { .. }
-        | Event::GatePassed { .. }
-        | Event::GateWaived { .. }
-        | Event::QuestionAsked(_)
-        | Event::Answered { .. }
-        | Event::UnitReopened { .. }
-        | Event::UnitAccepted { .. }
-        | Event::UnitFailed { .. }
-        | Event::Landed { .. }
-        | Event::Noticed { .. }
-        | Event::RunRewound { .. }
-        | Event::EffectIntended { .. }
-        | Event::EffectDone { .. }
-        | Event::RunEnded { .. } => About::Other,
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 
 use forge_core::{
     Run,
-    event::Record,
+    event::{Event, Record},
     id::{AttemptId, CallId},
 };
 use forge_driver::{
@@ -31,7 +31,7 @@ use crate::{
     watch::{
         TurnName,
         find_unit::{Target, find},
-        role, started,
+        role,
     },
 };
 
@@ -223,7 +223,7 @@ fn begun(records: &[(u64, Record)]) -> (Run, Vec<Begun>) {
     let mut begun = Vec::new();
     for (_, record) in records {
         run.take(record);
-        for (call, ordinal) in record.facts.iter().filter_map(started) {
+        for (call, ordinal) in record.facts.iter().filter_map(Event::call_started) {
             let first = match run.session(&call) {
                 Some(_) => TurnName::Resumed,
                 None => TurnName::First,

@@ -248,6 +248,64 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The call that it starts, ends, or puts a person's change in the place of.
+    pub fn call(&self) -> Option<CallId> {
+        match self {
+            Self::AttemptStarted { attempt, .. }
+            | Self::AttemptEnded { attempt, .. }
+            | Self::Edited { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
+            Self::JudgementStarted { judgement, .. } | Self::Judged { judgement, .. } => {
+                Some(CallId::Judgement(judgement.clone()))
+            }
+            Self::CallSettled { call, .. } => Some(call.clone()),
+            Self::RunStarted(_)
+            | Self::RunHeld { .. }
+            | Self::RunResumed { .. }
+            | Self::BudgetRaised { .. }
+            | Self::RunEnded { .. }
+            | Self::ItemsListed { .. }
+            | Self::UnitSkipped { .. }
+            | Self::GateSkipped { .. }
+            | Self::GatePassed { .. }
+            | Self::GateWaived { .. }
+            | Self::QuestionAsked(_)
+            | Self::Answered { .. }
+            | Self::UnitReopened { .. }
+            | Self::UnitAccepted { .. }
+            | Self::UnitFailed { .. }
+            | Self::Landed { .. }
+            | Self::Noticed { .. }
+            | Self::RunRewound { .. }
+            | Self::EffectIntended { .. }
+            | Self::EffectDone { .. } => None,
+        }
+    }
+
+    /// The call that it starts, and the number of the call's folder.
+    pub fn call_started(&self) -> Option<(CallId, u32)> {
+        let call = if let Self::AttemptStarted { call, .. } = self {
+            call.as_ref()?
+        } else if let Self::JudgementStarted { call, .. } = self {
+            call
+        } else {
+            return None;
+        };
+        Some((self.call()?, call.ordinal))
+    }
+
+    /// What a call left behind that ended while it still mattered.
+    pub fn receipt(&self) -> Option<&Receipt> {
+        if let Self::AttemptEnded { receipt, .. } = self {
+            receipt.as_ref()
+        } else if let Self::Judged { receipt, .. } = self {
+            Some(receipt)
+        } else {
+            None
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(n: &u64) -> bool {
     *n == 0

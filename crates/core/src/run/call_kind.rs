@@ -2,9 +2,8 @@
 //!
 //! Not here: carrying it out. That is the driver's.
 
-use super::fold::Run;
 use crate::{
-    flow::{BuiltIn, Check, Delivery, Work},
+    flow::{BuiltIn, Check, Delivery, Flow, Work},
     id::CallId,
 };
 
@@ -43,6 +42,16 @@ pub enum CallKind {
 }
 
 impl CallKind {
+    /// Returns how a flow says that a call is carried out, if something is called for it at all.
+    pub(crate) fn from_flow(flow: &Flow, call: &CallId) -> Option<Self> {
+        match call {
+            CallId::Attempt(attempt) => Self::from_work(&flow.stage(&attempt.unit)?.work),
+            CallId::Judgement(judgement) => {
+                Self::from_check(&flow.gate(&judgement.attempt.unit, &judgement.gate)?.check)
+            }
+        }
+    }
+
     fn from_work(work: &Work) -> Option<Self> {
         match work {
             Work::Agent { role } => Some(Self::Agent { role: role.clone() }),
@@ -77,6 +86,19 @@ impl CallKind {
         }
     }
 
+    /// The role that an agent plays in it, or what is done.
+    pub(crate) fn label(&self) -> &str {
+        match self {
+            Self::Agent { role } => role,
+            Self::Command { .. } => "command",
+            Self::Artifact { .. } => "artifact",
+            Self::Verify => "verify",
+            Self::Land => "land",
+            Self::BuiltIn { check } => check.as_str(),
+            Self::Deliver { what } => what.as_str(),
+        }
+    }
+
     /// Whether it is one program, an agent or a command, whose output can be followed.
     pub fn has_stream(&self) -> bool {
         match self {
@@ -103,31 +125,6 @@ impl CallKind {
             | Self::Artifact { .. }
             | Self::Deliver { .. }
             | Self::BuiltIn { check: BuiltIn::Changes | BuiltIn::Guarded } => false,
-        }
-    }
-}
-
-impl Run {
-    /// Returns how a call of this run is carried out.
-    ///
-    /// # Panics
-    ///
-    /// If the run has no such call: its unit is gone, has only items or gates, or asks a person.
-    pub fn call_kind(&self, call: &CallId) -> CallKind {
-        self.find_call_kind(call).expect("a call is of a unit whose flow says who carries it out")
-    }
-
-    /// Returns how a call is carried out, if its unit is still there and something is called for it.
-    pub fn find_call_kind(&self, call: &CallId) -> Option<CallKind> {
-        if !self.has(call.unit()) {
-            return None;
-        }
-        let stage = self.stage(call.unit());
-        match call {
-            CallId::Attempt(_) => CallKind::from_work(&stage.work),
-            CallId::Judgement(judgement) => {
-                CallKind::from_check(&stage.gates[stage.gate(&judgement.gate)?].check)
-            }
         }
     }
 }

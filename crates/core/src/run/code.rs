@@ -206,9 +206,7 @@ impl Run {
     }
 
     fn verifies(&self, unit: &UnitId, gate: &str) -> bool {
-        let stages = self.definition().flow.table(&unit.scope);
-        let stage = stages.iter().find(|stage| stage.name == unit.stage);
-        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        let gate = self.definition().flow.gate(unit, gate);
         gate.is_some_and(|gate| gate.check == Check::Verify)
     }
 

@@ -17,7 +17,7 @@ use crate::{
     verdict::{Finding, Proof, Severity, Verdict},
 };
 
-use super::history::{self, History};
+use super::history::History;
 
 use super::tree::{
     AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
@@ -150,8 +150,7 @@ impl Run {
     /// Takes one fact in.
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
-        let ordinal =
-            history::ended(event).and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
+        let ordinal = event.call().and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
         History::record(&mut self.history, self.now, event, ordinal.unwrap_or_default());
         match event {
             Event::RunStarted(start) => self.start(start),

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::{
-        Answer, Approval, Edit, Event, FailureKind, Hold, Outcome, Person, Question, Receipt,
-        ResultChange, Ruling, SentBack, Waiver,
+        Answer, Approval, Edit, Event, FailureKind, Hold, Outcome, Person, Question, ResultChange,
+        Ruling, SentBack, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, UnitId},
     money::{Spent, Used},
@@ -194,6 +194,34 @@ pub struct DoneEffect {
     pub reference: String,
 }
 
+impl EndedCall {
+    /// Returns the call that a fact ends, if it ends one. `ordinal` is the number of its folder.
+    pub(crate) fn from_event(event: &Event, at: Time, ordinal: u32) -> Option<Self> {
+        let ending = if let Event::AttemptEnded { outcome, .. } = event {
+            CallEnding::Work(outcome.clone())
+        } else if let Event::Judged { ruling, .. } = event {
+            CallEnding::Look(ruling.clone())
+        } else if let Event::CallSettled { call, spent, used, took_ms } = event {
+            let (call, ending, used) = (call.clone(), CallEnding::Overtaken, used.clone());
+            let (spent, took_ms) = (*spent, *took_ms);
+            return Some(Self { call, ordinal, at, ending, spent, used, took_ms, session: None });
+        } else {
+            return None;
+        };
+        let receipt = event.receipt()?;
+        Some(Self {
+            call: event.call()?,
+            ordinal,
+            at,
+            ending,
+            spent: receipt.spent,
+            used: receipt.used.clone(),
+            took_ms: receipt.took_ms,
+            session: receipt.session.clone(),
+        })
+    }
+}
+
 impl<T> Default for SharedLog<T> {
     fn default() -> Self {
         Self { full: Vec::new(), last: Vec::new() }
@@ -244,36 +272,10 @@ impl History {
     /// Takes one fact in. A fact that a summary does not tell copies nothing. `ordinal` is the number of the call that it ends, if it ends one.
     pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
         match event {
-            Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
-                let call = CallId::Attempt(attempt.clone());
-                Arc::make_mut(history).call_ended(
-                    at,
-                    call,
-                    ordinal,
-                    CallEnding::Work(outcome.clone()),
-                    receipt,
-                );
-            }
-            Event::Judged { judgement, ruling, receipt } => {
-                let call = CallId::Judgement(judgement.clone());
-                Arc::make_mut(history).call_ended(
-                    at,
-                    call,
-                    ordinal,
-                    CallEnding::Look(ruling.clone()),
-                    receipt,
-                );
-            }
-            Event::CallSettled { call, spent, used, took_ms } => {
-                let (used, took_ms) = (used.clone(), *took_ms);
-                let receipt = Receipt { used, took_ms, ..Receipt::from_spent(*spent) };
-                Arc::make_mut(history).call_ended(
-                    at,
-                    call.clone(),
-                    ordinal,
-                    CallEnding::Overtaken,
-                    &receipt,
-                );
+            Event::AttemptEnded { .. } | Event::Judged { .. } | Event::CallSettled { .. } => {
+                if let Some(ended) = EndedCall::from_event(event, at, ordinal) {
+                    Arc::make_mut(history).calls.push(ended);
+                }
             }
             Event::UnitReopened { unit, by, findings, .. } => {
                 let (unit, by, findings) = (unit.clone(), by.clone(), findings.clone());
@@ -325,8 +327,7 @@ impl History {
             Event::Noticed { unit, what } => {
                 Arc::make_mut(history).notes.push((unit.clone(), what.clone()));
             }
-            Event::AttemptEnded { receipt: None, .. }
-            | Event::RunStarted(_)
+            Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::ItemsListed { .. }
@@ -341,60 +342,16 @@ impl History {
         }
     }
 
-    fn call_ended(
-        &mut self,
-        at: Time,
-        call: CallId,
-        ordinal: u32,
-        ending: CallEnding,
-        receipt: &Receipt,
-    ) {
-        self.calls.push(EndedCall {
-            call,
-            ordinal,
-            at,
-            ending,
-            spent: receipt.spent,
-            used: receipt.used.clone(),
-            took_ms: receipt.took_ms,
-            session: receipt.session.clone(),
-        });
+    /// The gates that a person waived, with what they said.
+    pub fn waived_by_persons(&self) -> impl Iterator<Item = (&WaivedGate, Option<&GivenAnswer>)> {
+        self.waived.iter().filter_map(|waived| {
+            let Waiver::Person { question } = waived.why else { return None };
+            Some((waived, self.question(question).and_then(|asked| asked.answer.as_ref())))
+        })
     }
 
     /// A question that was asked, with its answer.
     pub fn question(&self, id: QuestionId) -> Option<&AskedQuestion> {
         self.asked.iter().rev().find(|asked| asked.question.id == id)
-    }
-}
-
-/// The call that a fact ends.
-pub(super) fn ended(event: &Event) -> Option<CallId> {
-    match event {
-        Event::AttemptEnded { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
-        Event::Judged { judgement, .. } => Some(CallId::Judgement(judgement.clone())),
-        Event::CallSettled { call, .. } => Some(call.clone()),
-        Event::RunStarted(_)
-        | Event::RunHeld { .. }
-        | Event::RunResumed { .. }
-        | Event::BudgetRaised { .. }
-        | Event::RunEnded { .. }
-        | Event::ItemsListed { .. }
-        | Event::UnitSkipped { .. }
-        | Event::GateSkipped { .. }
-        | Event::AttemptStarted { .. }
-        | Event::JudgementStarted { .. }
-        | Event::GatePassed { .. }
-        | Event::GateWaived { .. }
-        | Event::QuestionAsked(_)
-        | Event::Answered { .. }
-        | Event::UnitReopened { .. }
-        | Event::UnitAccepted { .. }
-        | Event::UnitFailed { .. }
-        | Event::Landed { .. }
-        | Event::Noticed { .. }
-        | Event::Edited { .. }
-        | Event::RunRewound { .. }
-        | Event::EffectIntended { .. }
-        | Event::EffectDone { .. } => None,
     }
 }

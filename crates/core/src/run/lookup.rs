@@ -6,12 +6,13 @@ use crate::{
     Time,
     event::Question,
     flow::{Condition, Stage, When},
-    id::{AttemptId, QuestionId, Scope, UnitId},
+    id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     item::Item,
     money::Money,
 };
 
 use super::{
+    call_kind::CallKind,
     fold::{EffectMark, Phase, Run, RunDefinition},
     history::History,
     tree::{Table, TableOpened, Unit, find, locate, position},
@@ -163,6 +164,23 @@ impl Run {
         let (outer, group) = scope.origin()?;
         let (stages, table) = self.table(&outer);
         table.units[position(stages, &group)].inner.item(scope.item()?)
+    }
+
+    /// Returns how a call of this run is carried out.
+    ///
+    /// # Panics
+    ///
+    /// If the run has no such call: its unit is gone, has only items or gates, or asks a person.
+    pub fn call_kind(&self, call: &CallId) -> CallKind {
+        self.find_call_kind(call).expect("a call is of a unit whose flow says who carries it out")
+    }
+
+    /// Returns how a call is carried out, if its unit is still there and something is called for it.
+    pub fn find_call_kind(&self, call: &CallId) -> Option<CallKind> {
+        if !self.has(call.unit()) {
+            return None;
+        }
+        CallKind::from_flow(&self.definition().flow, call)
     }
 
     /// All units that ever did something, from the top, those of items inside their `each`.

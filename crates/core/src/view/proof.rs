@@ -3,6 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{
+    event::Colour,
+    run::{GivenAnswer, WaivedGate},
+};
+
 /// Whether the result of a run is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -29,4 +34,27 @@ pub struct WaivedView {
     /// In which words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
+}
+
+impl ProofState {
+    /// Whether a result is proved by what was run on exactly its tree.
+    pub(super) fn from_colours(tree: Option<&str>, colours: &[Colour]) -> Self {
+        match (tree, colours) {
+            (None, _) => Self::NothingLanded,
+            (Some(_), []) => Self::Unverified,
+            (Some(_), some) if some.contains(&Colour::Red) => Self::Red,
+            (Some(_), _) => Self::Verified,
+        }
+    }
+}
+
+impl WaivedView {
+    pub(super) fn new(waived: &WaivedGate, said: Option<&GivenAnswer>) -> Self {
+        Self {
+            unit: waived.unit.to_string(),
+            gate: waived.gate.clone(),
+            who: said.map(|said| said.by.who.clone()).unwrap_or_default(),
+            words: said.map(|said| said.words.clone()).unwrap_or_default(),
+        }
+    }
 }

@@ -10,9 +10,9 @@ use super::{
     run_row::RunRow,
 };
 use crate::{
-    event::{Colour, Event, Evidence, Receipt, Record, ResultChange, Waiver},
+    event::{Colour, Event, Evidence, Record, ResultChange},
     flow::Work,
-    id::{QuestionId, Scope, UnitId},
+    id::{Scope, UnitId},
     inbox::artifacts,
     run::Run,
     verdict::Finding,
@@ -95,26 +95,18 @@ pub struct ArtifactView {
 impl ResultView {
     /// What a run has come to, from all its records.
     pub fn new(id: &str, run: &Run, records: &[Record]) -> Self {
-        let mut fold = ResultFold::default();
-        for fact in records.iter().flat_map(|record| &record.facts) {
-            fold.apply(fact);
-        }
+        let (evidence, notes) = evidence_and_notes(records);
         let start = run.is_started().then(|| &run.definition().start);
-        let tree = fold.tree;
-        let evidence: Vec<Evidence> = fold
-            .evidence
-            .into_values()
-            .filter(|evidence| Some(&evidence.tree) == tree.as_ref())
-            .collect();
-        let proof = match (&tree, evidence.as_slice()) {
-            (None, _) => ProofState::NothingLanded,
-            (Some(_), []) => ProofState::Unverified,
-            (Some(_), some) if some.iter().any(|one| one.colour == Colour::Red) => ProofState::Red,
-            (Some(_), _) => ProofState::Verified,
-        };
+        let tree = run.tree();
+        let own = evidence.into_values().filter(|evidence| Some(evidence.tree.as_str()) == tree);
+        let evidence: Vec<Evidence> = own.collect();
+        let colours: Vec<Colour> = evidence.iter().map(|evidence| evidence.colour).collect();
         // Forge's own last commit holds no work.
         let is_work = |unit: &UnitId| !matches!(run.stage(unit).work, Work::Deliver { .. });
-        let landed = fold.landed.iter().filter(|(unit, _)| run.has(unit) && is_work(unit));
+        let landed = run.history().landed.iter().filter(|landed| {
+            landed.brings == ResultChange::Changed && run.has(&landed.unit) && is_work(&landed.unit)
+        });
+        let waived = run.history().waived_by_persons();
         Self {
             row: RunRow::new(id, run),
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
@@ -122,18 +114,21 @@ impl ResultView {
             base_branch: start.and_then(|start| start.base_branch.clone()),
             branch: run.branch().map(str::to_owned),
             head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
-            proof,
+            proof: ProofState::from_colours(tree, &colours),
             evidence,
             landed: landed
-                .map(|(unit, commit)| LandedView {
-                    unit: unit.to_string(),
-                    title: run.item(&unit.scope).map(|item| item.title.clone()).unwrap_or_default(),
-                    commit: commit.clone(),
-                    attempts: run.unit(unit).attempt,
+                .map(|landed| LandedView {
+                    unit: landed.unit.to_string(),
+                    title: run
+                        .item(&landed.unit.scope)
+                        .map(|item| item.title.clone())
+                        .unwrap_or_default(),
+                    commit: landed.commit.clone(),
+                    attempts: run.unit(&landed.unit).attempt,
                 })
                 .collect(),
-            waived: fold.waived,
-            notes: fold.notes,
+            waived: waived.map(|(waived, said)| WaivedView::new(waived, said)).collect(),
+            notes,
             noted: noted(run),
             artifacts: artifacts(run)
                 .into_iter()
@@ -165,82 +160,21 @@ fn noted(run: &Run) -> Vec<NotedView> {
     noted
 }
 
-/// What the facts tell, in their order.
-#[derive(Default)]
-struct ResultFold {
-    /// The code of the result.
-    tree: Option<String>,
-    landed: Vec<(UnitId, String)>,
-    evidence: BTreeMap<(String, String), Evidence>,
-    answers: BTreeMap<QuestionId, (String, String)>,
-    waived: Vec<WaivedView>,
-    notes: Vec<String>,
-}
-
-impl ResultFold {
-    fn apply(&mut self, fact: &Event) {
-        match fact {
-            Event::AttemptEnded { attempt, receipt: Some(receipt), .. } => {
-                self.receipt(&attempt.to_string(), receipt);
+/// What was run on each code tree last, and what a person should know, in the order of the facts.
+fn evidence_and_notes(records: &[Record]) -> (BTreeMap<(String, String), Evidence>, Vec<String>) {
+    let (mut found, mut notes) = (BTreeMap::new(), Vec::new());
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        if let (Some(call), Some(receipt)) = (fact.call(), fact.receipt()) {
+            for evidence in &receipt.evidence {
+                let key = (evidence.tree.clone(), evidence.command.clone());
+                found.insert(key, evidence.clone());
             }
-            Event::Judged { judgement, receipt, .. } => {
-                self.receipt(&judgement.to_string(), receipt);
-            }
-            Event::Landed { unit, commit, tree, brings, .. } => {
-                self.tree = Some(tree.clone());
-                match brings {
-                    ResultChange::Changed => self.landed.push((unit.clone(), commit.clone())),
-                    ResultChange::Unchanged => {}
-                }
-            }
-            Event::Answered { question, words, by, .. } => {
-                self.answers.insert(*question, (by.who.clone(), words.clone()));
-            }
-            Event::GateWaived { unit, gate, why: Waiver::Person { question } } => {
-                let (who, words) = self.answers.get(question).cloned().unwrap_or_default();
-                let (unit, gate) = (unit.to_string(), gate.clone());
-                self.waived.push(WaivedView { unit, gate, who, words });
-            }
-            Event::Noticed { unit, what } => self.notes.push(format!("{unit}: {what}")),
-            Event::Edited { attempt, by, why, .. } => {
-                self.notes.push(format!("{attempt} was made by hand by {}: {why}", by.who));
-            }
-            Event::AttemptEnded { receipt: None, .. }
-            | Event::GateWaived {
-                why:
-                    Waiver::Advisory
-                    | Waiver::RoundsUsedUp
-                    | Waiver::NotShrinking
-                    | Waiver::NothingToRedo,
-                ..
-            }
-            | Event::RunStarted(_)
-            | Event::RunHeld { .. }
-            | Event::RunResumed { .. }
-            | Event::BudgetRaised { .. }
-            | Event::ItemsListed { .. }
-            | Event::UnitSkipped { .. }
-            | Event::GateSkipped { .. }
-            | Event::AttemptStarted { .. }
-            | Event::JudgementStarted { .. }
-            | Event::CallSettled { .. }
-            | Event::GatePassed { .. }
-            | Event::QuestionAsked(_)
-            | Event::UnitReopened { .. }
-            | Event::UnitAccepted { .. }
-            | Event::UnitFailed { .. }
-            | Event::RunRewound { .. }
-            | Event::EffectIntended { .. }
-            | Event::EffectDone { .. }
-            | Event::RunEnded { .. } => {}
+            notes.extend(receipt.notes.iter().map(|note| format!("{call}: {note}")));
+        } else if let Event::Noticed { unit, what } = fact {
+            notes.push(format!("{unit}: {what}"));
+        } else if let Event::Edited { attempt, by, why, .. } = fact {
+            notes.push(format!("{attempt} was made by hand by {}: {why}", by.who));
         }
     }
-
-    fn receipt(&mut self, call: &str, receipt: &Receipt) {
-        for evidence in &receipt.evidence {
-            let key = (evidence.tree.clone(), evidence.command.clone());
-            self.evidence.insert(key, evidence.clone());
-        }
-        self.notes.extend(receipt.notes.iter().map(|note| format!("{call}: {note}")));
-    }
+    (found, notes)
 }

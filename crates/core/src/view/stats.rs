@@ -13,11 +13,10 @@ use super::format::day;
 
 use crate::{
     Time,
-    event::{Coherence, Event, Receipt, Start},
-    flow::{Check, Flow, Stage, Work},
-    id::CallId,
+    event::{Coherence, Event, Outcome, Start},
+    flow::Flow,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
-    run::{EndedCall, Run},
+    run::{CallEnding, CallKind, EndedCall, Run},
 };
 
 pub use types::{Axis, CallEnd, Spending, StatsRow, StatsView};
@@ -39,98 +38,46 @@ pub fn spendings<'a>(
     let mut flow = None;
     let mut spendings: Vec<Spending> = Vec::new();
     for (at, fact) in facts {
-        match fact {
-            Event::RunStarted(start) => {
-                flow = Flow::read_frozen(&start.flow, &start.texts).ok();
-                spendings.extend(before_the_run(run, at, start, flow.as_ref()));
-            }
-            Event::RunRewound { from, .. } => {
-                // The other run has paid for what both share.
-                let own = spendings.iter_mut().filter(|spending| spending.run == run);
-                own.for_each(|spending| spending.run.clone_from(from));
-            }
-            Event::AttemptEnded { attempt, outcome, receipt: Some(receipt) } => {
-                let call = CallId::Attempt(attempt.clone());
-                let ended = Ended { run, at, call, end: CallEnd::from_outcome(outcome) };
-                spendings.extend(ended.spendings(flow.as_ref(), receipt));
-            }
-            Event::Judged { judgement, ruling, receipt } => {
-                let call = CallId::Judgement(judgement.clone());
-                let ended = Ended { run, at, call, end: CallEnd::from_ruling(ruling) };
-                spendings.extend(ended.spendings(flow.as_ref(), receipt));
-            }
-            Event::CallSettled { call, spent, used, took_ms } => {
-                let (used, took_ms) = (used.clone(), *took_ms);
-                let receipt = Receipt { used, took_ms, ..Receipt::from_spent(*spent) };
-                let ended = Ended { run, at, call: call.clone(), end: CallEnd::Overtaken };
-                spendings.extend(ended.spendings(flow.as_ref(), &receipt));
-            }
-            Event::AttemptEnded { receipt: None, .. }
-            | Event::RunHeld { .. }
-            | Event::RunResumed { .. }
-            | Event::BudgetRaised { .. }
-            | Event::ItemsListed { .. }
-            | Event::UnitSkipped { .. }
-            | Event::GateSkipped { .. }
-            | Event::AttemptStarted { .. }
-            | Event::JudgementStarted { .. }
-            | Event::GatePassed { .. }
-            | Event::GateWaived { .. }
-            | Event::QuestionAsked(_)
-            | Event::Answered { .. }
-            | Event::UnitReopened { .. }
-            | Event::UnitAccepted { .. }
-            | Event::UnitFailed { .. }
-            | Event::Landed { .. }
-            | Event::Noticed { .. }
-            | Event::Edited { .. }
-            | Event::EffectIntended { .. }
-            | Event::EffectDone { .. }
-            | Event::RunEnded { .. } => {}
+        if let Event::RunStarted(start) = fact {
+            flow = Flow::read_frozen(&start.flow, &start.texts).ok();
+            spendings.extend(before_the_run(run, at, start, flow.as_ref()));
+        } else if let Event::RunRewound { from, .. } = fact {
+            // The other run has paid for what both share.
+            let own = spendings.iter_mut().filter(|spending| spending.run == run);
+            own.for_each(|spending| spending.run.clone_from(from));
+        } else if let Some(ended) = EndedCall::from_event(fact, at, 0) {
+            spendings.extend(spendings_of_call(run, &ended, flow.as_ref()));
         }
     }
     spendings
 }
 
-/// A call that has ended.
-struct Ended<'a> {
-    run: &'a str,
-    at: Time,
-    call: CallId,
-    end: CallEnd,
-}
-
-impl Ended<'_> {
-    /// Nothing, if no agent was at work and nothing was used up.
-    fn spendings(&self, flow: Option<&Flow>, receipt: &Receipt) -> Vec<Spending> {
-        let unit = self.call.unit();
-        let stage = flow.and_then(|flow| {
-            let mut stages = flow.table(&unit.scope).iter();
-            stages.find(|stage| stage.name == unit.stage)
-        });
-        let role = stage.and_then(|stage| role(stage, &self.call));
-        match worker(role, self.end, &receipt.spent, receipt.used.as_ref()) {
-            Worker::Forge => return Vec::new(),
-            Worker::Agent => {}
-        }
-        let whole = Spending {
-            run: self.run.to_owned(),
-            call: self.call.to_string(),
-            part: 0,
-            day: day(self.at),
-            unit: unit.place(),
-            stage: unit.stage.clone(),
-            role: named(role.unwrap_or_default()),
-            agent: String::new(),
-            provider: String::new(),
-            model: String::new(),
-            tokens: receipt.spent.tokens,
-            cost: receipt.spent.cost,
-            took_ms: receipt.took_ms,
-            end: self.end,
-        };
-        whole.by_model(receipt.spent, receipt.used.clone())
+/// Nothing, if no agent was at work and nothing was used up.
+fn spendings_of_call(run: &str, ended: &EndedCall, flow: Option<&Flow>) -> Vec<Spending> {
+    let unit = ended.call.unit();
+    let kind = flow.and_then(|flow| CallKind::from_flow(flow, &ended.call));
+    let role = kind.as_ref().and_then(CallKind::role);
+    match worker(role, ended) {
+        Worker::Forge => return Vec::new(),
+        Worker::Agent => {}
     }
+    let whole = Spending {
+        run: run.to_owned(),
+        call: ended.call.to_string(),
+        part: 0,
+        day: day(ended.at),
+        unit: unit.place(),
+        stage: unit.stage.clone(),
+        role: named(role.unwrap_or_default()),
+        agent: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        tokens: ended.spent.tokens,
+        cost: ended.spent.cost,
+        took_ms: ended.took_ms,
+        end: CallEnd::from_ending(&ended.ending),
+    };
+    whole.by_model(ended.spent, ended.used.clone())
 }
 
 impl Spending {
@@ -156,15 +103,21 @@ impl Spending {
 fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Vec<Spending> {
     let Some(coherence) = &start.coherence else { return Vec::new() };
     let role = flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default();
-    of_look(run, 1, at, role, coherence)
+    spendings_of_triage(run, 1, at, role, coherence)
 }
 
 /// What a look at a request cost after which no run began. They are told apart by their numbers.
 pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
-    of_look(REFUSED, number, at, role, coherence)
+    spendings_of_triage(REFUSED, number, at, role, coherence)
 }
 
-fn of_look(run: &str, number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
+fn spendings_of_triage(
+    run: &str,
+    number: u32,
+    at: Time,
+    role: &str,
+    coherence: &Coherence,
+) -> Vec<Spending> {
     let whole = Spending {
         run: run.to_owned(),
         call: format!("{COHERENCE}#{number}"),
@@ -195,45 +148,16 @@ pub(super) enum Worker {
 
 /// Who was at work in a call of a run.
 pub(super) fn worker_of(run: &Run, ended: &EndedCall) -> Worker {
-    let unit = ended.call.unit();
-    let mut stages = run.definition().flow.table(&unit.scope).iter();
-    let stage = stages.find(|stage| stage.name == unit.stage);
-    let role = stage.and_then(|stage| role(stage, &ended.call));
-    worker(role, CallEnd::from_ending(&ended.ending), &ended.spent, ended.used.as_ref())
+    let kind = CallKind::from_flow(&run.definition().flow, &ended.call);
+    worker(kind.as_ref().and_then(CallKind::role), ended)
 }
 
 /// What used something up was an agent, whatever the flow says.
-fn worker(role: Option<&str>, end: CallEnd, spent: &Spent, used: Option<&Used>) -> Worker {
-    let is_free = *spent == Spent::NOTHING && used.is_none();
+fn worker(role: Option<&str>, ended: &EndedCall) -> Worker {
+    let is_free = ended.spent == Spent::NOTHING && ended.used.is_none();
     // Work that made way was never begun.
-    if is_free && (role.is_none() || end == CallEnd::Deferred) {
-        Worker::Forge
-    } else {
-        Worker::Agent
-    }
-}
-
-/// Whom the agent of a call plays, if it is an agent's.
-fn role<'a>(stage: &'a Stage, call: &CallId) -> Option<&'a str> {
-    match call {
-        CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => Some(role),
-            Work::Command { .. }
-            | Work::Each { .. }
-            | Work::Flow { .. }
-            | Work::Deliver { .. }
-            | Work::Nothing => None,
-        },
-        CallId::Judgement(judgement) => match &stage.gates[stage.gate(&judgement.gate)?].check {
-            Check::Review { role } => Some(role),
-            Check::Artifact { .. }
-            | Check::Command { .. }
-            | Check::Human { .. }
-            | Check::Verify
-            | Check::Land
-            | Check::BuiltIn { .. } => None,
-        },
-    }
+    let made_way = matches!(ended.ending, CallEnding::Work(Outcome::Deferred { .. }));
+    if is_free && (role.is_none() || made_way) { Worker::Forge } else { Worker::Agent }
 }
 
 fn named(name: &str) -> String {

@@ -15,14 +15,14 @@ mod usage;
 
 use std::collections::BTreeMap;
 
-use super::{ProofState, RunRow, Standing, WaivedView, format::Amount};
+use super::{Course, ProofState, RunRow, WaivedView, format::Amount};
 use crate::{
     Time,
-    event::{Approval, Colour, Detail, Edit, ResultChange, Waiver},
+    event::{Approval, Colour, Detail, Edit, ResultChange},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
-    run::{Phase, Run, State, Unit},
+    run::{Phase, Run, State, Unit, WaivedGate},
     verdict::{Finding, Says},
 };
 
@@ -96,8 +96,8 @@ fn cut<T>(mut list: Vec<T>, most: usize) -> (Vec<T>, u32) {
 
 /// Why a run stands where it stands. For one that failed, in the words of what failed.
 fn why(run: &Run, row: &RunRow) -> String {
-    match row.standing {
-        Standing::Failed | Standing::Blocked => {
+    match row.standing.course() {
+        Course::Failed => {
             let units = run.history().failed.iter().filter(|failed| run.has(&failed.unit));
             let mut reasons: BTreeMap<String, String> = BTreeMap::new();
             for failed in units {
@@ -113,20 +113,12 @@ fn why(run: &Run, row: &RunRow) -> String {
                 more => format!("{}; and {more} more", reasons.join("; ")),
             }
         }
-        Standing::Waiting => {
+        Course::Asking => {
             let asked: Vec<String> =
                 run.questions().map(|asked| format!("{} about {}", asked.id, asked.unit)).collect();
             format!("it waits for an answer: {}", asked.join(", "))
         }
-        Standing::Going
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Done
-        | Standing::Abandoned => row.why.clone(),
+        Course::Driven | Course::Held | Course::Over => row.why.clone(),
     }
 }
 
@@ -137,32 +129,15 @@ fn proof(run: &Run) -> ProofView {
         .flat_map(|tree| run.proofs(tree))
         .map(|(command, colour)| CheckView { command: command.to_owned(), colour })
         .collect();
-    let state = match (&tree, checks.as_slice()) {
-        (None, _) => ProofState::NothingLanded,
-        (Some(_), []) => ProofState::Unverified,
-        (Some(_), some) if some.iter().any(|check| check.colour == Colour::Red) => ProofState::Red,
-        (Some(_), _) => ProofState::Verified,
+    let colours: Vec<Colour> = checks.iter().map(|check| check.colour).collect();
+    let state = ProofState::from_colours(tree.as_deref(), &colours);
+    let is_proof = |waived: &WaivedGate| {
+        let gate = run.definition().flow.gate(&waived.unit, &waived.gate);
+        gate.is_some_and(Gate::is_proof)
     };
-    let is_proof = |unit: &UnitId, name: &str| {
-        run.definition().flow.gate(unit, name).is_some_and(Gate::is_proof)
-    };
-    let waived = run.history().waived.iter().filter_map(|waived| match waived.why {
-        Waiver::Person { question } if is_proof(&waived.unit, &waived.gate) => {
-            let said = run.history().question(question).and_then(|asked| asked.answer.as_ref());
-            Some(WaivedView {
-                unit: waived.unit.to_string(),
-                gate: waived.gate.clone(),
-                who: said.map(|said| said.by.who.clone()).unwrap_or_default(),
-                words: said.map(|said| said.words.clone()).unwrap_or_default(),
-            })
-        }
-        Waiver::Person { .. }
-        | Waiver::Advisory
-        | Waiver::RoundsUsedUp
-        | Waiver::NotShrinking
-        | Waiver::NothingToRedo => None,
-    });
-    ProofView { state, tree, checks, waived: waived.collect() }
+    let waived = run.history().waived_by_persons().filter(|(waived, _)| is_proof(waived));
+    let waived = waived.map(|(waived, said)| WaivedView::new(waived, said)).collect();
+    ProofView { state, tree, checks, waived }
 }
 
 /// What is left to be done.

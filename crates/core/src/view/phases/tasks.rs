@@ -104,17 +104,9 @@ pub(super) fn task_states(run: &Run) -> BTreeMap<String, TaskState> {
 }
 
 fn is_by_review(run: &Run, by: &SentBack) -> bool {
-    match by {
-        SentBack::Gate { unit, gate } => {
-            let stages = run.definition().flow.table(&unit.scope);
-            let stage = stages.iter().find(|stage| stage.name == unit.stage);
-            let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
-            gate.is_some_and(|gate| matches!(gate.check, Check::Review { .. }))
-        }
-        SentBack::Landing | SentBack::Partial | SentBack::Person { .. } | SentBack::Resumed => {
-            false
-        }
-    }
+    let SentBack::Gate { unit, gate } = by else { return false };
+    let gate = run.definition().flow.gate(unit, gate);
+    gate.is_some_and(|gate| matches!(gate.check, Check::Review { .. }))
 }
 
 fn listed(item: &Item, at_once: usize) -> TaskState {

@@ -158,7 +158,7 @@ impl CallEnd {
         }
     }
 
-    pub(crate) fn from_outcome(outcome: &Outcome) -> Self {
+    fn from_outcome(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Done => Self::Done,
             Outcome::Partial { .. } => Self::Partial,
@@ -179,7 +179,7 @@ impl CallEnd {
         }
     }
 
-    pub(crate) fn from_ruling(ruling: &Ruling) -> Self {
+    fn from_ruling(ruling: &Ruling) -> Self {
         match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
             Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use super::types::{CallView, PhaseRow};
 
 use crate::{
-    flow::{Check, Stage, Work},
+    flow::Stage,
     id::CallId,
     money::{Cost, Spent},
-    run::{EndedCall, Run},
+    run::{CallKind, EndedCall, Run},
     view::stats::{COHERENCE, CallEnd, StatsRow, Worker, worker_of},
 };
 
@@ -131,7 +131,9 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
     CallView {
         ordinal: call.ordinal,
         call: call.call.to_string(),
-        role: role(run, &call.call),
+        role: CallKind::from_flow(&run.definition().flow, &call.call)
+            .map(|kind| kind.label().to_owned())
+            .unwrap_or_default(),
         agent: call.used.as_ref().map(|used| used.agent.clone()).unwrap_or_default(),
         models: models(call.used.as_ref()),
         end: CallEnd::from_ending(&call.ending),
@@ -139,33 +141,5 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
         took_ms: call.took_ms,
         tokens: call.spent.tokens.total(),
         cost: call.spent.cost,
-    }
-}
-
-/// Whom the agent of a call played, or what was done.
-fn role(run: &Run, call: &CallId) -> String {
-    let unit = call.unit();
-    let stages = run.definition().flow.table(&unit.scope);
-    let Some(stage) = stages.iter().find(|stage| stage.name == unit.stage) else {
-        return String::new();
-    };
-    match call {
-        CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => role.clone(),
-            Work::Command { .. } => "command".to_owned(),
-            Work::Deliver { what } => what.as_str().to_owned(),
-            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => String::new(),
-        },
-        CallId::Judgement(judgement) => {
-            match stage.gate(&judgement.gate).map(|gate| &stage.gates[gate].check) {
-                Some(Check::Review { role }) => role.clone(),
-                Some(Check::Command { .. }) => "command".to_owned(),
-                Some(Check::Artifact { .. }) => "artifact".to_owned(),
-                Some(Check::BuiltIn { check }) => check.as_str().to_owned(),
-                Some(Check::Verify) => "verify".to_owned(),
-                Some(Check::Land) => "land".to_owned(),
-                Some(Check::Human { .. }) | None => String::new(),
-            }
-        }
     }
 }
