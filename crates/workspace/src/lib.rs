@@ -1,10 +1,10 @@
-//! The bench: private checkouts of the user's repository, commits of what was made in them,
+//! Private checkouts of the user's repository, commits of what was made in them,
 //! comparing, and landing.
 //!
 //! Start with [`Repository::find`] for reading the user's repository, and with [`perform`] for
 //! everything that has files. An [`Operation`] is plain data, so a process of its own can perform it.
 //!
-//! A bench is a folder with `tree/`, the files, which has the agent's private `.git`
+//! A checkout is a folder with `tree/`, the files, which has the agent's private `.git`
 //! (`checkout::agent_repository`), and `forge.git/`, Forge's own view of the same files (`checkout::git_dir`), which knows
 //! nothing of the agent's. Git is driven through its command line (`git::command`), because agents and
 //! users see the same git.
@@ -36,13 +36,13 @@ pub use protocol::{
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};
 
-/// Performs an order. It can be killed at any moment, and repeated.
+/// Performs an operation. It can be killed at any moment, and repeated.
 pub fn perform(operation: &Operation) -> Result<OperationResult, WorkspaceError> {
     perform_with_guard(operation, &mut |_| Vec::new())
 }
 
-/// The same, with a guard who looks at whatever a commit would add, before any of it is written
-/// into the object store. If it objects, the answer is [`OperationResult::Refused`].
+/// Performs an operation with a guard that inspects the content a commit would add, before any of it
+/// is written into the object store. If it objects, the answer is [`OperationResult::Refused`].
 pub fn perform_with_guard(
     operation: &Operation,
     guard: &mut ContentGuard<'_>,

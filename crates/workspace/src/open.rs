@@ -1,7 +1,7 @@
-//! Opening a bench, and putting its files back.
+//! Opening a checkout, and restoring its files.
 //!
 //! Both can be killed at any moment and repeated: a note on the disk says that they are not
-//! through, and nothing that is there is trusted until it was looked at or made anew.
+//! through, and nothing that is there is trusted until it was inspected or created again.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -36,7 +36,7 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
             && old.is_for(operation.worker.as_ref())
     });
     let is_kept = kept.is_some();
-    // Work that goes on goes on from where it began, whatever has landed meanwhile.
+    // Interrupted work continues from its starting commit, whatever has landed since.
     let began = kept.filter(|_| operation.worker.is_some()).and_then(|old| old.at.clone());
     if let Some(began) = began {
         validated.at = Repository::from_location(&operation.location).require_commit(&began)?;
@@ -95,7 +95,7 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;
         validated.create_agent_repository(operation, &locked, &all[0], outcome.as_ref())?;
     }
-    // Who reads beside others leaves it theirs.
+    // A reader does not take over the files of the worker.
     let theirs = old.as_ref().filter(|_| is_kept && operation.worker.is_none());
     let (at, worker) = match theirs {
         Some(old) => (old.at.clone(), old.worker.clone()),
@@ -153,7 +153,7 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
     Ok(RestoredFiles { discarded })
 }
 
-/// An order whose names were all looked at.
+/// A request to open a checkout whose names were all checked.
 struct ValidatedOpen {
     at: String,
     merge: Option<String>,
@@ -189,7 +189,7 @@ impl ValidatedOpen {
         })
     }
 
-    /// What the merge makes, if there is anything to merge.
+    /// Merges the commit to be merged, unless the starting commit contains it.
     fn outcome(&self, operation: &OpenCheckout) -> Result<Option<MergedTree>, WorkspaceError> {
         let Some(commit) = &self.merge else { return Ok(None) };
         if Repository::from_location(&operation.location).is_ancestor(commit, &self.at)? {

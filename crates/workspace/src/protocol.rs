@@ -1,4 +1,4 @@
-//! What can be asked of the bench, and what it answers: plain data, so that a process of its own
+//! Operations on checkouts and their results: plain data, so that a process of its own
 //! can perform it.
 //!
 //! Nothing here acts. Paths in answers are strings as [`crate::shown`] makes them.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::path_names;
 
-/// One bench: a folder with a private checkout of the user's repository.
+/// The folders of a private checkout of the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckoutLocation {
     /// The user's git folder, shared by all the user's checkouts.
@@ -18,7 +18,7 @@ pub struct CheckoutLocation {
     /// The user's checkout that files are copied from; none in a bare repository.
     #[serde(with = "path_names::optional_path")]
     pub top: Option<PathBuf>,
-    /// The folder of the bench. Only Forge makes and removes it.
+    /// The folder of the checkout. Only Forge creates and removes it.
     #[serde(with = "path_names::path")]
     pub dir: PathBuf,
 }
@@ -43,7 +43,7 @@ pub enum Operation {
     Attach(AttachRecord),
 }
 
-/// What was done.
+/// The result of an [`Operation`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationResult {
@@ -68,20 +68,17 @@ pub enum OperationResult {
 /// Make the checkout ready to be worked in. Can be killed at any moment, and repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCheckout {
-    /// Where.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// The commit to begin with.
     pub at: String,
-    /// What becomes of files that are there.
     pub files: FilesPolicy,
-    /// Whose work the files are from now on, for who may change them. What somebody else left is never
-    /// taken for theirs.
+    /// The worker that owns the files from now on, if it may change them. Files of another worker are
+    /// never taken for its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
     /// A commit to merge into the files.
     pub merge: Option<String>,
-    /// Whether the tracked files may be written.
     pub access: FileAccess,
     /// The branch that the agent's git shows as checked out.
     pub branch: String,
@@ -95,36 +92,35 @@ pub struct OpenCheckout {
     pub setup_inputs: Vec<String>,
 }
 
-/// What becomes of files that are there already.
+/// Treatment of files that exist already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FilesPolicy {
     /// Tracked files are exactly those of the commit, ignored ones stay, others go.
     #[serde(rename = "exactly")]
     ResetTracked,
-    /// Whatever an interrupted attempt of the same worker left stays, at the commit that it began with.
-    /// Made anew only if it is missing or somebody else's.
+    /// Files of an interrupted attempt of the same worker stay, at the commit that it started with.
+    /// They are created again only if they are missing or belong to another worker.
     #[serde(rename = "as_left")]
     KeepWork,
-    /// Exactly the commit; everything else goes, but for cache folders that nobody touched since they
-    /// were last put back ([`RestoreFiles`]).
+    /// Exactly the commit; everything else goes, but for cache folders that are unchanged since they
+    /// were last restored ([`RestoreFiles`]).
     Pristine,
 }
 
-/// Whether the tracked files may be written.
+/// Permission to write the tracked files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAccess {
-    /// Yes.
     Write,
-    /// No: they lose their write bits. Ignored and untracked files keep theirs.
+    /// The tracked files lose their write bits. Ignored and untracked files keep theirs.
     Read,
 }
 
 /// A checkout that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenedCheckout {
-    /// Where the files are.
+    /// The folder of the files.
     #[serde(with = "path_names::path")]
     pub tree: PathBuf,
     /// The commit that the agent's git stands on.
@@ -133,15 +129,14 @@ pub struct OpenedCheckout {
     pub conflicts: Vec<String>,
     /// SHA-256 over the setup inputs.
     pub setup: String,
-    /// Whether there was no whole checkout before, or its caches had to go, so that the setup has never
-    /// run in it.
+    /// True if there was no complete checkout before, or its caches had to be removed, so that the setup
+    /// has never run in it.
     pub is_new: bool,
 }
 
 /// Make one commit of the files as they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitFiles {
-    /// Where.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// The parents: the commit that was opened, and the one that was merged into it, if any.
@@ -161,11 +156,11 @@ pub struct CommittedFiles {
     pub commit: String,
     /// Its code tree, see [`crate::Repository::code_tree`].
     pub tree: String,
-    /// What changed since the first parent.
+    /// Changes since the first parent.
     pub changes: Vec<FileChange>,
-    /// How many commits the agent had made itself. Their files are in, their history is not.
+    /// Number of commits that the agent had made itself. Their files are in, their history is not.
     pub own_commits: u32,
-    /// What a person should know, in words.
+    /// Notes for a person, as sentences.
     #[serde(rename = "odd")]
     pub notes: Vec<String>,
 }
@@ -173,14 +168,13 @@ pub struct CommittedFiles {
 /// A commit that was not made. The files are as they were, and nothing of them was written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCommit {
-    /// What the guard objected to, in its words.
+    /// Objections of the guard.
     pub flaws: Vec<String>,
 }
 
 /// Run the user's commit hooks for a commit, as `git commit` would have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHooks {
-    /// Where.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// The commit.
@@ -191,11 +185,11 @@ pub struct RunHooks {
     pub when_ms: u64,
     /// The ref below `refs/forge/` that keeps a new commit.
     pub pin: String,
-    /// How much of the hooks' output is kept, in bytes; the last ones.
+    /// Limit on the output of a hook that is kept, in bytes; its end is kept.
     pub output_max: usize,
 }
 
-/// What the hooks made of it.
+/// The commit after the hooks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HooksResult {
     /// The commit with what hooks changed; without changes, or refused, the same commit.
@@ -220,12 +214,10 @@ pub struct HookRefusal {
 /// Put the files back to exactly a commit. Ignored files stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreFiles {
-    /// Where.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// The commit.
     pub at: String,
-    /// Whether the tracked files may be written afterwards.
     pub access: FileAccess,
 }
 
@@ -239,7 +231,6 @@ pub struct RestoredFiles {
 /// Merge two commits. No files are touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCommits {
-    /// Whose repository.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// Merged into this one,
@@ -254,7 +245,7 @@ pub struct MergeCommits {
     pub pin: String,
 }
 
-/// How two commits go together.
+/// The result of merging two commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeResult {
@@ -280,10 +271,7 @@ pub enum MergeResult {
         tree: String,
     },
     /// They contradict each other.
-    Conflict {
-        /// Where.
-        conflicts: Vec<MergeConflict>,
-    },
+    Conflict { conflicts: Vec<MergeConflict> },
 }
 
 /// One place where two commits contradict each other.
@@ -291,7 +279,7 @@ pub enum MergeResult {
 pub struct MergeConflict {
     /// The file.
     pub path: String,
-    /// What git says about it.
+    /// Git's message about it.
     pub what: String,
     /// The head's side, cut.
     pub ours: String,
@@ -299,7 +287,7 @@ pub struct MergeConflict {
     pub theirs: String,
 }
 
-/// Move the head of a run from one commit to another, if nobody else has.
+/// Move the head of a run from one commit to another, unless another process has moved it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveRunHead {
     /// The user's git folder.
@@ -307,57 +295,54 @@ pub struct MoveRunHead {
     pub common_dir: PathBuf,
     /// The ref below `refs/forge/`.
     pub name: String,
-    /// Where it stands now; none if it does not exist yet.
+    /// Its current commit; none if it does not exist yet.
     pub from: Option<String>,
-    /// Where it goes.
+    /// Its new commit.
     pub to: String,
     /// The run's branch, which follows.
     pub branch: Option<String>,
 }
 
-/// Whether the head has moved.
+/// The result of moving the head of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunHeadUpdate {
-    /// It stands where it should.
+    /// It is at its new commit.
     #[serde(rename = "yes")]
-    Updated {
-        /// What became of the branch.
-        branch: BranchUpdate,
-    },
-    /// Somebody else moved it first.
+    Updated { branch: BranchUpdate },
+    /// Another process moved it first.
     Overtaken {
-        /// Where it stands.
+        /// Its current commit.
         at: Option<String>,
     },
 }
 
-/// What became of the run's branch.
+/// The result of moving the run's branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchUpdate {
     /// No branch was named.
     #[serde(rename = "not_asked")]
     NotRequested,
-    /// It stands where the head stands.
+    /// It is at the commit of the head.
     Moved,
-    /// Left alone: the user has it checked out.
+    /// Not moved: the user has it checked out.
     #[serde(rename = "left_checked_out")]
     CheckedOut {
         /// In this checkout.
         #[serde(rename = "where", with = "path_names::path")]
         place: PathBuf,
     },
-    /// Left alone: somebody else moved it.
+    /// Not moved: it is not where Forge put it.
     #[serde(rename = "left_changed")]
     Changed {
         /// To this commit.
         at: String,
     },
-    /// Left alone: git cannot write it.
+    /// Not moved: git cannot write it.
     #[serde(rename = "left_blocked")]
     Blocked {
-        /// In git's words, or ours.
+        /// The reason, as a sentence.
         why: String,
     },
 }
@@ -367,11 +352,10 @@ pub enum BranchUpdate {
 pub struct FileChange {
     /// The file, by its new name.
     pub path: String,
-    /// How it differs.
     pub kind: FileChangeKind,
 }
 
-/// How a file differs.
+/// The kind of a change of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChangeKind {
@@ -396,7 +380,6 @@ pub enum FileChangeKind {
 /// these files afterwards. No hooks run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachRecord {
-    /// Whose repository.
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
     /// The parent.
@@ -432,12 +415,12 @@ pub struct AttachedRecord {
     pub tree: String,
 }
 
-/// A branch that went on since a run came from it.
+/// New commits of the branch that a run started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchAdvance {
-    /// Where it stands.
+    /// Its current commit.
     pub tip: String,
-    /// How many commits it has that the base has not.
+    /// Number of its commits that are not in the base.
     pub n_commits: u64,
     /// Files that a merge with the run's head would leave in conflict.
     pub conflicts: Vec<String>,

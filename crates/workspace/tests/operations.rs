@@ -1,12 +1,12 @@
-//! The bench with real git: what each order does, what it never touches, and what ruins it
-//! survives.
+//! Operations on checkouts with real git: what each one does, what it never touches, and which damage
+//! it survives.
 //!
-//! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `attaches`, `reads`: one order or question
+//! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `attaches`, `reads`: one operation or query
 //! each.
 //! `guard`: what stops before a commit. `odd`: repositories unlike others. `rampage`: agents that
 //! ruin everything within their reach. `kills`: a process that is killed in the middle.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue stops")]
 
 mod world;
 

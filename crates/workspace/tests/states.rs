@@ -1,5 +1,5 @@
 //! Random repositories, random orders on random benches, agents that edit and ruin, a person who
-//! goes on working, and sometimes an order twice, as after a crash.
+//! goes on working, and sometimes an operation twice, as after a crash.
 //!
 //! What must hold: of the user's nothing changes but what the person did; every commit that we ever
 //! gave is there after `git gc --prune=now`; a commit has what was in the tree, and a tree what is in

@@ -22,7 +22,7 @@ use crate::{
 /// A file of refs that is longer than this is not read, in bytes.
 const REFS_BYTES_MAX: u64 = 16 << 20;
 
-/// What the agent's git shows.
+/// The content of the agent's repository.
 #[derive(Debug)]
 pub(crate) struct AgentRepository<'a> {
     /// The files, and where they come from.
@@ -48,7 +48,8 @@ pub(crate) struct PendingMerge<'a> {
     pub(crate) sides: &'a [u8],
 }
 
-/// Makes the agent's `.git` anew. `aside` is a free path on the same disk, outside the tree.
+/// Creates the agent's `.git`, in place of an old one. `aside` is a free path on the same disk, outside
+/// the tree.
 pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), WorkspaceError> {
     safe_files::remove(aside)?;
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
@@ -88,7 +89,7 @@ pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), 
     fs::rename(aside, &git_dir).context("make", &git_dir)
 }
 
-/// Makes the agent's `.git` in every submodule anew.
+/// Creates the agent's `.git` in every submodule, in place of old ones.
 pub(crate) fn create_in_submodules<'a>(
     submodules: impl Iterator<Item = (&'a Checkout, &'a str)>,
     aside: &Path,
@@ -107,7 +108,7 @@ pub(crate) fn create_in_submodules<'a>(
     Ok(())
 }
 
-/// Whether the `.git` that an agent left still does its work: it is a folder, its objects are
+/// Returns true if the `.git` of an agent still works: it is a folder, its objects are
 /// borrowed from the user, and its settings do not send git elsewhere. Locks of dead processes go.
 pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, WorkspaceError> {
     let git_dir = git_dir(&checkout.tree);
@@ -146,7 +147,7 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
     else {
         return Ok(None);
     };
-    // A ref lies in a file of its own, or in the file of all refs.
+    // A ref is in a file of its own, or in the file of all refs.
     let mut real = safe_files::RealFolders::below(&git_dir);
     let loose = format!("refs/heads/{branch}");
     if real.file(loose.as_bytes())?.is_some_and(|metadata| metadata.is_file()) {
@@ -237,7 +238,7 @@ fn alternates(checkout: &Checkout) -> Vec<u8> {
     line
 }
 
-/// Whether settings can be read, and neither move the files elsewhere nor say that there are none.
+/// Returns true if settings can be read, and neither move the files elsewhere nor exclude them.
 fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, WorkspaceError> {
     if !safe_files::file_kind(config)?.is_some_and(|kind| kind.is_file()) {
         return Ok(false);

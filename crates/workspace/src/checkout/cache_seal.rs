@@ -1,8 +1,8 @@
 //! Caches between proofs: folders that were kept from one proof are used by the next one only if
-//! nobody touched them meanwhile.
+//! they were not changed in between.
 //!
 //! When a proof is over, everything in its caches is summed up: names, sizes, times. The time of the
-//! last change of an inode cannot be set by whoever changes a file, so a file that was put there,
+//! last change of an inode cannot be set by a program that changes a file, so a file that was added,
 //! changed or replaced in between is noticed. Contents are not read: caches are large.
 //!
 //! Invariant: caches that are not sealed, or do not fit to their seal, count as filled by a stranger.
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// What is kept about the caches of a bench.
+/// The stored checksum of the caches of a checkout.
 #[derive(Debug, Serialize, Deserialize)]
 struct CacheSeal {
     /// The folders.
@@ -34,7 +34,7 @@ struct CacheSeal {
     sum: Option<String>,
 }
 
-/// Whether these caches are as the last proof left them.
+/// Returns true if these caches are unchanged since the last proof.
 pub(crate) fn is_intact(
     dir: &Path,
     tree: &Path,
@@ -45,13 +45,13 @@ pub(crate) fn is_intact(
     Ok(seal.cache == names && seal.sum.is_some_and(|sum| Some(sum) == checksum(tree, cache).ok()))
 }
 
-/// A proof begins that may change these caches.
+/// Invalidates the seal, because a proof begins that may change these caches.
 pub(crate) fn invalidate(dir: &Path, cache: &[Vec<u8>]) -> Result<(), WorkspaceError> {
     let cache = cache.iter().map(|path| encode_path(path)).collect();
     write(dir, &CacheSeal { cache, sum: None })
 }
 
-/// The proof is over: its caches are as they should be.
+/// Seals the caches after a proof.
 pub(crate) fn seal(dir: &Path, tree: &Path) -> Result<(), WorkspaceError> {
     let Some(seal) = read(dir)? else { return Ok(()) };
     let cache: Vec<Vec<u8>> = seal.cache.iter().map(|name| decode_path(name)).collect();
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn caches_are_whole_only_while_nobody_touches_them() {
-        let bench = tempfile::tempdir().unwrap();
-        let (dir, tree) = (bench.path(), bench.path().join("tree"));
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, tree) = (folder.path(), folder.path().join("tree"));
         fs::create_dir_all(dir.join("forge.git")).unwrap();
         fs::create_dir_all(tree.join("target/deep")).unwrap();
         fs::write(tree.join("target/deep/a"), "one").unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Submodules are checkouts of their own, below the one that has them; the outermost comes first.
 //!
-//! Invariant: files are written by the attributes of the commit, whatever somebody left in the tree.
+//! Invariant: files are written by the attributes of the commit, whatever is in the tree.
 
 use std::{
     collections::HashSet,
@@ -27,7 +27,7 @@ use crate::{
     protocol::FileAccess,
 };
 
-/// Nobody may write.
+/// The write bits of all users.
 const WRITE_BITS: u32 = 0o222;
 /// The owner may read.
 const OWNER_READ: u32 = 0o400;
@@ -43,7 +43,7 @@ pub(crate) struct FilledCheckout {
     pub(crate) at: String,
     /// Everything in it.
     pub(crate) listing: TreeListing,
-    /// Where it lies, relative to the outermost tree.
+    /// Its path, relative to the outermost tree.
     pub(crate) path: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl FilledCheckout {
     /// Makes the tracked files exactly those of the commit or tree.
     fn fill(&self, survey: &TreeSurvey, lock: &File) -> Result<(), WorkspaceError> {
         let checkout = &self.checkout;
-        // Git would write files by the attributes that somebody left beside them.
+        // Git would write files by attributes in the tree that are not the commit's.
         for path in &survey.attributes {
             let Some(inside) = inside(path, &self.path) else { continue };
             if self.listing.has_below(path_names::parent(inside)) {

@@ -1,8 +1,8 @@
-//! Forge's own view of a tree: a git folder that agents are never told of.
+//! Forge's own view of a tree: a git folder that is hidden from agents.
 //!
 //! It has its own index and settings; objects go straight into the user's store, so that a ref in
-//! the user's repository can keep them. The agent's `.git` plays no role here: it may be ruined.
-//! What the files are to be is said elsewhere (`filled`).
+//! the user's repository can keep them. The agent's `.git` is not used here: it may be damaged.
+//! The wanted content of the files is defined in `files`.
 //!
 //! Invariant: git runs here only after a survey of the tree, so nothing in it can make git hang.
 
@@ -75,13 +75,13 @@ impl Checkout {
         Ok(())
     }
 
-    /// Whether the index has marks by which git passes over files, whatever is in them. We never
-    /// set one.
+    /// Returns true if the index has marks that make git skip files, whatever their content. Forge never
+    /// sets one.
     fn has_blind_index(&self) -> Result<bool, WorkspaceError> {
         if safe_files::file_kind(&self.index())?.is_none() {
             return Ok(false);
         }
-        // One that cannot be read is made anew by whoever needs it.
+        // An index that cannot be read is created again when it is needed.
         let listed = self.git().args(["ls-files", "-v", "-z"]).run().unwrap_or_default();
         let has_marks = nul_separated(&listed).any(|entry| !entry.starts_with(b"H "));
         Ok(has_marks)
@@ -127,7 +127,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// Removes files that are neither tracked nor ignored, and repositories that are nobody's.
+    /// Removes files that are neither tracked nor ignored, and repositories that are not submodules.
     pub(crate) fn clean(&self, lock: &File) -> Result<(), GitError> {
         self.git().holding_lock(lock)?.args(["clean", "-q", "-ffd"]).run()?;
         Ok(())
@@ -196,7 +196,7 @@ impl Checkout {
     }
 }
 
-/// What becomes of the folder of a submodule that is missing.
+/// Treatment of the missing folder of a submodule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingFolders {
     /// It is made.
@@ -213,7 +213,7 @@ pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), WorkspaceError
     }
 }
 
-/// What to say about a submodule that was never fetched.
+/// Returns the error for a submodule that was never fetched.
 pub(crate) fn missing_submodule(path: &[u8]) -> WorkspaceError {
     WorkspaceError::new(
         format!("the submodule {} is not on this machine", path_names::encode_path(path)),

@@ -16,7 +16,7 @@ use crate::git::{
 const FOLDER: &str = "aside";
 const LIST: &str = "list";
 
-/// Puts these paths of the tree of a bench aside.
+/// Moves these paths out of the tree of a checkout.
 pub(crate) fn set_aside(dir: &Path, paths: &[Vec<u8>]) -> Result<(), WorkspaceError> {
     if paths.is_empty() {
         return Ok(());
@@ -34,8 +34,8 @@ pub(crate) fn set_aside(dir: &Path, paths: &[Vec<u8>]) -> Result<(), WorkspaceEr
     Ok(())
 }
 
-/// Puts back what is aside. What came in its place meanwhile is ours, or a hook's, and goes. What
-/// has no folder to go back to is gone.
+/// Moves them back. A file that took such a path since then comes from Forge or a hook, and is removed.
+/// A path whose folder is gone is dropped.
 pub(crate) fn restore(dir: &Path) -> Result<(), WorkspaceError> {
     let folder = dir.join(FOLDER);
     let Some(list) = safe_files::read(&folder.join(LIST))? else {

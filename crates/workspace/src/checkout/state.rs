@@ -1,7 +1,7 @@
-//! What a bench remembers between orders, and its lock.
+//! The state of a checkout between operations, and its lock.
 //!
-//! It lies in Forge's own git folder, as JSON. If it is missing or cannot be read, the bench was
-//! never opened whole, and is made anew.
+//! It is in Forge's own git folder, as JSON. If it is missing or cannot be read, the checkout was
+//! never opened completely, and is created again.
 
 use std::{
     fs::File,
@@ -22,14 +22,13 @@ use crate::{
     protocol::CheckoutLocation,
 };
 
-/// How long we wait for whoever else works in a bench: a git whose Forge was killed.
+/// Limit on the wait for another process in a checkout: a git whose Forge was killed.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(120);
 const LOCK_POLL: Duration = Duration::from_millis(10);
 
-/// How the last opening went.
+/// The result of the last opening.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CheckoutState {
-    /// How far it came.
     #[serde(rename = "standing")]
     pub(crate) progress: OpeningProgress,
     /// The branch of the agent's git.
@@ -39,15 +38,15 @@ pub(crate) struct CheckoutState {
     /// Paths that are never committed.
     #[serde(rename = "kept_out")]
     pub(crate) excluded: Vec<String>,
-    /// The commit that the files began with. Nothing in what an older Forge left.
+    /// The starting commit of the files. Older versions of Forge did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
-    /// Whose work they are.
+    /// The worker that owns the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<String>,
 }
 
-/// How far an opening came.
+/// Progress of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OpeningProgress {
@@ -60,19 +59,18 @@ pub(crate) enum OpeningProgress {
 }
 
 impl CheckoutState {
-    /// What a bench remembers.
+    /// Reads the state of a checkout.
     pub(crate) fn read(dir: &Path) -> Result<Option<Self>, WorkspaceError> {
         let content = safe_files::read(&file(dir))?;
         Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
     }
 
-    /// Remembers it.
     pub(crate) fn write(&self, dir: &Path) -> Result<(), WorkspaceError> {
         let content = serde_json::to_vec(self).expect("a state is plain data");
         safe_files::write(&file(dir), &content)
     }
 
-    /// Whether the files may be kept for somebody. Who only reads beside others takes them as they are.
+    /// Returns true if the files may be kept for a worker. A reader accepts them as they are.
     pub(crate) fn is_for(&self, worker: Option<&String>) -> bool {
         worker.is_none() || self.at.is_none() || self.worker.as_ref() == worker
     }
@@ -84,13 +82,13 @@ impl CheckoutState {
 }
 
 impl CheckoutLocation {
-    /// The commit that the files began with, if the bench was opened.
+    /// Returns the starting commit of the files, if the checkout was opened.
     pub fn starting_commit(&self) -> Option<String> {
         CheckoutState::read(&self.dir).ok()?.and_then(|state| state.at)
     }
 }
 
-/// A bench that nobody else works in as long as this lives.
+/// A checkout whose lock is held as long as this lives.
 #[derive(Debug)]
 pub(crate) struct LockedCheckout {
     /// Its folder.
@@ -102,7 +100,7 @@ pub(crate) struct LockedCheckout {
 }
 
 impl LockedCheckout {
-    /// Takes the lock of a bench, and puts back what a killed order had put aside.
+    /// Takes the lock of a checkout, and moves back the paths that a killed operation had moved out.
     pub(crate) fn take(location: &CheckoutLocation) -> Result<Self, WorkspaceError> {
         let dir = location.dir.clone();
         safe_files::make_folder(&dir)?;
@@ -126,14 +124,14 @@ impl LockedCheckout {
         Ok(Self { tree: dir.join("tree"), dir, lock })
     }
 
-    /// Forge's own view of the files of the bench.
+    /// Returns Forge's own view of the files.
     pub(crate) fn checkout(&self, location: &CheckoutLocation) -> Result<Checkout, WorkspaceError> {
         let owner =
             SourceRepository { git_dir: location.common_dir.clone(), top: location.top.clone() };
         Checkout::new(self.dir.join("forge.git"), self.tree.clone(), owner)
     }
 
-    /// What the bench remembers, if it was opened whole and its files are still there.
+    /// Returns the state, if the checkout was opened completely and its files still exist.
     pub(crate) fn opened(&self) -> Result<CheckoutState, WorkspaceError> {
         let is_tree = safe_files::file_kind(&self.tree)?.is_some_and(|kind| kind.is_dir());
         let state = CheckoutState::read(&self.dir)?.filter(|state| match state.progress {

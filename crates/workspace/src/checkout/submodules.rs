@@ -15,7 +15,7 @@ use crate::git::{
     path_names::below,
 };
 
-/// How deep submodules may lie in submodules.
+/// Limit on the depth of nested submodules.
 pub(crate) const DEPTH_MAX: usize = 16;
 
 /// A repository of the user's that has submodules: the main one, or a submodule itself.
@@ -30,15 +30,13 @@ pub(crate) struct SourceRepository {
 /// One submodule.
 #[derive(Debug)]
 pub(crate) struct Submodule {
-    /// Where it lies, relative to its owner.
+    /// Its path, relative to its owner.
     pub(crate) path: Vec<u8>,
-    /// Which commit of it.
     pub(crate) commit: String,
-    /// Where its objects are.
     pub(crate) source: SubmoduleSource,
 }
 
-/// Where the objects of a submodule are.
+/// Location of the objects of a submodule.
 #[derive(Debug)]
 pub(crate) enum SubmoduleSource {
     /// The user has them.

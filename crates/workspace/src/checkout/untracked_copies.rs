@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What becomes of a copy that is there already.
+/// Treatment of a copy that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExistingCopy {
     /// It is copied again.

@@ -1,12 +1,12 @@
-//! What a commit would add, looked at before git writes any of it down.
+//! Content that a commit would add, inspected before git writes any of it.
 //!
-//! Whoever orders a commit may give a [`ContentGuard`], which sees each new name, the aim of each new
+//! The caller of a commit may pass a [`ContentGuard`], which sees each new name, the target of each new
 //! link, each new or changed text with its new lines, and everything else in pieces. A line is
 //! new if the file had no such line before; spaces at its ends do not matter. What comes from a
 //! file that is gone now, or is a copy of a file that was there, is not new.
 //!
-//! Not here: what a guard objects to, and which paths it lets pass. Files are looked at as they
-//! lie in the tree: what a filter of the user's encrypts on its way into git looks new and plain.
+//! Not here: what a guard objects to, and which paths it lets pass. Files are inspected as they
+//! are in the tree: content that a filter of the user's encrypts on its way into git looks new and plain.
 //!
 //! Invariant: nothing here writes an object.
 
@@ -32,7 +32,7 @@ use crate::{
 
 /// A larger file is not compared line by line, and read in pieces of this size, in bytes.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Two pieces have this much in common, so that what lies on the cut is whole in one of them, in
+/// Two pieces have this much in common, so that a text on the boundary is complete in one of them, in
 /// bytes.
 const OVERLAP_BYTES: usize = 64 << 10;
 /// Of files that are gone, this much is remembered to see what was moved, in bytes.
@@ -46,7 +46,6 @@ pub type ContentGuard<'a> = dyn FnMut(&AddedContent<'_>) -> Vec<String> + 'a;
 pub struct AddedContent<'a> {
     /// The path of the file, see [`crate::shown`].
     pub path: &'a [u8],
-    /// What of the file it is.
     pub part: ContentPart,
     /// The bytes to look at. Of a text all lines, also those that are not new.
     pub text: &'a [u8],
@@ -54,12 +53,12 @@ pub struct AddedContent<'a> {
     new: &'a [LineOrigin],
 }
 
-/// What of a file is looked at.
+/// The inspected part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentPart {
     /// Its path.
     Name,
-    /// Where a link points to.
+    /// The target of a link.
     LinkTarget,
     /// Its text, with lines.
     Lines,
@@ -67,7 +66,7 @@ pub enum ContentPart {
     Piece,
 }
 
-/// Whether a line is new.
+/// Origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineOrigin {
     New,
@@ -167,7 +166,7 @@ struct ContentScan<'a, 'g> {
 }
 
 impl ContentScan<'_, '_> {
-    /// What a file was; none if it is too large to be compared.
+    /// Returns the old content of a file; none if it is too large to be compared.
     fn blob(&mut self, entry: &TreeEntry) -> Result<Option<Vec<u8>>, GitError> {
         if entry.is_submodule() {
             return Ok(None);

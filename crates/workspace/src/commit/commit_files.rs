@@ -1,7 +1,7 @@
 //! One commit of the files as they are.
 //!
-//! Forge's own index decides what is tracked; nothing that the agent did to its `.git` plays a
-//! role. The same files, parents, message and time give the same commit.
+//! Forge's own index decides what is tracked; nothing that the agent did to its `.git` has
+//! an effect. The same files, parents, message and time give the same commit.
 //!
 //! Invariant: no submodule is added, moved or lost by accident; no copied file and no cache is ever
 //! committed.
@@ -35,11 +35,11 @@ use crate::{
     repository::{locate::Repository, objects, refs},
 };
 
-/// How many of the agent's own commits are counted.
+/// Limit on the agent's own commits that are counted.
 const OWN_COMMITS_MAX: u32 = 10_000;
-/// How many strange things are told one by one.
+/// Limit on the notes that are listed one by one.
 const NOTES_MAX: usize = 100;
-/// How much of a file is looked through for conflict markers, in bytes.
+/// Limit on the part of a file that is searched for conflict markers, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
 /// Performs [`CommitFiles`], if the guard lets it.
@@ -184,21 +184,21 @@ fn stage_files(
     Ok(staged.tree)
 }
 
-/// What came into the index.
+/// The state of the index after all files were added.
 struct StagedFiles {
     tree: String,
     notes: Vec<String>,
     attributes: AttributesChange,
 }
 
-/// Whether files that say how other files are kept have changed.
+/// Change of the files that define how other files are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AttributesChange {
     Same,
     Changed,
 }
 
-/// What git would not add: fine if it is the file's fault, an error if it is not.
+/// Explains the files that git did not add. It is an error if the cause is not the file itself.
 fn unadded_files(checkout: &Checkout, error: GitError) -> Result<Vec<String>, WorkspaceError> {
     let is_partial = matches!(&error, GitError::Refused { code: Some(1), .. });
     let mut unadded = checkout.changed()?;
@@ -230,7 +230,7 @@ fn unadded_files(checkout: &Checkout, error: GitError) -> Result<Vec<String>, Wo
     Ok(notes)
 }
 
-/// Whether git refuses a name, asked with an index that nobody uses.
+/// Checks whether git refuses a name, with a temporary index.
 fn is_refused_name(checkout: &Checkout, path: &[u8]) -> Result<bool, WorkspaceError> {
     let index = checkout.git_dir.join("index.asked");
     safe_files::remove(&index)?;
@@ -366,8 +366,8 @@ fn unresolved(
     Ok(notes)
 }
 
-/// How many commits the agent's git has on top of the parents. A `.git` that cannot be read any
-/// more has none.
+/// Counts the commits that the agent's git has on top of the parents. A `.git` that cannot be read
+/// has none.
 fn own_commits(checkout: &Checkout, parents: &[String]) -> Result<u32, WorkspaceError> {
     let Some(head) = agent_repository::head(&checkout.tree)? else { return Ok(0) };
     if parents.contains(&head) {

@@ -38,9 +38,9 @@ use crate::{
     repository::{locate::Repository, objects, refs},
 };
 
-/// How often we look whether a silent hook has ended.
+/// Interval between checks whether a silent hook has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How much of the output is read at once, in bytes.
+/// Size of one read of the output, in bytes.
 const CHUNK_BYTES: usize = 8192;
 
 const PRE_COMMIT: &str = "pre-commit";
@@ -132,7 +132,7 @@ struct HookRepository {
     settings: UserConfig,
 }
 
-/// What the hooks said.
+/// The decision of the hooks.
 enum HooksOutcome {
     Passed { tree: String, message: String },
     Refused(HookRefusal),
@@ -200,7 +200,7 @@ impl HookRepository {
         }
         let tree = match self.git().durably().arg("write-tree").run_line() {
             Ok(tree) => tree,
-            // It left the index with conflicts, or not readable at all.
+            // The index has conflicts, or cannot be read.
             Err(error) => return refused(PRE_COMMIT, error.to_string()),
         };
         let written = fs::read(&file).unwrap_or_default();
@@ -254,7 +254,7 @@ impl HookRepository {
     }
 }
 
-/// Where the user's hooks are. A relative path is looked for in the files of the commit first.
+/// Returns the folder of the user's hooks. A relative path is searched in the files of the commit first.
 fn hooks_folder(location: &CheckoutLocation, tree: &Path) -> Result<PathBuf, WorkspaceError> {
     let top = location.top.as_deref().unwrap_or(&location.common_dir);
     let asked =
@@ -303,7 +303,7 @@ fn run_captured(git: Git, output_max: usize) -> Result<(bool, String), Workspace
     Ok((status.success(), String::from_utf8_lossy(kept).trim().to_owned()))
 }
 
-/// Why there is nothing more to read.
+/// The reason why there is nothing more to read.
 enum PipeState {
     Closed,
     NothingNow,

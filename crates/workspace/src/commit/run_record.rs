@@ -26,7 +26,7 @@ use crate::{
     repository::{locate::Repository, objects, refs},
 };
 
-/// Where files may be attached.
+/// The folder that a record may be attached in.
 const BELOW: [&str; 2] = [".forge", "runs"];
 
 /// Performs [`AttachRecord`], if the guard lets it.
@@ -70,7 +70,7 @@ pub(crate) fn attach_record(
     Ok(OperationResult::Attached(AttachedRecord { commit, tree: code }))
 }
 
-/// A folder that is made: what lies in it, by name.
+/// A new folder with its entries, by name.
 #[derive(Default)]
 struct RecordFolder {
     folders: BTreeMap<String, RecordFolder>,

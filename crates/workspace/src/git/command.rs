@@ -1,10 +1,10 @@
 //! One call of git.
 //!
-//! All git of this crate goes through [`Git`]. It does not know what a repository or a bench is;
+//! All git of this crate goes through [`Git`]. It does not know what a repository or a checkout is;
 //! its callers name the folders.
 //!
 //! Invariant: nothing of git's own variables around us reaches a call (we may have been called
-//! from a hook), but for those that say where the user's configuration lies.
+//! from a hook), except those that name the user's configuration.
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
@@ -25,17 +25,17 @@ use std::{
 /// Of what git says about a failure, this much is kept, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
-/// How many answers about objects a process remembers.
+/// Limit on the answers about objects that a process remembers.
 const ANSWERS_MAX: usize = 1024;
 /// A longer answer about an object is not remembered, in bytes.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
 /// Answers about objects, by folder and arguments ([`Git::run_once`]).
 static OBJECT_ANSWERS: Mutex<BTreeMap<Vec<OsString>, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
-/// They say where the user's configuration lies; git itself never sets them for a hook.
+/// Variables that name the user's configuration; git itself never sets them for a hook.
 const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
-/// What no call may do, whatever a configuration says.
+/// Settings of every call, whatever a configuration says.
 const SAFE_SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -126,7 +126,7 @@ impl Git {
         self
     }
 
-    /// What this call writes is on the disk when it returns.
+    /// Makes everything that this call writes durable before it returns.
     pub(crate) fn durably(mut self) -> Self {
         for setting in DURABLE_SETTINGS {
             self.command.arg("-c").arg(setting);
@@ -166,15 +166,15 @@ impl Git {
         args.into_iter().fold(self, Self::arg)
     }
 
-    /// What it reads.
+    /// Sets the standard input.
     pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
         self.command.stdin(Stdio::piped());
         self.input = Some(input);
         self
     }
 
-    /// It keeps this file open for as long as it runs, and with it the lock on the file: even if
-    /// we are killed, nobody gets the lock before git is through.
+    /// Keeps this file open for as long as git runs, and with it the lock on the file: even if
+    /// Forge is killed, no other process gets the lock before git has ended.
     pub(crate) fn holding_lock(mut self, lock: &File) -> Result<Self, GitError> {
         let lock = lock.try_clone().map_err(GitError::NotRun)?;
         self.command.stdin(Stdio::from(lock));
@@ -288,7 +288,7 @@ impl Git {
     }
 }
 
-/// Whether something is all there is.
+/// Completeness of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All of it.

@@ -1,4 +1,4 @@
-//! What a person can mend: what is wrong, and the next step.
+//! Errors that a person can fix, each with the next step, and errors of git.
 //!
 //! Outcomes of the work (a conflict, a hook that says no) are not here; they are answers.
 
@@ -7,17 +7,17 @@ use std::{io, path::Path};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What a person can mend.
+/// An error that a person can fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("{what}; {next}")]
 pub struct WorkspaceError {
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do next.
+    /// The next step.
     pub next: String,
 }
 
-/// Why a call of git gave no answer.
+/// The reason why a call of git gave no answer.
 #[derive(Debug, Error)]
 pub enum GitError {
     /// Git is not installed, or could not be started.
@@ -30,7 +30,7 @@ pub enum GitError {
         command: String,
         /// Its exit code; none if it was killed.
         code: Option<i32>,
-        /// What it said, cut.
+        /// Its message, truncated.
         message: String,
     },
     /// A file is larger than the caller wants to read.
@@ -38,9 +38,9 @@ pub enum GitError {
     TooLarge {
         /// Its path.
         path: String,
-        /// How large it is.
+        /// Its size.
         bytes: u64,
-        /// How large it may be.
+        /// The limit.
         bytes_max: u64,
     },
     /// Git answered, but not what its manual promises.
@@ -51,7 +51,7 @@ pub enum GitError {
     },
 }
 
-/// What git or the system says, and what helps.
+/// Messages of git or the system, and the next step for each.
 const HELPS: &[(&str, &str)] = &[
     ("No space left on device", "free some disk space, then resume"),
     ("Disk quota exceeded", "free some disk space, then resume"),
@@ -73,7 +73,6 @@ const HELPS: &[(&str, &str)] = &[
 ];
 
 impl WorkspaceError {
-    /// What is wrong, and the next step.
     pub(crate) fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { what: what.into(), next: next.into() }
     }
@@ -99,7 +98,7 @@ impl From<GitError> for WorkspaceError {
 }
 
 impl GitError {
-    /// What git said, if it was git.
+    /// Returns git's message, if git was run.
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Refused { message, .. } => message,
@@ -117,7 +116,7 @@ fn ended(code: Option<i32>, message: &str) -> String {
     }
 }
 
-/// An [`io::Result`] becomes ours by saying what was tried, and where.
+/// Adds the attempted step and the path to an [`io::Error`].
 pub(crate) trait IoContext<T> {
     /// Says `cannot STEP PATH`.
     fn context(self, step: &str, path: &Path) -> Result<T, WorkspaceError>;

@@ -38,7 +38,7 @@ impl TreeEntry {
         Some(Self { mode, kind, object, name: line[end + 1..].to_vec() })
     }
 
-    /// Whether it is the commit of another repository.
+    /// Returns true for the commit of another repository.
     pub(crate) fn is_submodule(&self) -> bool {
         self.kind == "commit"
     }
@@ -60,7 +60,7 @@ impl TreeListing {
         Ok(Self { entries, folders })
     }
 
-    /// Whether something in it lies below this folder; `""` is the top.
+    /// Returns true if it has an entry below this folder; `""` is the top.
     pub(crate) fn has_below(&self, folder: &[u8]) -> bool {
         folder.is_empty() || self.folders.contains(folder)
     }
@@ -71,7 +71,7 @@ impl TreeListing {
     }
 }
 
-/// Whether a file says how other files are written.
+/// Returns true for a file that defines how other files are written.
 pub(crate) fn is_attributes(path: &[u8]) -> bool {
     path == b".gitattributes" || path.ends_with(b"/.gitattributes")
 }

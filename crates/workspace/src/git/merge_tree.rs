@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::git::{command::Git, error::GitError, path_names::encode_path};
 
-/// What git makes of two commits.
+/// The tree of two merged commits.
 #[derive(Debug)]
 pub(crate) struct MergedTree {
     /// The merged tree, with markers where there are conflicts.
@@ -22,7 +22,7 @@ pub(crate) struct ConflictedFile {
     pub(crate) path: Vec<u8>,
     /// Its sides: mode, object and stage, as git prints them.
     pub(crate) sides: Vec<ConflictSide>,
-    /// What git says about it.
+    /// Git's messages about it.
     pub(crate) what: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl MergedTree {
     }
 }
 
-/// Whether a text has lines as git marks a conflict.
+/// Returns true if a text has the conflict markers of git.
 pub(crate) fn has_markers(text: &[u8]) -> bool {
     let has = |start: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line.starts_with(start));
     has(b"<<<<<<< ") && has(b">>>>>>> ")

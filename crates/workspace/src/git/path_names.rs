@@ -34,7 +34,7 @@ pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 
-/// The folder that a relative path lies in.
+/// Returns the folder of a relative path.
 pub(crate) fn parent(path: &[u8]) -> &[u8] {
     path.iter().rposition(|byte| *byte == b'/').map_or(&[], |end| &path[..end])
 }
@@ -114,7 +114,7 @@ pub(crate) fn relative_inside(name: &str) -> Option<Vec<u8>> {
     is_usable.then(|| clean.as_os_str().as_bytes().to_vec())
 }
 
-/// Whether a path is one of these, or lies below one of them.
+/// Returns true if a path is one of these, or below one of them.
 pub(crate) fn is_at_or_below(path: &[u8], roots: &[Vec<u8>]) -> bool {
     roots.iter().any(|root| {
         path.strip_prefix(root.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
@@ -134,7 +134,7 @@ pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Whether a link, taken by its words, points to something below the same tree.
+/// Returns true if a link, judged by its text, points to something in the same tree.
 pub(crate) fn stays_inside(link: &[u8], link_target: &[u8]) -> bool {
     let mut depth = link.split(|byte| *byte == b'/').count() - 1;
     for (number, part) in link_target.split(|byte| *byte == b'/').enumerate() {
@@ -149,7 +149,7 @@ pub(crate) fn stays_inside(link: &[u8], link_target: &[u8]) -> bool {
     true
 }
 
-/// Whether git accepts this as the name of a branch (and so we may build a path from it).
+/// Returns true if git accepts this as the name of a branch (so a path may be built from it).
 pub(crate) fn is_branch_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let is_ending = part.len() >= 5 && part.as_bytes()[part.len() - 5..] == *b".lock";
@@ -182,12 +182,12 @@ pub(crate) mod path {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&super::encode_path(path.as_os_str().as_bytes()))
+        to.serialize_str(&crate::git::path_names::encode_path(path.as_os_str().as_bytes()))
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         let name = String::deserialize(from)?;
-        Ok(OsString::from_vec(super::decode_path(&name)).into())
+        Ok(OsString::from_vec(crate::git::path_names::decode_path(&name)).into())
     }
 }
 
@@ -206,14 +206,16 @@ pub(crate) mod optional_path {
         path: &Option<PathBuf>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        path.as_ref().map(|path| super::encode_path(path.as_os_str().as_bytes())).serialize(to)
+        path.as_ref()
+            .map(|path| crate::git::path_names::encode_path(path.as_os_str().as_bytes()))
+            .serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<PathBuf>, D::Error> {
         let name = Option::<String>::deserialize(from)?;
-        Ok(name.map(|name| OsString::from_vec(super::decode_path(&name)).into()))
+        Ok(name.map(|name| OsString::from_vec(crate::git::path_names::decode_path(&name)).into()))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Files in a tree that somebody may have ruined.
+//! Files in a tree that an agent may have damaged.
 //!
 //! An agent may have replaced any folder by a link to the user's checkout, taken away its own
-//! rights, or left pipes and sockets. Nothing here knows git, but for the name `.git`.
+//! rights, or created pipes and sockets. Nothing here knows git, except the name `.git`.
 //!
 //! Invariant: no link is ever followed. A path below a tree is used only after every folder on the
 //! way was seen to be a real one ([`RealFolders`]). Agents are dead when we look, so nothing moves meanwhile.
@@ -25,7 +25,7 @@ use crate::git::{
 /// The bits that let the owner list and change a folder.
 const OWNER_ALL: u32 = 0o700;
 
-/// What a look through a tree found. Paths are relative to the tree.
+/// Findings of a walk through a tree. Paths are relative to the tree.
 #[derive(Debug, Default)]
 pub(crate) struct TreeSurvey {
     /// Everything that is called `.git`, but for the one at the top.
@@ -92,12 +92,10 @@ pub(crate) fn make_folder(path: &Path) -> Result<FolderOrigin, WorkspaceError> {
     Ok(FolderOrigin::Made)
 }
 
-/// Whether something was there before.
+/// Origin of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderOrigin {
-    /// Yes.
     There,
-    /// No, we made it.
     Made,
 }
 
@@ -127,12 +125,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkspaceError> {
     }
 }
 
-/// What is at a path, links not followed; none if nothing is.
+/// Returns the kind of the file at a path, links not followed; none if there is none.
 pub(crate) fn file_kind(path: &Path) -> Result<Option<FileType>, WorkspaceError> {
     Ok(metadata(path)?.map(|metadata| metadata.file_type()))
 }
 
-/// The same with all that the file system says.
+/// Returns the metadata of the file at a path, links not followed; none if there is none.
 pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>, WorkspaceError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -169,7 +167,7 @@ pub(crate) struct RealFolders<'a> {
     known: HashMap<Vec<u8>, FolderState>,
 }
 
-/// What is where a folder is expected.
+/// State of a path where a folder is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderState {
     /// A real folder, and so are all above it.
@@ -186,7 +184,7 @@ impl<'a> RealFolders<'a> {
         Self { tree, known: HashMap::from([(Vec::new(), FolderState::Folder)]) }
     }
 
-    /// What is at this relative path.
+    /// Returns the state of a relative path.
     pub(crate) fn folder(&mut self, path: &[u8]) -> Result<FolderState, WorkspaceError> {
         if let Some(known) = self.known.get(path) {
             return Ok(*known);
@@ -203,7 +201,7 @@ impl<'a> RealFolders<'a> {
         Ok(standing)
     }
 
-    /// What the file system says about a file whose folders are all real; none otherwise.
+    /// Returns the metadata of a file whose folders are all real; none otherwise.
     pub(crate) fn file(&mut self, path: &[u8]) -> Result<Option<Metadata>, WorkspaceError> {
         match self.folder(parent(path))? {
             FolderState::Folder => metadata(&below(self.tree, path)),

@@ -45,7 +45,7 @@ pub(crate) struct UserConfig {
     lfs_storage: Option<Vec<u8>>,
 }
 
-/// Who makes a commit.
+/// Author and committer of a commit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CommitIdentity {
     author: (String, String),
@@ -81,7 +81,7 @@ impl UserConfig {
         last.and_then(|(_, value)| str::from_utf8(value.as_ref()?).ok())
     }
 
-    /// Whether some objects of the repository may be elsewhere.
+    /// Returns true if some objects of the repository may be elsewhere.
     pub(crate) fn is_partial_clone(&self) -> bool {
         self.all.iter().any(|(key, _)| {
             key == b"extensions.partialclone"
@@ -89,7 +89,7 @@ impl UserConfig {
         })
     }
 
-    /// Who makes our commits.
+    /// Returns author and committer of Forge's commits.
     pub(crate) fn identity(&self) -> CommitIdentity {
         let person = |role: &str| {
             let value = |key: &str, fallback: &str| {

@@ -1,4 +1,4 @@
-//! What differs between two commits, and whether a branch went on since a run came from it.
+//! Differences between two commits, and new commits of the branch that a run started from.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Repository {
-    /// What differs between two commits.
+    /// Lists the files that differ between two commits.
     pub fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
         let output = git.arg(from).arg(to).arg("--").run()?;
@@ -55,8 +55,8 @@ impl Repository {
         Ok(text)
     }
 
-    /// Whether a branch has moved on since a run came from it at `base`, and what a merge with the
-    /// run's head would meet. None if it stands still, or is gone.
+    /// Returns the new commits of a branch since a run started from it at `base`, with the conflicts of a
+    /// merge with the run's head. None if there are no new ones, or the branch is gone.
     pub fn branch_advance(
         &self,
         branch: &str,

@@ -1,4 +1,4 @@
-//! The user's branch follows a result, because they said so.
+//! A fast-forward of the user's branch to a result, which the user has confirmed.
 //!
 //! This is the only place that writes the user's checkout. It does what `git merge --ff-only` does there, and
 //! nothing where that would change, hide or lose anything of theirs.
@@ -10,14 +10,11 @@ use crate::{
     repository::locate::Repository,
 };
 
-/// Whether a branch that is checked out could follow a commit.
+/// The possibility of a fast-forward of the branch that is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FastForward {
-    /// It can.
     Possible,
-    /// It is there already.
     UpToDate,
-    /// It cannot, and why.
     Blocked {
         /// As the end of a sentence about the checkout.
         why: String,
@@ -25,7 +22,7 @@ pub enum FastForward {
 }
 
 impl Repository {
-    /// Whether a branch could follow a commit, in the checkout that we were called from.
+    /// Checks whether a branch could be fast-forwarded to a commit, in the user's checkout.
     pub fn fast_forward_status(
         &self,
         branch: &str,
@@ -53,7 +50,7 @@ impl Repository {
         Ok(FastForward::Possible)
     }
 
-    /// Lets the branch that is checked out follow a commit. Git itself refuses where a file would be lost.
+    /// Fast-forwards the branch that is checked out. Git itself refuses where a file would be lost.
     pub fn fast_forward(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
         let commit = self.require_commit(commit)?;
         let by_hand = || format!("git switch {branch} && git merge {commit}");

@@ -1,5 +1,5 @@
-//! What a commit is, beyond its files: when, why, where two of them parted, and commits that are
-//! put together from two others.
+//! Commits beyond their files: time, message, the common ancestor of two, and commits that are
+//! composed of two others.
 //!
 //! Nothing here touches a checkout.
 
@@ -17,7 +17,7 @@ use crate::{
 const LINKS_LISTED_MAX: usize = 2_000_000;
 
 impl Repository {
-    /// Where two commits parted.
+    /// Returns the best common ancestor of two commits.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
         Git::in_git_dir(&self.common_dir)
             .args(["merge-base", "--end-of-options", one, other])
@@ -65,7 +65,7 @@ impl Repository {
         Ok(seconds.saturating_mul(1_000))
     }
 
-    /// What a commit says about itself.
+    /// Returns the message of a commit.
     pub fn message(&self, commit: &str) -> Result<String, GitError> {
         let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["show", "--no-patch", "--format=%B", "--end-of-options", commit]);
@@ -114,7 +114,7 @@ impl Repository {
             &from[..from.len().min(12)]
         ));
         let made = self.overlay_with(&index, onto, from, paths, pin);
-        // Whether it is gone or never was: nobody needs it any more.
+        // It may not exist; it is not needed any more.
         let _ = fs::remove_file(&index);
         made
     }

@@ -28,29 +28,29 @@ pub struct Repository {
     pub top: Option<PathBuf>,
 }
 
-/// Why there is no repository.
+/// The reason why no repository was found.
 #[derive(Debug, Error)]
 pub enum FindRepositoryError {
     /// Git is not installed, or not in `PATH`.
     #[error("git cannot be run: {0}")]
     NoGit(io::Error),
-    /// The folder lies in no repository, or git refuses it.
+    /// The folder is not in a repository, or git refuses it.
     #[error("{} is not in a git repository{}", dir.display(), in_parentheses(message))]
     Refused {
         /// The folder.
         dir: PathBuf,
-        /// What git said.
+        /// Git's message.
         message: String,
     },
 }
 
 impl Repository {
-    /// The user's repository of a bench.
+    /// Returns the user's repository of a checkout.
     pub(crate) fn from_location(location: &CheckoutLocation) -> Self {
         Self { common_dir: location.common_dir.clone(), top: location.top.clone() }
     }
 
-    /// The repository that a folder lies in.
+    /// Finds the repository that contains a folder.
     pub fn find(dir: &Path) -> Result<Self, FindRepositoryError> {
         let path = |question: &str| {
             let git =
@@ -60,7 +60,7 @@ impl Repository {
             Ok(PathBuf::from(OsString::from_vec(message)))
         };
         let common_dir = path("--git-common-dir")?;
-        // In a bare repository there is no checkout; that is no error.
+        // In a bare repository there is no checkout; that is not an error.
         let top = path("--show-toplevel").ok();
         let top = top.filter(|top| !top.as_os_str().is_empty());
         Ok(Self { common_dir, top })
@@ -87,8 +87,8 @@ impl Repository {
         name.strip_prefix("refs/remotes/origin/").map(str::to_owned)
     }
 
-    /// What lies in the checkout otherwise than in the commit that is checked out, by path: changed, new or gone.
-    /// What git ignores is not looked at. A new folder counts as one.
+    /// Lists the paths that differ from the commit that is checked out: changed, new or deleted.
+    /// Ignored files are not listed. A new folder counts as one path.
     pub fn uncommitted_paths(&self) -> Result<Vec<String>, GitError> {
         let Some(top) = self.top.as_deref() else { return Ok(Vec::new()) };
         let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
@@ -97,14 +97,14 @@ impl Repository {
         Ok(lines.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    /// The commit that a name means, if there is one.
+    /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
         let git = Git::in_folder(self.folder());
         let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
         git.arg(format!("{name}^{{commit}}")).run_line().ok()
     }
 
-    /// The full id of a commit that must be there.
+    /// Resolves a commit that must exist to its full id.
     pub(crate) fn require_commit(&self, commit: &str) -> Result<String, WorkspaceError> {
         self.resolve_commit(commit).ok_or_else(|| {
             WorkspaceError::new(
@@ -114,7 +114,7 @@ impl Repository {
         })
     }
 
-    /// Where git finds the repository, and the HEAD that is meant.
+    /// Returns the folder in which git finds the repository and the right HEAD.
     fn folder(&self) -> &Path {
         self.top.as_deref().filter(|top| top.is_dir()).unwrap_or(&self.common_dir)
     }

@@ -1,7 +1,7 @@
 //! Two commits put together, without any files: by git's own merge, in the user's object store.
 //!
-//! The result is a tree, with conflict markers where the two contradict each other. Whoever wants
-//! it as files fills a checkout with it.
+//! The result is a tree, with conflict markers where the two contradict each other. To get
+//! its files, a checkout is filled with it.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ use crate::{
     repository::{locate::Repository, objects, refs},
 };
 
-/// How much of each side of a conflict is shown, in bytes.
+/// Limit on each side of a conflict that is shown, in bytes.
 const SIDE_BYTES_MAX: usize = 2048;
-/// How much of a file with conflict markers is looked through, in bytes.
+/// Limit on the part of a file that is searched for conflict markers, in bytes.
 const MARKED_BYTES_MAX: usize = 4 << 20;
 
 /// Performs [`MergeCommits`].
@@ -93,7 +93,7 @@ fn both_sides(
     Ok(MergeConflict { path, what, ours: side(2)?, theirs: side(3)? })
 }
 
-/// Where a line of a marked file lies.
+/// The region of a file with conflict markers that a line belongs to.
 #[derive(Clone, Copy)]
 enum ConflictRegion {
     Agreed,

@@ -40,7 +40,7 @@ impl Repository {
         Ok(nul_separated(&output).map(encode_path).collect())
     }
 
-    /// Whether `a` is in the history of `b`, or `b` itself.
+    /// Returns true if `a` is in the history of `b`, or `b` itself.
     pub fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
         self.git().args(["merge-base", "--is-ancestor", a, b]).answers_yes()
     }
@@ -77,7 +77,7 @@ impl Repository {
         Ok(entry.map(|entry| entry.object))
     }
 
-    /// What lies directly in a tree.
+    /// Lists the direct entries of a tree.
     pub(crate) fn entries(&self, tree: &str) -> Result<Vec<TreeEntry>, GitError> {
         let output = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run_once(tree)?;
         Ok(nul_separated(&output).filter_map(TreeEntry::parse).collect())

@@ -1,4 +1,4 @@
-//! What of a commit cannot be worked with on this machine, in words, each with what to do next.
+//! Preconditions that a commit does not meet on this machine, as sentences with the next step.
 //!
 //! Asked once, before a run begins. An opening that meets the same later fails in the same words.
 
@@ -21,7 +21,7 @@ const GIT_MIN: (u32, u32) = (2, 38);
 const ATTRIBUTES_BYTES_MAX: u64 = 1 << 20;
 
 impl Repository {
-    /// What of a commit cannot be worked with, each in words with what to do next.
+    /// Lists the preconditions that a commit does not meet, as sentences with the next step.
     pub fn unmet_preconditions(&self, commit: &str) -> Result<Vec<String>, GitError> {
         let version = self.git().arg("version").run_line()?;
         let mut problems = Vec::new();

@@ -1,6 +1,6 @@
 //! The refs that Forge writes into the user's repository.
 //!
-//! Invariant: the only refs that are written here lie below `refs/forge/`.
+//! Invariant: the only refs that are written here are below `refs/forge/`.
 
 use std::{fs, io};
 
@@ -43,7 +43,7 @@ impl Repository {
         git().run().map(|_| ())
     }
 
-    /// Where a ref stands, if it exists.
+    /// Returns the commit of a ref, if it exists.
     pub(crate) fn read_ref(&self, name: &str) -> Result<Option<String>, GitError> {
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]).arg(name);
         let output = git.run()?;
@@ -53,7 +53,7 @@ impl Repository {
     }
 }
 
-/// Refuses every ref that is not ours.
+/// Refuses every ref that is not below `refs/forge/`.
 pub(crate) fn check_pin(name: &str) -> Result<(), WorkspaceError> {
     let inside = name.strip_prefix("refs/forge/");
     if inside.is_some_and(path_names::is_branch_name) {

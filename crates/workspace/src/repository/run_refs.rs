@@ -1,7 +1,7 @@
 //! Moving the head of a run, and the branch that shows it to the user.
 //!
-//! Both move in one transaction of git, and only from where we last left them. A branch that is not
-//! where we left it, or that the user works on, is the user's, and is left alone.
+//! Both move in one transaction of git, and only from their last known commits. A branch that is at
+//! another commit, or that the user works on, belongs to the user and is not moved.
 
 use std::{
     fs,
@@ -69,7 +69,7 @@ struct RefUpdate {
     to: String,
 }
 
-/// What the branch may do.
+/// The planned update of the branch, or the reason for none.
 enum BranchPlan {
     Follows(RefUpdate),
     Keeps(BranchUpdate),
@@ -155,7 +155,7 @@ fn update_refs(user: &Repository, updates: &[&RefUpdate]) -> Result<(), GitError
     user.write_refs(&names, git)
 }
 
-/// Somebody was faster, or git cannot write the head at all.
+/// Distinguishes a head that another process has moved from one that git cannot write.
 fn overtaken(
     user: &Repository,
     head_update: &RefUpdate,

@@ -10,7 +10,7 @@ use forge_workspace::{
 
 use crate::world::{SECRET, World, failure, watchful, write_program};
 
-/// The order to attach these files to the tip.
+/// The operation to attach these files to the tip.
 fn attaching(world: &World, files: &[(&str, &str)]) -> AttachRecord {
     let from = |number: usize, content: &str| {
         let path = world.beside(&format!("attached-{number}"));

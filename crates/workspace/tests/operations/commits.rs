@@ -1,4 +1,4 @@
-//! Committing what is on a bench.
+//! Committing the files of a checkout.
 
 use std::{
     fs,

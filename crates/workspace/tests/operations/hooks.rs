@@ -9,7 +9,7 @@ use crate::world::{
     write_program,
 };
 
-/// A world with a commit of a bench, and an order to run the hooks for it.
+/// A world with a commit of a checkout, and an operation to run the hooks for it.
 fn ready(world: &World) -> RunHooks {
     let tree = opened(&world.opening("a")).tree;
     write(&tree, "a.txt", "changed\n");

@@ -1,4 +1,4 @@
-//! A process of its own performs an order and is killed in the middle, again and again. The next
+//! A process of its own performs an operation and is killed in the middle, again and again. The next
 //! one that is let through does what it should, as if nothing had happened.
 
 use std::{
@@ -14,9 +14,9 @@ use crate::world::{
     WHEN_MS, World, committed, files, git, opened, shell, watchful, write, write_program,
 };
 
-/// Names the file with the order, for the test below when it is started as a process.
+/// Names the file with the operation, for the test below when it is started as a process.
 const ORDER: &str = "FORGE_TEST_ORDER";
-/// How often an order is killed.
+/// How often an operation is killed.
 const BLOWS: usize = 8;
 
 /// Counts the calls of git, and says at which of them the caller is killed.
@@ -30,7 +30,7 @@ echo $n > "$FORGE_TEST_CALLS"
 [ $n -ne "$FORGE_TEST_KILL_AT" ] || kill -9 $PPID
 PATH=${PATH#*:} exec git "$@""#;
 
-/// Alone, it shows that an order and its answer pass through files. The other tests start it as the
+/// Alone, it shows that an operation and its answer pass through files. The other tests start it as the
 /// process that is killed.
 #[test]
 fn an_order_is_performed_by_a_process_of_its_own() {
@@ -51,7 +51,7 @@ fn an_order_is_performed_by_a_process_of_its_own() {
     assert_eq!(read, made);
 }
 
-/// Starts a process for an order. What it made, if it got through.
+/// Starts a process for an operation. What it made, if it got through.
 fn perform_in(
     world: &World,
     operation: &Operation,
@@ -70,7 +70,7 @@ fn perform_in(
     if is_killed { None } else { serde_json::from_slice(&fs::read(&answer).unwrap()).ok() }
 }
 
-/// Kills an order at each of some calls of git, spread over all of them, and lets it through at the
+/// Kills an operation at each of some calls of git, spread over all of them, and lets it through at the
 /// end.
 pub(crate) fn kill_often(
     world: &World,

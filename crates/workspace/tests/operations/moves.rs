@@ -6,7 +6,7 @@ use forge_workspace::{BranchUpdate, MoveRunHead, Operation, RunHeadUpdate};
 
 use crate::world::{World, failure, moved, write};
 
-/// A world with three commits after each other, and an order to move to the second.
+/// A world with three commits after each other, and an operation to move to the second.
 fn ready() -> (World, [String; 3], MoveRunHead) {
     let world = World::new();
     let commits = ["1", "2", "3"].map(|content| {

@@ -1,4 +1,4 @@
-//! Opening a bench.
+//! Opening a checkout.
 
 use std::{
     fs,

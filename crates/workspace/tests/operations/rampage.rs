@@ -1,5 +1,5 @@
 //! Agents that ruin everything within their reach. Whatever they do in the tree, the user's
-//! repository stays as it was, and the next order does what it should.
+//! repository stays as it was, and the next operation does what it should.
 
 use std::{
     collections::BTreeMap,

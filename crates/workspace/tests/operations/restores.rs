@@ -1,4 +1,4 @@
-//! Putting the files of a bench back.
+//! Putting the files of a checkout back.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

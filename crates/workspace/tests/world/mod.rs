@@ -100,13 +100,13 @@ impl World {
         found.as_ref().unwrap().1.clone()
     }
 
-    /// A bench beside the repository.
+    /// A private checkout beside the repository.
     pub(crate) fn location(&self, name: &str) -> CheckoutLocation {
         let Repository { common_dir, top } = self.repository();
         CheckoutLocation { common_dir, top, dir: self.beside("benches").join(name) }
     }
 
-    /// An order to open a bench at the user's HEAD.
+    /// Returns the operation that opens a checkout at the user's HEAD.
     pub(crate) fn opening(&self, name: &str) -> OpenCheckout {
         OpenCheckout {
             location: self.location(name),
@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    /// An order to commit what is on a bench.
+    /// Returns the operation that commits the files of a checkout.
     pub(crate) fn committing(&self, name: &str, onto: &[&str]) -> CommitFiles {
         CommitFiles {
             location: self.location(name),
@@ -222,7 +222,7 @@ pub(crate) fn moved(operation: &MoveRunHead) -> RunHeadUpdate {
 }
 
 pub(crate) fn failure(operation: &Operation) -> WorkspaceError {
-    perform(operation).expect_err("the order was performed")
+    perform(operation).expect_err("the operation was performed")
 }
 
 /// Git with the settings of this world only; it must succeed.
