@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use forge_driver::{Trouble, person::person};
 use forge_project::{
     catalog::Found,
-    settings::{Key, Settings},
+    settings::{NotifierKind, Settings},
     trust::{Trust, commands},
 };
 
@@ -28,8 +28,8 @@ impl Doors {
             }
         }
         // Notifiers are looked at whenever somebody is to be told, by themselves.
-        for key in [Key::NotifyCommand, Key::NotifyWebhook] {
-            let line = settings.notifier_of_repository(key);
+        for notifier in NotifierKind::ALL {
+            let line = settings.notifier_of_repository(notifier);
             if let Some(line) = line.filter(|line| commands.contains(line)) {
                 trust.approve(&[line], &person())?;
             }

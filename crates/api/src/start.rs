@@ -194,7 +194,7 @@ impl Doors {
             None => None,
         };
         let catalog = Catalog::at(repository, base.as_deref());
-        let name = request.flow.as_ref().unwrap_or(&settings.flow).clone();
+        let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
         let found = self.committed_flow(&catalog, &name).map_err(|trouble| {
             let flows =
                 ["feature", "change"].map(|flow| request.said_again(&[("--flow", flow)], &[]));
@@ -289,8 +289,8 @@ impl Doors {
             params: chosen.params,
             approvals: chosen.approvals,
             limits: Limits {
-                budget: request.budget.or(settings.limits.budget),
-                call_budget: settings.limits.call_budget,
+                budget: request.budget.or(settings.limits.budget()),
+                call_budget: settings.limits.call_budget(),
                 at_once: settings.limits.at_once,
             },
             settings: Some(put(&text)?),
@@ -373,7 +373,7 @@ impl Doors {
     fn left_out(&self, request: &Request, settings: &Settings, base: &str) -> Option<String> {
         let repository = &self.home.repository;
         let top = repository.top.as_deref()?;
-        let scenario = settings.scripted.scenario.as_ref().map(|scenario| top.join(scenario));
+        let scenario = settings.scenario().map(|scenario| top.join(scenario));
         let read = [request.issue.clone(), request.scenario.clone(), scenario];
         let read: Vec<PathBuf> =
             read.into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
@@ -507,7 +507,7 @@ impl Doors {
         }
         // Who names a scenario wants it played.
         if request.scenario.is_some() {
-            settings.agent = Some(registry::SCRIPTED.name().to_owned());
+            settings.play_scripted();
             settings.roles.clear();
         }
         if let Some(agent) = &request.agent {
@@ -516,8 +516,8 @@ impl Doors {
                 .play(agent)
                 .map_err(|error| Trouble::from(error).or_else_by_flag(Some(agent), &others))?;
         }
-        if settings.agent.is_none() && settings.scripted.scenario.is_some() {
-            settings.agent = Some(registry::SCRIPTED.name().to_owned());
+        if settings.agent.is_none() && settings.scenario().is_some() {
+            settings.play_scripted();
         }
         let mut scripted = Vec::new();
         for role in roles {
@@ -559,7 +559,7 @@ impl Doors {
         roles: &[&str],
         coherence: Option<&str>,
     ) -> Result<(String, Sessions), Trouble> {
-        let set = settings.scripted.scenario.as_ref();
+        let set = settings.scenario();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Trouble::usage(
@@ -595,7 +595,7 @@ impl Doors {
 
 /// The same command with agents that could play here, the nearest first; if there is none, where they are listed.
 fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
-    let has_scenario = settings.scripted.scenario.is_some();
+    let has_scenario = settings.scenario().is_some();
     let is_here = |name: &str| {
         settings.agents.get(name).is_some_and(|agent| {
             if agent.like.plays_scenario() {

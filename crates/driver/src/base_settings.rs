@@ -16,5 +16,5 @@ pub fn settings_at(repository: &Repository, base: Option<&str>) -> Result<Settin
         let text = text_at(repository, base, FILE, FILE_BYTES_MAX)?;
         sources.repo = text.map(|text| SourceFile { name: FILE.to_owned(), text });
     }
-    Ok(Settings::of(&sources)?)
+    Ok(Settings::from_sources(&sources)?)
 }

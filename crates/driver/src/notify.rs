@@ -30,7 +30,7 @@ use forge_core::{
     view::{Standing, sanitize, sentence},
 };
 use forge_keeper::Redactor;
-use forge_project::settings::{Key, Settings, Switch};
+use forge_project::settings::{NotifierKind, Settings, Switch};
 use forge_store::{atomic_file::replace, journal::JournalRecord, records::facts};
 
 use crate::{
@@ -249,9 +249,11 @@ impl Notifier {
         let found = || -> Result<Recipients, Trouble> {
             let settings = settings_at(repository, self.base.as_deref())?;
             let notify = &settings.notify;
-            let allowed = |key| is_allowed(&self.home, &settings, key);
-            let command = notify.command.clone().filter(|_| allowed(Key::NotifyCommand));
-            let webhook = notify.webhook.clone().filter(|_| allowed(Key::NotifyWebhook));
+            let allowed = |notifier| is_allowed(&self.home, &settings, notifier);
+            let command =
+                notify.command.clone().map(Vec::from).filter(|_| allowed(NotifierKind::Command));
+            let webhook =
+                notify.webhook.clone().map(String::from).filter(|_| allowed(NotifierKind::Webhook));
             let desktop = match notify.desktop {
                 Switch::On => Desktop::Shows,
                 Switch::Off => Desktop::ShowsNothing,
@@ -266,8 +268,8 @@ impl Notifier {
 }
 
 /// Whether a person lets a notifier be used: their own always, the repository's if they said so.
-fn is_allowed(home: &Home, settings: &Settings, key: Key) -> bool {
-    match settings.notifier_of_repository(key) {
+fn is_allowed(home: &Home, settings: &Settings, notifier: NotifierKind) -> bool {
+    match settings.notifier_of_repository(notifier) {
         None => true,
         Some(line) => home.trust().is_ok_and(|trust| trust.is_approved(&[line]).unwrap_or(false)),
     }

@@ -37,8 +37,8 @@ pub fn table(top: Option<&Path>, frozen: &Frozen) -> SecretsTable {
     let mut allow = frozen.secrets.allow.clone();
     // What a person allows for themselves counts at once, also in a run that is under way: else nobody could
     // answer for what only looks like a secret. Agents cannot write these layers.
-    let own = Sources::personal(top).and_then(|sources| Settings::of(&sources));
-    allow.extend(own.map(|own| own.secrets.allow).unwrap_or_default());
+    let own = Sources::personal(top).and_then(|sources| Settings::from_sources(&sources));
+    allow.extend(own.map(|own| SecretsTable::from(&own.secrets).allow).unwrap_or_default());
     SecretsTable { files, allow }
 }
 

@@ -337,7 +337,7 @@ fn differing(ours: &Json, shipped: &Json) -> Json {
 }
 
 fn verdict(sources: &Sources, text: &mut String) {
-    match Settings::of(sources) {
+    match Settings::from_sources(sources) {
         Err(error) => {
             let _ = writeln!(text, "  refused: {}", shortened(&error.what));
             let _ = writeln!(text, "  next: {}", error.next.unwrap_or_default());

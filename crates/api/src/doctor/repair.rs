@@ -19,7 +19,7 @@ use forge_driver::{Trouble, projection::Projector};
 use forge_project::{
     personal_dirs::config_dir,
     refuse_agents,
-    settings::{FILE, LOCAL_FILE, Layer, Renewed, SourceFile, USER_FILE, renewed},
+    settings::{FILE, LOCAL_FILE, Layer, RenamedKeys, SourceFile, USER_FILE, rename_keys},
 };
 use forge_store::atomic_file::replace;
 
@@ -121,7 +121,7 @@ impl Doors {
         let mut all = Vec::new();
         for (layer, path) in [user, repo, local].into_iter().flatten() {
             let Ok(Some(file)) = SourceFile::read(&path) else { continue };
-            let Ok(Some(Renewed { text, keys })) = renewed(layer, &file) else { continue };
+            let Ok(Some(RenamedKeys { text, keys })) = rename_keys(layer, &file) else { continue };
             let keys: Vec<String> =
                 keys.iter().map(|(old, new)| format!("{old} is called {new} now")).collect();
             all.push(Fixable {

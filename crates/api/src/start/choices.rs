@@ -133,7 +133,7 @@ impl Ready {
         if self.params.contains_key(EFFORT) {
             return None;
         }
-        let field = self.settings.effort.story_points.as_str();
+        let field = &*self.settings.effort.story_points;
         let points =
             self.issue.as_ref().and_then(|issue| issue.points).map(|points| (points, field));
         Some(detect(text, points, &param.values, &param.default))

@@ -192,8 +192,8 @@ impl Doors {
                 calls
             },
             caps: DryCaps {
-                budget: request.budget.or(settings.limits.budget),
-                call_budget: settings.limits.call_budget,
+                budget: request.budget.or(settings.limits.budget()),
+                call_budget: settings.limits.call_budget(),
                 at_once: settings.limits.at_once,
                 wall_minutes: settings.limits.wall_minutes,
                 silence_minutes: settings.limits.silence_minutes,
@@ -206,7 +206,7 @@ impl Doors {
             checks: frozen.verify.commands,
             setup: frozen.setup,
             to_allow: self.unapproved(settings, &ready.found)?,
-            branch: ready.lands.then(|| settings.land.branch.clone()),
+            branch: ready.lands.then(|| String::from(settings.land.branch.clone())),
             onto: chosen.onto,
             request: chosen.text,
             flow: ready.name.clone(),
@@ -225,7 +225,8 @@ impl Doors {
 impl Ready {
     fn player(&self, role: &str) -> Option<DryPlayer> {
         let agent = self.settings.agent_for(role)?;
-        let own = self.settings.roles.get(role).and_then(|role| role.model.clone());
+        let own =
+            self.settings.roles.get(role).and_then(|role| role.model.clone()).map(String::from);
         let of_agent = self.settings.agents.get(agent).and_then(|table| table.model.clone());
         Some(DryPlayer { role: role.to_owned(), agent: agent.to_owned(), model: own.or(of_agent) })
     }

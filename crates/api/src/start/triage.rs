@@ -179,7 +179,7 @@ fn paid(spent: &Spent) -> String {
 /// What the look may cost: no more than any other call, and no more than the run.
 fn cap(ready: &Ready, budget: Option<Money>) -> Money {
     let limits = &ready.settings.limits;
-    let caps = [limits.call_budget, budget.or(limits.budget)];
+    let caps = [limits.call_budget(), budget.or(limits.budget())];
     caps.into_iter().flatten().fold(CAP, Money::min)
 }
 

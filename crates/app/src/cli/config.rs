@@ -9,7 +9,7 @@ use forge_api::{
     forge::Doors,
     settings::{
         self, Explained, SettingRow,
-        edit::{Change, EditedFile, FileWas},
+        edit::{EditedFile, SettingChange},
     },
     trust,
 };
@@ -149,7 +149,7 @@ fn list(json: bool) -> Result<(), Trouble> {
     }
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     for row in &rows {
-        let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::word));
+        let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::as_str));
         let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
         let value = text_width::pad(&format::one_line(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
@@ -176,7 +176,7 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
     let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
-        let word = said.layer.word();
+        let word = said.layer.as_str();
         let place = text_width::pad(&said.place, widest);
         let line = format!("{mark} {word:<11}  {place}  {}", said.value);
         if position == 0 {
@@ -210,24 +210,27 @@ fn print_notes(notes: &[String]) {
     }
 }
 
-fn print_change(target: SettingsTarget, file: &EditedFile, change: &Change) -> Result<(), Trouble> {
-    let (path, key) = (file.path().display(), change.key.name());
+fn print_change(
+    target: SettingsTarget,
+    file: &EditedFile,
+    change: &SettingChange,
+) -> Result<(), Trouble> {
+    let (path, key) = (file.path().display(), &change.key);
     terminal_output::print(&match &change.value {
         Some(value) => format!("{path}: {key} = {value}"),
         None => format!("{path}: {key} is taken out"),
     });
-    match (target, change.file) {
-        (SettingsTarget::Local, FileWas::Missing) => {
+    match (target, change.file_existed) {
+        (SettingsTarget::Local, false) => {
             terminal_output::print(&format!(
                 "keep it out of git: add {} to .gitignore",
                 settings::LOCAL_FILE
             ));
         }
-        (SettingsTarget::Repo, FileWas::There | FileWas::Missing) => {
+        (SettingsTarget::Repo, true | false) => {
             terminal_output::print("commit it: a run reads it from the commit that it starts from");
         }
-        (SettingsTarget::Local, FileWas::There)
-        | (SettingsTarget::User, FileWas::There | FileWas::Missing) => {}
+        (SettingsTarget::Local, true) | (SettingsTarget::User, true | false) => {}
     }
     // A value that another layer overrides is reported right away.
     if let Ok(forge) = open_forge()

@@ -16,7 +16,7 @@ use forge_core::{
     inbox,
     money::Spent,
 };
-use forge_project::settings::Kept;
+use forge_project::settings::RunRecord;
 use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, RecordFile};
 
 use crate::{
@@ -35,8 +35,8 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         return Ok(nothing(plan, "nothing to commit: the run works on no code"));
     };
     match context.frozen.kept {
-        Kept::All | Kept::Summary => {}
-        Kept::Nothing => {
+        RunRecord::All | RunRecord::Summary => {}
+        RunRecord::Nothing => {
             return Ok(nothing(plan, "nothing of the run is committed: `land.record` is \"none\""));
         }
     }
@@ -67,8 +67,8 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Trouble> {
     let end = ended(plan);
     let mut files = vec![file(plan, SUMMARY, &summary_file::text(context.id, &end, end.now()))?];
     match context.frozen.kept {
-        Kept::Summary | Kept::Nothing => {}
-        Kept::All => {
+        RunRecord::Summary | RunRecord::Nothing => {}
+        RunRecord::All => {
             files.push(file(plan, "state.json", &state_text(seq + 1, context.id, &end))?);
             let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
             files.push(file(plan, "events.jsonl", &lines)?);

@@ -1,7 +1,7 @@
 //! `forge config set` and `unset`: change one value of a settings file, and leave all else as it
 //! is.
 //!
-//! Not here: which file a person means (the door knows), and what the value means.
+//! Not here: which file a person means, which the command line says, and what the value means.
 //!
 //! Invariant: a file is replaced as a whole, by rename, and only by a text that was read again
 //! and is right. Comments, order and line ends stay.
@@ -16,12 +16,13 @@ use std::{
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 
 use super::{
-    Settings,
+    check::from_words,
     explain::shown,
-    keys::Key,
-    layers::{Layer, Sheet, known},
+    keys::SettingKey,
+    layers::{Layer, LayeredSettings},
+    resolve::Settings,
     sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
-    values::{Value, from_words},
+    values::Value,
 };
 use crate::suggest::line_of;
 use crate::{Error, personal_dirs, refuse_agents};
@@ -35,92 +36,82 @@ pub struct EditedFile {
     around: Option<Sources>,
 }
 
-/// What was changed.
+/// A change that was made to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The key.
-    pub key: Key,
+pub struct SettingChange {
+    /// The path of the key.
+    pub key: String,
     /// What the file says now, as it may be shown. Nothing, if it was taken out.
     pub value: Option<Value>,
-    /// Whether the file was there before.
-    pub file: FileWas,
-}
-
-/// Whether a file was there before it was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileWas {
-    /// It was.
-    There,
-    /// It was made.
-    Missing,
+    /// Whether the file existed before the edit.
+    pub file_existed: bool,
 }
 
 impl EditedFile {
-    /// The repository's file, in this checkout.
+    /// Chooses the repository's file, in this checkout.
     pub fn repo(top: &Path) -> Self {
         Self { path: top.join(FILE), layer: Layer::Repo, around: around(Some(top)).ok() }
     }
 
-    /// The person's file in this checkout.
+    /// Chooses the person's file in this checkout.
     pub fn local(top: &Path) -> Self {
         Self { path: top.join(LOCAL_FILE), layer: Layer::Local, around: around(Some(top)).ok() }
     }
 
-    /// The person's file for all repositories.
+    /// Chooses the person's file for all repositories.
     pub fn user(top: Option<&Path>) -> Result<Self, Error> {
         let path = personal_dirs::config_dir()?.join(USER_FILE);
         Ok(Self { path, layer: Layer::User, around: around(top).ok() })
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Sets a key. Agents are refused.
-    pub fn set(&self, key: &str, words: &str) -> Result<Change, Error> {
+    pub fn set(&self, key: &str, words: &str) -> Result<SettingChange, Error> {
         refuse_agents()?;
-        let key = known(key)?;
-        let value = from_words(key, words).map_err(|flaw| {
-            Error::usage(flaw.what, format!("forge config explain {}", key.name()))
+        let key = SettingKey::parse(key)?;
+        let value = from_words(&key, words).map_err(|flaw| {
+            Error::usage(flaw.what, format!("forge config explain {}", key.path()))
         })?;
-        self.change(key, Some(value))
+        self.change(&key, Some(value))
     }
 
     /// Takes a key out. Agents are refused.
-    pub fn unset(&self, key: &str) -> Result<Change, Error> {
+    pub fn unset(&self, key: &str) -> Result<SettingChange, Error> {
         refuse_agents()?;
-        self.change(known(key)?, None)
+        self.change(&SettingKey::parse(key)?, None)
     }
 
-    fn change(&self, key: Key, value: Option<Value>) -> Result<Change, Error> {
+    fn change(&self, key: &SettingKey, value: Option<Value>) -> Result<SettingChange, Error> {
         let path = &self.path;
         let before = SourceFile::read(path)?;
-        let file = if before.is_some() { FileWas::There } else { FileWas::Missing };
+        let file_existed = before.is_some();
         let text = before.map(|file| file.text).unwrap_or_default();
         let changed = match &value {
-            Some(value) => with(&text, key, value),
-            None => without(&text, key),
+            Some(value) => with(&text, &key.path(), value),
+            None => without(&text, &key.path()),
         };
         let text = changed.map_err(|why| {
             let by_hand = if value.is_some() { "set" } else { "take out" };
             let what = format!("{}: {why}", path.display());
-            Error::usage(what, format!("{by_hand} {} in {} by hand", key.name(), path.display()))
+            Error::usage(what, format!("{by_hand} {} in {} by hand", key.path(), path.display()))
         })?;
         let after = SourceFile { name: path.display().to_string(), text };
-        let sheet = Sheet::of_file(self.layer, &after)?;
-        let said = sheet.winner(key).map(|said| &said.value);
-        assert_eq!(said, value.as_ref(), "what is set is read");
+        let layers = LayeredSettings::from_file(self.layer, &after)?;
+        let read = layers.winner(key).map(|winner| &winner.value);
+        assert_eq!(read, value.as_ref(), "what is set is read");
         self.refuse_worse(&after)?;
         replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
         let value = value.map(|value| shown(key, &value));
-        Ok(Change { key, value, file })
+        Ok(SettingChange { key: key.path(), value, file_existed })
     }
 
-    /// Settings that are wrong already can be mended one after the other.
+    /// Refuses what would make settings wrong. Those that are wrong already can be corrected one after the other.
     fn refuse_worse(&self, after: &SourceFile) -> Result<(), Error> {
         let Some(mut sources) = self.around.clone() else { return Ok(()) };
-        if Settings::of(&sources).is_err() {
+        if Settings::from_sources(&sources).is_err() {
             return Ok(());
         }
         match self.layer {
@@ -131,11 +122,11 @@ impl EditedFile {
                 unreachable!("only files are changed")
             }
         }
-        Settings::of(&sources).map(|_| ())
+        Settings::from_sources(&sources).map(|_| ())
     }
 }
 
-/// What all layers say before anything is changed.
+/// Gathers what all layers say before anything is changed.
 fn around(top: Option<&Path>) -> Result<Sources, Error> {
     let mut sources = Sources::personal(top)?;
     if let Some(top) = top {
@@ -144,8 +135,8 @@ fn around(top: Option<&Path>) -> Result<Sources, Error> {
     Ok(sources)
 }
 
-/// The text with one value set.
-fn with(text: &str, key: Key, value: &Value) -> Result<String, String> {
+/// Returns the text with one value set.
+fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
     let mut new = match value {
         Value::Text(text) => toml_edit::Value::from(text.as_str()),
         Value::Count(count) => {
@@ -154,12 +145,10 @@ fn with(text: &str, key: Key, value: &Value) -> Result<String, String> {
         }
         Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
     };
-    let path = key.name();
-    let mut words: Vec<&str> = path.split('.').collect();
-    let name = words.pop().expect("a key has a name");
+    let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
     changed(text, |document| {
         let mut table: &mut dyn TableLike = document.as_table_mut();
-        for word in words {
+        for word in tables.split('.').filter(|word| !word.is_empty()) {
             let item = table.entry(word).or_insert_with(|| {
                 // A table that only holds tables needs no line of its own.
                 let mut table = Table::new();
@@ -185,15 +174,13 @@ fn with(text: &str, key: Key, value: &Value) -> Result<String, String> {
     })
 }
 
-/// The text with one value taken out. Its table stays, even if nothing is left in it.
-fn without(text: &str, key: Key) -> Result<String, String> {
-    let path = key.name();
-    let mut words: Vec<&str> = path.split('.').collect();
-    let name = words.pop().expect("a key has a name");
+/// Returns the text with one value taken out. Its table stays, even if it is empty then.
+fn without(text: &str, path: &str) -> Result<String, String> {
+    let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
     let missing = || format!("it says nothing about {path}");
     changed(text, |document| {
         let mut table: &mut dyn TableLike = document.as_table_mut();
-        for word in words {
+        for word in tables.split('.').filter(|word| !word.is_empty()) {
             let inner = table.get_mut(word).ok_or_else(missing)?;
             table = inner.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
         }
@@ -208,7 +195,7 @@ fn without(text: &str, key: Key) -> Result<String, String> {
     })
 }
 
-/// The text with a change in it. What begins a file, and how its lines end, stays.
+/// Returns the text with a change in it. A byte order mark at the beginning and the line ends stay.
 pub(super) fn changed(
     text: &str,
     change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
@@ -230,8 +217,7 @@ pub(super) fn changed(
     Ok(format!("{mark}{text}"))
 }
 
-/// Puts a text in the place of a file. Whoever keeps the file elsewhere behind a link keeps it
-/// there.
+/// Replaces a file. One behind a link stays where it is.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
     let folder = path.parent().expect("a file lies in a folder");
@@ -260,7 +246,7 @@ fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::named_tables::{TableKind, TableName},
+        super::{keys::TableKind, tests::examples},
         *,
     };
 
@@ -268,56 +254,61 @@ mod tests {
         EditedFile { path: path.to_owned(), layer: Layer::Repo, around: Some(Sources::default()) }
     }
 
-    fn edited(text: &str, key: Key, words: &str) -> String {
-        with(text, key, &from_words(key, words).unwrap()).unwrap()
+    fn edited(text: &str, path: &str, words: &str) -> String {
+        with(text, path, &from_words(&SettingKey::find(path).unwrap(), words).unwrap()).unwrap()
     }
 
     #[test]
     fn comments_order_and_line_ends_stay() {
         let text = "# mine\n\n[limits] # all\n  budget = \"2\"   # dollars\n\n# eight\nat_once = 8\n\n[verify]\ncommands = [\n  \"a\", # first\n]\n";
         assert_eq!(
-            edited(text, Key::Budget, "3"),
+            edited(text, "limits.budget", "3"),
             text.replace("\"2\"   # dollars", "\"3\"   # dollars")
         );
-        assert_eq!(edited(text, Key::AtOnce, "9"), text.replace("at_once = 8", "at_once = 9"));
+        assert_eq!(edited(text, "limits.at_once", "9"), text.replace("at_once = 8", "at_once = 9"));
         let crlf = text.replace('\n', "\r\n");
         assert_eq!(
-            edited(&crlf, Key::AtOnce, "9"),
+            edited(&crlf, "limits.at_once", "9"),
             crlf.replace("at_once = 8", "at_once = 9"),
             "Windows line ends"
         );
         let bom = format!("\u{feff}{text}");
-        assert_eq!(edited(&bom, Key::AtOnce, "9"), bom.replace("at_once = 8", "at_once = 9"));
+        assert_eq!(edited(&bom, "limits.at_once", "9"), bom.replace("at_once = 8", "at_once = 9"));
     }
 
     #[test]
     fn a_key_that_is_not_there_is_put_into_its_table_however_that_is_written() {
         for (text, key, words, expected) in [
-            ("", Key::Agent, "scripted", "agent = \"scripted\"\n"),
-            ("", Key::AtOnce, "3", "[limits]\nat_once = 3\n"),
-            ("", Key::Scenario, "a.toml", "[agents.scripted]\nscenario = \"a.toml\"\n"),
+            ("", "agent", "scripted", "agent = \"scripted\"\n"),
+            ("", "limits.at_once", "3", "[limits]\nat_once = 3\n"),
+            (
+                "",
+                "agents.scripted.scenario",
+                "a.toml",
+                "[agents.scripted]\nscenario = \"a.toml\"\n",
+            ),
             (
                 "[limits]\nbudget = \"1\"\n\n[land]\n",
-                Key::AtOnce,
+                "limits.at_once",
                 "3",
                 "[limits]\nbudget = \"1\"\nat_once = 3\n\n[land]\n",
             ),
             (
                 "limits.budget = \"1\"\n",
-                Key::AtOnce,
+                "limits.at_once",
                 "3",
                 "limits.budget = \"1\"\nlimits.at_once = 3\n",
             ),
             (
                 "limits = { budget = \"1\" }\n",
-                Key::AtOnce,
+                "limits.at_once",
                 "3",
                 "limits = { budget = \"1\" , at_once = 3 }\n",
             ),
-            ("[limits]\n", Key::Agent, "scripted", "agent = \"scripted\"\n[limits]\n"),
+            ("[limits]\n", "agent", "scripted", "agent = \"scripted\"\n[limits]\n"),
             (
                 "",
-                Key::VerifyCommands,
+                "verify.commands",
                 "[\"a\", 'b \"c\"']",
                 "[verify]\ncommands = [\"a\", 'b \"c\"']\n",
             ),
@@ -327,14 +318,14 @@ mod tests {
     }
 
     /// All keys, and those of some tables.
-    fn every_key() -> Vec<Key> {
-        let mut keys = Key::ALL.to_vec();
+    fn every_key() -> Vec<SettingKey> {
+        let mut keys: Vec<SettingKey> = SettingKey::all().collect();
         for (kind, name) in [
             (TableKind::Agents, "claude"),
             (TableKind::Agents, "my-own"),
             (TableKind::Roles, "r_1"),
         ] {
-            keys.extend(Key::of_table(kind, TableName::of(kind, name).unwrap()));
+            keys.extend(SettingKey::all_in(kind, name));
         }
         keys
     }
@@ -354,18 +345,21 @@ mod tests {
         for text in files {
             let read = |text: &str| {
                 let file = SourceFile { name: "f".to_owned(), text: text.to_owned() };
-                Sheet::of_file(Layer::Repo, &file).expect("what was right stays right")
+                LayeredSettings::from_file(Layer::Repo, &file).expect("what was right stays right")
             };
             let before = read(text);
             for key in every_key() {
-                for words in super::super::tests::examples(key) {
-                    let value = from_words(key, words).unwrap();
-                    let after = read(&with(text, key, &value).unwrap());
-                    assert_eq!(after.winner(key).map(|said| &said.value), Some(&value));
-                    let again = without(&with(text, key, &value).unwrap(), key).unwrap();
-                    assert_eq!(read(&again).winner(key), None, "and it can be taken out");
+                let path = &key.path();
+                for words in examples(path) {
+                    let value = from_words(&key, words).unwrap();
+                    let after = read(&with(text, path, &value).unwrap());
+                    assert_eq!(after.winner(&key).map(|said| &said.value), Some(&value));
+                    let again = without(&with(text, path, &value).unwrap(), path).unwrap();
+                    assert_eq!(read(&again).winner(&key), None, "and it can be taken out");
                     for other in every_key().into_iter().filter(|other| *other != key) {
-                        let of = |sheet: &Sheet| sheet.winner(other).map(|said| said.value.clone());
+                        let of = |layers: &LayeredSettings| {
+                            layers.winner(&other).map(|said| said.value.clone())
+                        };
                         assert_eq!(of(&before), of(&after), "{other:?} stays as it was");
                     }
                 }
@@ -378,10 +372,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/config.toml");
         let change = file(&path).set("limits.at_once", "3").unwrap();
-        assert_eq!((change.key, change.file), (Key::AtOnce, FileWas::Missing));
+        assert_eq!((change.key.as_str(), change.file_existed), ("limits.at_once", false));
         let link = folder.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(file(&link).set("limits.at_once", "4").unwrap().file, FileWas::There);
+        assert!(file(&link).set("limits.at_once", "4").unwrap().file_existed);
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "[limits]\nat_once = 4\n");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left");
@@ -429,7 +423,7 @@ mod tests {
         let text = "# ours\r\n[limits]\r\nat_once = 3 # few\r\nbudget = \"2\"\r\n\r\n[agents.mine]\r\nmodel = \"x\"\r\n";
         fs::write(&path, text).unwrap();
         let change = file(&path).unset("limits.at_once").unwrap();
-        assert_eq!((change.key, change.value), (Key::AtOnce, None));
+        assert_eq!((change.key.as_str(), change.value), ("limits.at_once", None));
         let left = text.replace("at_once = 3 # few\r\n", "");
         assert_eq!(fs::read_to_string(&path).unwrap(), left);
         file(&path).unset("agents.mine.model").unwrap();

@@ -1,14 +1,14 @@
 //! What `forge config list` and `forge config explain` show.
 //!
-//! Invariant: what is shown as the value is what [`Settings`] uses; both come from one sheet.
+//! Invariant: what is shown as the value is what [`Settings`] uses; both come from the same layers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Settings,
-    keys::Key,
-    layers::{Layer, Place, Said, known},
+    keys::SettingKey,
+    layers::{Layer, LayeredValue, ValueOrigin},
+    resolve::Settings,
     values::{Value, shown_url},
 };
 use crate::Error;
@@ -65,55 +65,58 @@ pub struct SaidRow {
 }
 
 impl SaidRow {
-    fn of(key: Key, said: &Said) -> Self {
-        let (file, line) = match &said.place {
-            Place::File { name, line } => (Some(name.clone()), Some(*line)),
-            Place::Forge | Place::Variable(_) | Place::CommandLine => (None, None),
+    fn new(key: &SettingKey, said: &LayeredValue) -> Self {
+        let (file, line) = match &said.origin {
+            ValueOrigin::File { name, line } => (Some(name.clone()), Some(*line)),
+            ValueOrigin::Forge | ValueOrigin::Variable(_) | ValueOrigin::CommandLine => {
+                (None, None)
+            }
         };
-        let place = said.place.to_string();
+        let place = said.origin.to_string();
         Self { layer: said.layer, place, file, line, value: shown(key, &said.value) }
     }
 }
 
-/// A value as it may be shown: what may hold a secret is cut.
-pub(super) fn shown(key: Key, value: &Value) -> Value {
+/// Returns a value as it may be shown: what may hold a secret is cut.
+pub(super) fn shown(key: &SettingKey, value: &Value) -> Value {
     match value {
-        Value::Text(url) if key == Key::NotifyWebhook => Value::Text(shown_url(url)),
+        Value::Text(url) if key.row().is_secret => Value::Text(shown_url(url)),
         Value::Text(_) | Value::Count(_) | Value::List(_) => value.clone(),
     }
 }
 
 impl Settings {
-    /// All keys, with what counts and who says so. Of tables that a person names, those that are
+    /// Returns all keys, with the values and layers that count. Of tables that a person names, those that are
     /// set.
     pub fn list(&self) -> Vec<SettingRow> {
-        self.sheet.keys().into_iter().map(|key| self.row(key)).collect()
+        self.layers.keys().iter().map(|key| self.row(key)).collect()
     }
 
-    /// All that is said about one key.
-    pub fn explain(&self, key: &str) -> Result<Explained, Error> {
-        let key = known(key)?;
+    /// Returns what every layer says about one key.
+    pub fn explain(&self, path: &str) -> Result<Explained, Error> {
+        let key = &SettingKey::parse(path)?;
         let mut notes = self.notes();
-        if self.sheet.is_without_variable(key) {
+        if self.layers.is_without_variable(key) {
             notes.push(format!("{} counts as soon as a file names the table", key.variable()));
         }
+        let values = self.layers.values(key).iter().rev();
         Ok(Explained {
             row: self.row(key),
-            may_be: key.kind().may_be(),
+            may_be: key.row().may_be.clone(),
             variable: key.variable(),
-            said: self.sheet.said(key).iter().rev().map(|said| SaidRow::of(key, said)).collect(),
+            said: values.map(|said| SaidRow::new(key, said)).collect(),
             notes,
         })
     }
 
-    fn row(&self, key: Key) -> SettingRow {
-        let winner = self.sheet.winner(key);
+    fn row(&self, key: &SettingKey) -> SettingRow {
+        let winner = self.layers.winner(key);
         SettingRow {
-            key: key.name().into_owned(),
-            about: key.about(),
-            value: winner.map(|said| shown(key, &said.value)),
-            layer: winner.map(|said| said.layer),
-            place: winner.map(|said| said.place.to_string()),
+            key: key.path(),
+            about: &key.row().about,
+            value: winner.map(|winner| shown(key, &winner.value)),
+            layer: winner.map(|winner| winner.layer),
+            place: winner.map(|winner| winner.origin.to_string()),
         }
     }
 }

@@ -1,506 +1,435 @@
-//! Every key of the settings: its name, what it is for, what it may be, and what Forge ships.
+//! Every key of the settings: its path, what it is for, what it may be, and what Forge ships.
 //!
-//! This table and the keys of `table.rs`, which lie in tables that a person names, are the only
-//! places that know all keys. Reading, `forge config`, the names of variables and the schema for
-//! editors all follow from them. What a value looks like once it is read is in `value.rs`.
+//! The rows follow from the tree of `types.rs`: their order and the shipped values from its default, everything else
+//! from its schema. A key of a table that a person names (`[agents.NAME]`, `[roles.NAME]`) has a row with `*` in the
+//! place of the name. Not here: how a value is read (`check.rs`).
 //!
 //! Invariant: no key is the beginning of another one with a dot behind it, so that every path is
 //! either a table or a value.
 
-use std::borrow::Cow;
+use std::{fmt, sync::LazyLock};
+
+use forge_agents::registry;
+use forge_core::id::is_plain_name;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
 use super::{
-    named_tables::{AgentKey, RoleKey, TableKind, TableName},
-    values::{Kind, Value},
+    schema::schema,
+    types::{AgentKeys, RoleTable, SettingValues},
+    values::{AGENT_NAME_MAY_BE, Value, is_agent_name},
 };
-use crate::suggest::nearest;
+use crate::{Error, suggest::nearest};
 
-/// More calls than this are never under way at the same time.
-const AT_ONCE_MAX: u64 = 256;
-/// A day. Nobody waits longer for one call.
-const MINUTES_MAX: u64 = 24 * 60;
-const OUTPUT_MIB_MAX: u64 = 4096;
+/// The place of a table's name in the path of a row.
+const ANY: &str = "*";
+/// Keys that were renamed: the old path, and the one that counts. A key that gets a new name gets a row here.
+pub(super) const RENAMED: &[(&str, &str)] =
+    &[("verify.timeout", "verify.timeout_minutes"), ("verify.output_max", "verify.output_mib")];
 
-/// What becomes of two runs that want to write the same paths.
-pub(super) const CLAIMS: &[&str] = &["warn", "defer", "block"];
-/// Something that is done or not. In a file `true` and `false` say the same.
-pub(super) const SWITCH: &[&str] = &["on", "off"];
-/// In what kind of checkout the last verification runs.
-pub(super) const FINALS: &[&str] = &["pristine", "cached"];
-/// What the last commit of a run keeps of it.
-pub(super) const RECORDS: &[&str] = &["all", "summary", "none"];
+/// A key of the settings. Its order is the one in which keys are listed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SettingKey {
+    /// The first row of its table, if a person names that, and otherwise its own row.
+    group: usize,
+    /// The name of the table, or nothing.
+    table: String,
+    row: usize,
+}
 
-/// A key of the settings.
+/// What all keys of one row have in common.
+pub(super) struct KeyRow {
+    path: String,
+    pub(super) about: String,
+    pub(super) may_be: String,
+    pub(super) form: ValueForm,
+    pub(super) shipped: Option<Value>,
+    /// Whether a value may hold a secret and is never shown as it is.
+    pub(super) is_secret: bool,
+}
+
+/// What the schema says about a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ValueForm {
+    /// One of these words.
+    Word(Vec<String>),
+    /// The words "on" and "off", or a truth.
+    Switch,
+    /// A text that its type checks.
+    Text,
+    /// A whole number between these.
+    Count { least: u64, most: u64 },
+    /// Texts, which their type checks.
+    List { least: u64 },
+}
+
+/// A kind of table that a person names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    /// `agent`
-    Agent,
-    /// `flow`
-    Flow,
-    /// `coherence`
-    Coherence,
-    /// `limits.at_once`
-    AtOnce,
-    /// `limits.budget`
-    Budget,
-    /// `limits.call_budget`
-    CallBudget,
-    /// `limits.wall_minutes`
-    WallMinutes,
-    /// `limits.silence_minutes`
-    SilenceMinutes,
-    /// `limits.output_mib`
-    OutputMib,
-    /// `agents.scripted.scenario`
-    Scenario,
-    /// `agents.NAME.…`
-    OfAgent(TableName, AgentKey),
-    /// `roles.NAME.…`
-    OfRole(TableName, RoleKey),
-    /// `secrets.files`
-    SecretFiles,
-    /// `secrets.allow`
-    SecretsAllowed,
-    /// `workspace.setup`
-    Setup,
-    /// `workspace.setup_inputs`
-    SetupInputs,
-    /// `workspace.copy`
-    Copy,
-    /// `workspace.cache`
-    Cache,
-    /// `workspace.claims`
-    Claims,
-    /// `workspace.root`
-    Root,
-    /// `verify.commands`
-    VerifyCommands,
-    /// `verify.timeout_minutes`
-    VerifyTimeoutMinutes,
-    /// `verify.output_mib`
-    VerifyOutputMib,
-    /// `verify.final`
-    VerifyFinal,
-    /// `land.branch`
-    Branch,
-    /// `land.record`
-    Record,
-    /// `effort.story_points`
-    StoryPoints,
-    /// `notify.command`
-    NotifyCommand,
-    /// `notify.webhook`
-    NotifyWebhook,
-    /// `notify.bell`
-    NotifyBell,
-    /// `notify.desktop`
-    NotifyDesktop,
+pub(super) enum TableKind {
+    /// `[agents.NAME]`
+    Agents,
+    /// `[roles.NAME]`
+    Roles,
 }
 
-/// What Forge ships for a key.
-enum Shipped {
-    Nothing,
-    Text(&'static str),
-    Count(u64),
-    EmptyList,
-}
+static ROWS: LazyLock<Vec<KeyRow>> = LazyLock::new(|| {
+    let mut tree = SettingValues::default();
+    tree.agent_tables.named.insert(ANY.to_owned(), AgentKeys::default());
+    tree.roles.insert(ANY.to_owned(), RoleTable::default());
+    let text = serde_json::to_string(&tree).expect("the tree can be written");
+    let mut leaves = Vec::new();
+    let collect = DefaultLeaves { path: String::new(), leaves: &mut leaves };
+    collect.deserialize(&mut serde_json::Deserializer::from_str(&text)).expect("it was written");
+    let schema = schema().to_value();
+    leaves.into_iter().map(|(path, shipped)| KeyRow::new(&schema, path, shipped)).collect()
+});
 
-/// One row of the table.
-struct Row {
-    /// The whole path, or the last word of it in a table that a person named.
-    name: &'static str,
-    about: &'static str,
-    kind: Kind,
-    shipped: Shipped,
-}
-
-impl Key {
-    /// All keys that are not of a table with a name, in the order in which they are shown.
-    pub const ALL: [Self; 29] = [
-        Self::Agent,
-        Self::Flow,
-        Self::Coherence,
-        Self::AtOnce,
-        Self::Budget,
-        Self::CallBudget,
-        Self::WallMinutes,
-        Self::SilenceMinutes,
-        Self::OutputMib,
-        Self::Scenario,
-        Self::SecretFiles,
-        Self::SecretsAllowed,
-        Self::Setup,
-        Self::SetupInputs,
-        Self::Copy,
-        Self::Cache,
-        Self::Claims,
-        Self::Root,
-        Self::VerifyCommands,
-        Self::VerifyTimeoutMinutes,
-        Self::VerifyOutputMib,
-        Self::VerifyFinal,
-        Self::Branch,
-        Self::Record,
-        Self::StoryPoints,
-        Self::NotifyCommand,
-        Self::NotifyWebhook,
-        Self::NotifyBell,
-        Self::NotifyDesktop,
-    ];
-
-    /// The table.
-    #[expect(clippy::too_many_lines, reason = "one row for each key")]
-    fn row(self) -> Row {
-        const fn row(name: &'static str, about: &'static str, kind: Kind, shipped: Shipped) -> Row {
-            Row { name, about, kind, shipped }
-        }
-        const MINUTES: Kind = Kind::Count { most: MINUTES_MAX };
-        const MIB: Kind = Kind::Count { most: OUTPUT_MIB_MAX };
-        match self {
-            Self::Agent => row("agent", "who plays the roles", Kind::Agent, Shipped::Nothing),
-            Self::Flow => row(
-                "flow",
-                "the flow of a run that names none",
-                Kind::Name,
-                Shipped::Text("feature"),
-            ),
-            Self::Coherence => row(
-                "coherence",
-                "whether an agent looks at a request before its run begins",
-                Kind::Word(SWITCH),
-                Shipped::Text("on"),
-            ),
-            Self::AtOnce => row(
-                "limits.at_once",
-                "calls under way at the same time",
-                Kind::Count { most: AT_ONCE_MAX },
-                Shipped::Count(8),
-            ),
-            Self::Budget => {
-                row("limits.budget", "dollars for a whole run", Kind::Amount, Shipped::Nothing)
-            }
-            Self::CallBudget => {
-                row("limits.call_budget", "dollars for one call", Kind::Amount, Shipped::Nothing)
-            }
-            Self::WallMinutes => row(
-                "limits.wall_minutes",
-                "how long one call may take",
-                MINUTES,
-                Shipped::Count(45),
-            ),
-            Self::SilenceMinutes => row(
-                "limits.silence_minutes",
-                "how long one call may say nothing",
-                MINUTES,
-                Shipped::Count(15),
-            ),
-            Self::OutputMib => {
-                row("limits.output_mib", "how much one call may print", MIB, Shipped::Count(64))
-            }
-            Self::Scenario => row(
-                "agents.scripted.scenario",
-                "what the scripted agent plays from",
-                Kind::File,
-                Shipped::Nothing,
-            ),
-            Self::OfAgent(_, key) => row(key.word(), key.about(), key.kind(), Shipped::Nothing),
-            Self::OfRole(_, key) => row(key.word(), key.about(), key.kind(), Shipped::Nothing),
-            Self::SecretFiles => row(
-                "secrets.files",
-                "files whose values are secrets, as lines of NAME=VALUE",
-                Kind::Paths,
-                Shipped::EmptyList,
-            ),
-            Self::SecretsAllowed => row(
-                "secrets.allow",
-                "paths in which a change may hold what looks like a secret",
-                Kind::Patterns,
-                Shipped::EmptyList,
-            ),
-            Self::Setup => row(
-                "workspace.setup",
-                "commands that make a new checkout ready",
-                Kind::Commands,
-                Shipped::EmptyList,
-            ),
-            Self::SetupInputs => row(
-                "workspace.setup_inputs",
-                "files whose change makes setup run again",
-                Kind::Paths,
-                Shipped::EmptyList,
-            ),
-            Self::Copy => row(
-                "workspace.copy",
-                "files outside git that a new checkout gets",
-                Kind::Paths,
-                Shipped::EmptyList,
-            ),
-            Self::Cache => row(
-                "workspace.cache",
-                "folders that checkouts keep between calls",
-                Kind::Paths,
-                Shipped::EmptyList,
-            ),
-            Self::Claims => row(
-                "workspace.claims",
-                "what happens if two runs write the same paths",
-                Kind::Word(CLAIMS),
-                Shipped::Text("warn"),
-            ),
-            Self::Root => row(
-                "workspace.root",
-                "where checkouts lie; only in forge.local.toml or your own settings",
-                Kind::File,
-                Shipped::Nothing,
-            ),
-            Self::VerifyCommands => row(
-                "verify.commands",
-                "the project's checks; [] means that there are none",
-                Kind::Commands,
-                Shipped::Nothing,
-            ),
-            Self::VerifyTimeoutMinutes => row(
-                "verify.timeout_minutes",
-                "how long one check may take",
-                MINUTES,
-                Shipped::Count(30),
-            ),
-            Self::VerifyOutputMib => {
-                row("verify.output_mib", "how much one check may print", MIB, Shipped::Count(16))
-            }
-            Self::VerifyFinal => row(
-                "verify.final",
-                "the last checkout that is verified: new, or with its caches",
-                Kind::Word(FINALS),
-                Shipped::Text("pristine"),
-            ),
-            Self::Branch => row(
-                "land.branch",
-                "the run's branch; {run} is its id",
-                Kind::Branch,
-                Shipped::Text("forge/{run}"),
-            ),
-            Self::Record => row(
-                "land.record",
-                "what the last commit of a run keeps of it in .forge/runs",
-                Kind::Word(RECORDS),
-                Shipped::Text("all"),
-            ),
-            Self::StoryPoints => row(
-                "effort.story_points",
-                "the field of an issue that holds its story points",
-                Kind::Name,
-                Shipped::Text("customfield_10016"),
-            ),
-            Self::NotifyCommand => row(
-                "notify.command",
-                "a program that is told of stops, questions and the end",
-                Kind::Program,
-                Shipped::Nothing,
-            ),
-            Self::NotifyWebhook => row(
-                "notify.webhook",
-                "an address that is told of stops, questions and the end",
-                Kind::Url,
-                Shipped::Nothing,
-            ),
-            Self::NotifyBell => row(
-                "notify.bell",
-                "whether the terminal rings at stops, questions and the end",
-                Kind::Word(SWITCH),
-                Shipped::Text("on"),
-            ),
-            Self::NotifyDesktop => row(
-                "notify.desktop",
-                "whether the desktop shows stops, questions and the end",
-                Kind::Word(SWITCH),
-                Shipped::Text("off"),
-            ),
-        }
-    }
-
-    /// Its path, with dots.
-    pub fn name(self) -> Cow<'static, str> {
-        let name = self.row().name;
-        match self.table() {
-            Some((kind, table)) => format!("{}.{}.{name}", kind.word(), table.as_str()).into(),
-            None => name.into(),
-        }
-    }
-
-    /// What it is for.
-    pub fn about(self) -> &'static str {
-        self.row().about
-    }
-
-    /// What it may be.
-    pub(super) fn kind(self) -> Kind {
-        self.row().kind
-    }
-
-    /// What Forge ships.
-    pub(super) fn shipped(self) -> Option<Value> {
-        match self.row().shipped {
-            Shipped::Nothing => None,
-            Shipped::Text(text) => Some(Value::Text(text.to_owned())),
-            Shipped::Count(count) => Some(Value::Count(count)),
-            Shipped::EmptyList => Some(Value::List(Vec::new())),
-        }
-    }
-
-    /// The variable that sets it: `FORGE_LIMITS_BUDGET`.
-    pub fn variable(self) -> String {
-        format!("FORGE_{}", self.name().to_ascii_uppercase().replace(['.', '-'], "_"))
-    }
-
-    /// The key of a path.
-    pub fn find(name: &str) -> Option<Self> {
-        let known = Self::ALL.into_iter().find(|key| key.name() == name);
-        known.or_else(|| Self::find_in_table(name))
-    }
-
-    fn find_in_table(name: &str) -> Option<Self> {
-        let (kind, rest) = name.split_once('.')?;
-        let (table, word) = rest.split_once('.')?;
-        let kind = TableKind::find(kind)?;
-        let table = TableName::of(kind, table)?;
-        Self::of_table(kind, table).into_iter().find(|key| key.row().name == word)
-    }
-
-    /// The keys of one table.
-    pub(super) fn of_table(kind: TableKind, name: TableName) -> Vec<Self> {
-        match kind {
-            TableKind::Agents => AgentKey::ALL.map(|key| Self::OfAgent(name, key)).to_vec(),
-            TableKind::Roles => RoleKey::ALL.map(|key| Self::OfRole(name, key)).to_vec(),
-        }
-    }
-
-    /// The table that it is in, if a person named that.
-    pub(super) fn table(self) -> Option<(TableKind, TableName)> {
-        match self {
-            Self::OfAgent(name, _) => Some((TableKind::Agents, name)),
-            Self::OfRole(name, _) => Some((TableKind::Roles, name)),
-            Self::Agent
-            | Self::Flow
-            | Self::Coherence
-            | Self::AtOnce
-            | Self::Budget
-            | Self::CallBudget
-            | Self::WallMinutes
-            | Self::SilenceMinutes
-            | Self::OutputMib
-            | Self::Scenario
-            | Self::SecretFiles
-            | Self::SecretsAllowed
-            | Self::Setup
-            | Self::SetupInputs
-            | Self::Copy
-            | Self::Cache
-            | Self::Claims
-            | Self::Root
-            | Self::VerifyCommands
-            | Self::VerifyTimeoutMinutes
-            | Self::VerifyOutputMib
-            | Self::VerifyFinal
-            | Self::Branch
-            | Self::Record
-            | Self::StoryPoints
-            | Self::NotifyCommand
-            | Self::NotifyWebhook
-            | Self::NotifyBell
-            | Self::NotifyDesktop => None,
-        }
-    }
-
-    /// Whether a path is a table of keys.
-    pub(super) fn is_table(name: &str) -> bool {
-        let is_named = || {
-            let (kind, table) = name.split_once('.')?;
-            TableName::of(TableKind::find(kind)?, table)
+impl KeyRow {
+    fn new(root: &Json, path: String, shipped: Option<Value>) -> Self {
+        // Types with a name of their own are definitions.
+        let definition = |node: &Json| -> Json {
+            let name = node["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+            name.map_or_else(|| node.clone(), |name| root["$defs"][name].clone())
         };
-        let holds = |key: Self| key.row().name.strip_prefix(name)?.strip_prefix('.');
-        TableKind::find(name).is_some()
-            || is_named().is_some()
-            || Self::ALL.into_iter().any(|key| holds(key).is_some())
-    }
-
-    /// What somebody may have meant with a path below a table that has no such key: a key or
-    /// table beside it, or the whole path of a key that has this name elsewhere.
-    pub(super) fn meant(table: &str, word: &str) -> Option<&'static str> {
-        if let Some(kind) = table.split_once('.').and_then(|(kind, _)| TableKind::find(kind))
-            && Self::is_table(table)
-            && let Some(near) = nearest(word, kind.keys().into_iter())
-            && table != "agents.scripted"
-        {
-            return Some(near);
-        }
-        let inside = |key: Self| {
-            let name = key.row().name;
-            let rest = if table.is_empty() {
-                Some(name)
+        let mut node = root.clone();
+        for word in path.split('.') {
+            let table = definition(&node);
+            let inner = if word == ANY {
+                &table["additionalProperties"]
             } else {
-                name.strip_prefix(table).and_then(|rest| rest.strip_prefix('.'))
+                &table["properties"][word]
             };
-            rest.and_then(|rest| rest.split('.').next())
+            node = inner.clone();
+        }
+        let about = sentence(&node["description"]);
+        let value = definition(&node);
+        let form = ValueForm::new(&value);
+        let may_be = match &form {
+            ValueForm::Word(words) => or(words),
+            ValueForm::Switch => "\"on\" or \"off\"".to_owned(),
+            ValueForm::Count { least, most } => {
+                format!("a whole number between {least} and {most}")
+            }
+            ValueForm::List { least: 0 } => {
+                format!("a list of {}", sentence(&definition(&value["items"])["description"]))
+            }
+            ValueForm::Text | ValueForm::List { .. } => sentence(&value["description"]),
         };
-        // Whoever names a table means it, if it has such a key.
-        let in_table = nearest(word, Self::ALL.into_iter().filter_map(inside));
-        if let (false, Some(near)) = (table.is_empty(), in_table) {
-            return Some(near);
-        }
-        let last = |key: &Self| key.row().name.rsplit('.').next() == Some(word);
-        if let Some(key) = Self::ALL.into_iter().find(last) {
-            return Some(key.row().name);
-        }
-        let tables = TableKind::ALL.into_iter().map(TableKind::word);
-        let tables = tables.filter(|_| table.is_empty());
-        nearest(word, Self::ALL.into_iter().filter_map(inside).chain(tables))
+        let is_secret = value["writeOnly"] == true;
+        Self { path, about, may_be, form, shipped, is_secret }
+    }
+
+    fn is_of_named_table(&self) -> bool {
+        self.path.contains(ANY)
+    }
+
+    /// Returns the path of its table.
+    fn table(&self) -> &str {
+        self.path.rsplit_once('.').map_or("", |(table, _)| table)
+    }
+
+    /// Returns the last word of its path.
+    fn word(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or(&self.path)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_key_is_found_by_its_name_and_no_two_share_a_name_or_a_variable() {
-        let mut variables: Vec<String> = Key::ALL.into_iter().map(Key::variable).collect();
-        variables.sort();
-        variables.dedup();
-        assert_eq!(variables.len(), Key::ALL.len());
-        for key in Key::ALL {
-            assert_eq!(Key::find(&key.name()), Some(key));
-            assert!(!Key::is_table(&key.name()), "{key:?} is a value, and cannot be a table, too");
-        }
-        assert!(Key::is_table("limits") && Key::is_table("agents.scripted"));
-        assert!(!Key::is_table("limit") && !Key::is_table(""));
-    }
-
-    #[test]
-    fn the_table_is_in_the_order_of_the_variants() {
-        assert!(Key::ALL.is_sorted());
-    }
-
-    #[test]
-    fn a_key_in_the_wrong_table_is_found_in_the_right_one() {
-        assert_eq!(Key::meant("", "budget"), Some("limits.budget"));
-        assert_eq!(Key::meant("limits", "budgt"), Some("budget"));
-        assert_eq!(Key::meant("", "limts"), Some("limits"));
-        assert_eq!(Key::meant("agents", "scipted"), Some("scripted"));
-        assert_eq!(Key::meant("", "zzzzzzzzzzzz"), None);
-    }
-
-    #[test]
-    fn what_is_shipped_is_what_a_person_could_have_written() {
-        for key in Key::ALL {
-            if let Some(value) = key.shipped() {
-                let read = super::super::values::from_words(key, &value.to_string());
-                let text = match &value {
-                    Value::Text(text) => super::super::values::from_words(key, text),
-                    Value::Count(_) | Value::List(_) => read,
-                };
-                assert_eq!(text, Ok(value), "{key:?}");
+impl ValueForm {
+    fn new(schema: &Json) -> Self {
+        let bound = |name: &str| schema[name].as_u64();
+        let words = |list: &Json, word: fn(&Json) -> &Json| -> Option<Vec<String>> {
+            let words = list.as_array()?.iter();
+            Some(words.filter_map(|entry| word(entry).as_str().map(str::to_owned)).collect())
+        };
+        match schema["type"].as_str() {
+            Some("integer") => Self::Count {
+                least: bound("minimum").expect("a number has a least value"),
+                most: bound("maximum").expect("a number has a greatest value"),
+            },
+            Some("array") => Self::List { least: bound("minItems").unwrap_or_default() },
+            Some(_) | None if schema["type"].is_array() => Self::Switch,
+            Some(_) | None => {
+                let plain = words(&schema["enum"], |word| word);
+                plain
+                    .or_else(|| words(&schema["oneOf"], |entry| &entry["const"]))
+                    .map_or(Self::Text, Self::Word)
             }
         }
     }
+}
+
+/// Turns a doc comment into a part of a sentence.
+fn sentence(description: &Json) -> String {
+    let text = description.as_str().unwrap_or_default().replace('\n', " ");
+    let text = text.trim_end_matches('.');
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn or(words: &[String]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
+}
+
+/// Collects the values of a tree with their paths, in the order of the fields, which a JSON map does not keep.
+struct DefaultLeaves<'a> {
+    path: String,
+    leaves: &'a mut Vec<(String, Option<Value>)>,
+}
+
+impl DefaultLeaves<'_> {
+    fn push<E>(self, value: Option<Value>) -> Result<(), E> {
+        self.leaves.push((self.path, value));
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for DefaultLeaves<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for DefaultLeaves<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tree of settings")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.push(None)
+    }
+
+    fn visit_u64<E>(self, count: u64) -> Result<(), E> {
+        self.push(Some(Value::Count(count)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.push(Some(Value::Text(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while entries.next_element::<IgnoredAny>()?.is_some() {}
+        self.push(Some(Value::List(Vec::new())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<(), A::Error> {
+        while let Some(word) = table.next_key::<String>()? {
+            let path = join(&self.path, &word);
+            table.next_value_seed(DefaultLeaves { path, leaves: self.leaves })?;
+        }
+        Ok(())
+    }
+}
+
+/// Joins the path of a table and a word in it.
+pub(super) fn join(table: &str, word: &str) -> String {
+    if table.is_empty() { word.to_owned() } else { format!("{table}.{word}") }
+}
+
+impl SettingKey {
+    fn new(row: usize, table: &str) -> Self {
+        let is_beside = |other: &KeyRow| !table.is_empty() && other.table() == ROWS[row].table();
+        let group = ROWS.iter().position(is_beside).unwrap_or(row);
+        Self { group, table: table.to_owned(), row }
+    }
+
+    /// Returns all keys outside tables that a person names, in the order in which they are listed.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let rows = ROWS.iter().enumerate().filter(|(_, row)| !row.is_of_named_table());
+        rows.map(|(position, _)| Self::new(position, ""))
+    }
+
+    /// Returns the keys of one table that a person named.
+    pub(super) fn all_in(kind: TableKind, table: &str) -> Vec<Self> {
+        let start = format!("{}.{ANY}.", kind.as_str());
+        let rows = ROWS.iter().enumerate().filter(|(_, row)| row.path.starts_with(&start));
+        rows.map(|(position, _)| Self::new(position, table)).collect()
+    }
+
+    /// Finds the key of a path.
+    pub(super) fn find(path: &str) -> Option<Self> {
+        let (template, table) = template(path)?;
+        let position = ROWS.iter().position(|row| row.path == template)?;
+        Some(Self::new(position, table))
+    }
+
+    pub(super) fn row(&self) -> &'static KeyRow {
+        &ROWS[self.row]
+    }
+
+    /// Returns its path, with dots.
+    pub(super) fn path(&self) -> String {
+        self.row().path.replace(ANY, &self.table)
+    }
+
+    /// Returns the variable that sets it: `FORGE_LIMITS_BUDGET`.
+    pub(super) fn variable(&self) -> String {
+        format!("FORGE_{}", self.path().to_ascii_uppercase().replace(['.', '-'], "_"))
+    }
+
+    /// Returns the table that it is in, if a person named that.
+    pub(super) fn table(&self) -> Option<(TableKind, &str)> {
+        let kind = self.row().path.split('.').next().and_then(TableKind::find)?;
+        (!self.table.is_empty()).then_some((kind, self.table.as_str()))
+    }
+
+    /// Finds the key of a path that a person wrote, or fails with the nearest one.
+    pub(super) fn parse(path: &str) -> Result<Self, Error> {
+        Self::find(path).ok_or_else(|| {
+            let hint = match table_with_wrong_name(path) {
+                Some(kind) => format!("; {}", kind.name_may_be()),
+                None => nearest_path(path)
+                    .map(|near| format!("; did you mean `{near}`?"))
+                    .unwrap_or_default(),
+            };
+            let shown: String = path.chars().take(80).collect();
+            let shown =
+                if path.is_empty() { "the empty word".to_owned() } else { format!("`{shown}`") };
+            Error::usage(format!("{shown} is no key{hint}"), "forge config list")
+        })
+    }
+}
+
+impl TableKind {
+    pub(super) const ALL: [Self; 2] = [Self::Agents, Self::Roles];
+
+    /// Returns the word before the first dot.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Roles => "roles",
+        }
+    }
+
+    pub(super) fn find(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Whether a person may name a table of this kind so.
+    fn can_name(self, name: &str) -> bool {
+        match self {
+            Self::Agents => is_agent_name(name) && name != registry::SCRIPTED.name(),
+            // Whatever a flow may call a role.
+            Self::Roles => is_plain_name(name),
+        }
+    }
+
+    /// Returns the tables that count without a file that names them.
+    pub(super) fn known(self) -> impl Iterator<Item = &'static str> {
+        let agents = registry::ready_to_use().map(|kind| kind.name());
+        agents.filter(move |name| self == Self::Agents && self.can_name(name))
+    }
+
+    /// Returns the words of its keys.
+    fn words(self) -> impl Iterator<Item = &'static str> {
+        let start = format!("{}.{ANY}.", self.as_str());
+        ROWS.iter().filter_map(move |row| row.path.strip_prefix(&start))
+    }
+
+    /// Says what such a table may be called.
+    pub(super) const fn name_may_be(self) -> &'static str {
+        match self {
+            Self::Agents => AGENT_NAME_MAY_BE,
+            Self::Roles => {
+                "the name of a role has at most 40 letters, digits, `-` and `_`, and begins with a letter or digit"
+            }
+        }
+    }
+}
+
+/// Returns a path with `*` for the name of a table, and that name. Nothing, if no table may be called so.
+fn template(path: &str) -> Option<(String, &str)> {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let (name, more) = rest.split_once('.').map_or((rest, None), |(name, more)| (name, Some(more)));
+    match TableKind::find(first) {
+        Some(kind) if !rest.is_empty() && name != registry::SCRIPTED.name() => {
+            kind.can_name(name).then(|| {
+                let table = join(first, ANY);
+                (more.map_or_else(|| table.clone(), |more| join(&table, more)), name)
+            })
+        }
+        Some(_) | None => Some((path.to_owned(), "")),
+    }
+}
+
+/// Whether a path is a table of keys.
+pub(super) fn is_table(path: &str) -> bool {
+    template(path).is_some_and(|(template, _)| {
+        !template.is_empty()
+            && ROWS.iter().any(|row| {
+                row.path.strip_prefix(&template).is_some_and(|rest| rest.starts_with('.'))
+            })
+    })
+}
+
+/// Returns the word of a table that was probably meant with one that it does not have: a key or table beside it, or
+/// the whole path of a key that has this name elsewhere.
+pub(super) fn nearest_word(table: &str, word: &str) -> Option<&'static str> {
+    if let Some(kind) = table.split_once('.').and_then(|(kind, _)| TableKind::find(kind))
+        && is_table(table)
+        && table != join(TableKind::Agents.as_str(), registry::SCRIPTED.name())
+        && let Some(near) = nearest(word, kind.words())
+    {
+        return Some(near);
+    }
+    let rows = || ROWS.iter().filter(|row| !row.is_of_named_table());
+    let inside = |row: &'static KeyRow| {
+        let rest = if table.is_empty() {
+            Some(row.path.as_str())
+        } else {
+            row.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.'))
+        };
+        rest.and_then(|rest| rest.split('.').next())
+    };
+    // In a table that has such a key, that key is meant.
+    let in_table = nearest(word, rows().filter_map(inside));
+    if let (false, Some(near)) = (table.is_empty(), in_table) {
+        return Some(near);
+    }
+    if let Some(row) = rows().find(|row| row.word() == word) {
+        return Some(&row.path);
+    }
+    let tables = TableKind::ALL.into_iter().map(TableKind::as_str);
+    nearest(word, rows().filter_map(inside).chain(tables.filter(|_| table.is_empty())))
+}
+
+/// Returns the kind of a table with a name that it may not have.
+fn table_with_wrong_name(path: &str) -> Option<TableKind> {
+    let (first, rest) = path.split_once('.')?;
+    let kind = TableKind::find(first)?;
+    let (table, word) = rest.rsplit_once('.')?;
+    let is_wrong = !is_table(&join(first, table));
+    (is_wrong && kind.words().any(|known| known == word)).then_some(kind)
+}
+
+/// Returns the path of the key that was probably meant.
+fn nearest_path(path: &str) -> Option<String> {
+    let (table, word) = path.rsplit_once('.').unwrap_or(("", path));
+    if let Some((kind, name)) = table.split_once('.')
+        && let Some(kind) = TableKind::find(kind)
+        && kind.can_name(name)
+        && let Some(near) = nearest(word, kind.words())
+    {
+        return Some(join(table, near));
+    }
+    let rows = || ROWS.iter().filter(|row| !row.is_of_named_table());
+    let elsewhere = rows().find(|row| !word.is_empty() && row.word() == word);
+    let near = elsewhere.map(|row| row.path.as_str());
+    near.or_else(|| nearest(path, rows().map(|row| row.path.as_str()))).map(str::to_owned)
+}
+
+/// Builds the tree of these values. Keys without one have what Forge ships.
+pub(super) fn tree<'a>(
+    values: impl Iterator<Item = (&'a SettingKey, &'a Value)>,
+) -> Result<SettingValues, String> {
+    let mut tree = Json::Object(serde_json::Map::new());
+    for (key, value) in values {
+        let node = key.path().split('.').fold(&mut tree, |node, word| &mut node[word]);
+        *node = serde_json::to_value(value).expect("a value is JSON");
+    }
+    serde_json::from_value(tree).map_err(|error| error.to_string())
 }

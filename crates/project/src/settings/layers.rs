@@ -1,9 +1,9 @@
-//! Who says what: every value of every layer, with its place. The last layer that speaks wins.
+//! What every layer says, with its origin. The last layer that speaks wins.
 //!
-//! Not here: where the texts come from (`source.rs`), and what the values mean (`settings.rs`).
+//! Not here: where the texts come from (`sources.rs`), and what the values mean (`resolve.rs`).
 //! Tables of several layers merge, because only values are kept; a list replaces a list.
 //!
-//! Invariant: what is said about a key lies in the order of the layers, lowest first.
+//! Invariant: the values of a key are in the order of the layers, lowest first.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,14 +15,18 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    keys::Key,
-    named_tables::{TABLES_MAX, TableKind, TableName},
-    renamed_keys::moved,
+    check::{from_toml, from_words},
+    keys::{RENAMED, SettingKey, TableKind, is_table, join, nearest_word},
     sources::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
-    values::{Value, from_toml, from_words},
+    values::Value,
 };
-use crate::Error;
-use crate::suggest::{explain, line_of, nearest};
+use crate::{
+    Error,
+    suggest::{explain, line_of, nearest},
+};
+
+/// The most tables of one kind in one file.
+const TABLES_MAX: usize = 256;
 
 /// A layer of the settings, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -43,8 +47,8 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// Its name.
-    pub const fn word(self) -> &'static str {
+    /// Returns its name.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Shipped => "shipped",
             Self::User => "user",
@@ -56,7 +60,7 @@ impl Layer {
     }
 
     /// Whether it came with the repository, and not from the person who works here.
-    pub(super) fn is_the_repositorys(self, local_is: LocalFile) -> bool {
+    pub(super) fn is_of_repository(self, local_is: LocalFile) -> bool {
         match self {
             Self::Repo => true,
             Self::Local => local_is == LocalFile::InGit,
@@ -65,27 +69,22 @@ impl Layer {
     }
 }
 
-/// Where something is said.
+/// The place where a layer sets a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In Forge itself.
+pub(super) enum ValueOrigin {
     Forge,
-    /// In a file.
+    /// A file and a line, counted from one.
     File {
-        /// The file.
         name: String,
-        /// The line, counted from one.
         line: usize,
     },
-    /// In a variable.
     Variable(String),
-    /// On the command line.
     CommandLine,
 }
 
-impl Place {
-    /// How a sentence about something wrong there begins.
-    pub(super) fn beginning(&self) -> String {
+impl ValueOrigin {
+    /// Begins a sentence about something wrong there.
+    pub(super) fn to_beginning(&self) -> String {
         match self {
             Self::File { name, line } => format!("{name}, line {line}"),
             Self::Variable(name) => format!("the variable {name}"),
@@ -94,7 +93,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Forge => f.write_str("comes with Forge"),
@@ -105,101 +104,109 @@ impl fmt::Display for Place {
     }
 }
 
-/// One value, and who says it where.
+/// One value with its layer and origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// Which layer.
-    pub layer: Layer,
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub value: Value,
+pub(super) struct LayeredValue {
+    pub(super) layer: Layer,
+    pub(super) origin: ValueOrigin,
+    pub(super) value: Value,
 }
 
-/// All that is said.
+/// All values of all layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sheet(BTreeMap<Key, Vec<Said>>);
+pub(super) struct LayeredSettings(BTreeMap<SettingKey, Vec<LayeredValue>>);
 
-impl Sheet {
-    /// What comes with Forge.
+impl LayeredSettings {
+    /// Returns what comes with Forge.
     pub(super) fn shipped() -> Self {
-        let said = |key: Key| {
-            let value = key.shipped()?;
-            Some((key, vec![Said { layer: Layer::Shipped, place: Place::Forge, value }]))
+        let shipped = |key: SettingKey| {
+            let value = key.row().shipped.clone()?;
+            let value = LayeredValue { layer: Layer::Shipped, origin: ValueOrigin::Forge, value };
+            Some((key, vec![value]))
         };
-        Self(Key::ALL.into_iter().filter_map(said).collect())
+        Self(SettingKey::all().filter_map(shipped).collect())
     }
 
-    /// All layers, each over the one below it.
-    pub(super) fn of(sources: &Sources) -> Result<Self, Error> {
-        let mut sheet = Self::shipped();
+    /// Reads all layers, each over the one below it.
+    pub(super) fn from_sources(sources: &Sources) -> Result<Self, Error> {
+        let mut settings = Self::shipped();
         for (layer, file) in [
             (Layer::User, &sources.user),
             (Layer::Repo, &sources.repo),
             (Layer::Local, &sources.local),
         ] {
             if let Some(file) = file {
-                sheet = sheet.under(Self::of_file(layer, file)?);
+                settings = settings.under(Self::from_file(layer, file)?);
             }
         }
-        let variables = Self::of_environment(&sources.environment, &sheet.variables())?;
-        let sheet = sheet.under(variables);
-        Ok(sheet.under(Self::of_flags(&sources.flags)?))
+        let variables = Self::from_environment(&sources.environment, &settings.variables())?;
+        let settings = settings.under(variables);
+        Ok(settings.under(Self::from_flags(&sources.flags)?))
     }
 
-    /// This, with higher layers over it.
+    /// Puts higher layers over these.
     pub(super) fn under(mut self, higher: Self) -> Self {
-        for (key, said) in higher.0 {
-            self.0.entry(key).or_default().extend(said);
+        for (key, values) in higher.0 {
+            self.0.entry(key).or_default().extend(values);
         }
         self
     }
 
-    /// All that is said about a key, lowest layer first.
-    pub(super) fn said(&self, key: Key) -> &[Said] {
-        self.0.get(&key).map_or(&[], Vec::as_slice)
+    /// Returns all values of a key, lowest layer first.
+    pub(super) fn values(&self, key: &SettingKey) -> &[LayeredValue] {
+        self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of all tables of this kind about which something is said.
-    pub(super) fn tables(&self, kind: TableKind) -> BTreeSet<TableName> {
-        let tables = self.0.keys().filter_map(|key| key.table());
+    /// Returns the value of a key that counts.
+    pub(super) fn winner(&self, key: &SettingKey) -> Option<&LayeredValue> {
+        self.values(key).last()
+    }
+
+    /// Returns the value of a path that counts.
+    pub(super) fn winner_at(&self, path: &str) -> Option<&LayeredValue> {
+        self.winner(&SettingKey::find(path)?)
+    }
+
+    /// Returns all values that count.
+    pub(super) fn winners(&self) -> impl Iterator<Item = (&SettingKey, &Value)> {
+        self.0.iter().filter_map(|(key, values)| Some((key, &values.last()?.value)))
+    }
+
+    /// Returns the names of all tables of this kind that have a value.
+    pub(super) fn tables(&self, kind: TableKind) -> BTreeSet<&str> {
+        let tables = self.0.keys().filter_map(SettingKey::table);
         tables.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
     }
 
-    /// All keys: those that every Forge has, and those of tables about which something is said.
-    pub(super) fn keys(&self) -> BTreeSet<Key> {
-        Key::ALL.into_iter().chain(self.0.keys().copied()).collect()
+    /// Returns all keys: those that every Forge has, and those of named tables that have a value.
+    pub(super) fn keys(&self) -> BTreeSet<SettingKey> {
+        SettingKey::all().chain(self.0.keys().cloned()).collect()
     }
 
-    /// All variables that may set something: those of a table only if a file names it, or if it
+    /// Returns all variables that may set something: those of a table only if a file names it, or if it
     /// needs no naming.
-    fn variables(&self) -> BTreeMap<String, Vec<Key>> {
+    fn variables(&self) -> BTreeMap<String, Vec<SettingKey>> {
         let named = TableKind::ALL.into_iter().flat_map(|kind| {
             let mut names = self.tables(kind);
-            if kind == TableKind::Agents {
-                names.extend(TableName::of_known_agents());
+            for name in kind.known() {
+                names.insert(name);
             }
-            names.into_iter().flat_map(move |name| Key::of_table(kind, name))
+            names.into_iter().flat_map(move |name| SettingKey::all_in(kind, name))
         });
-        let mut variables: BTreeMap<String, Vec<Key>> = BTreeMap::new();
-        for key in Key::ALL.into_iter().chain(named) {
+        let mut variables: BTreeMap<String, Vec<SettingKey>> = BTreeMap::new();
+        for key in SettingKey::all().chain(named) {
             variables.entry(key.variable()).or_default().push(key);
         }
         variables
     }
 
-    /// Whether the variable of a key would be refused, because nobody named its table.
-    pub(super) fn is_without_variable(&self, key: Key) -> bool {
+    /// Whether the variable of a key would be refused, because no file names its table.
+    pub(super) fn is_without_variable(&self, key: &SettingKey) -> bool {
         !self.variables().contains_key(&key.variable())
     }
 
-    /// What counts for a key.
-    pub(super) fn winner(&self, key: Key) -> Option<&Said> {
-        self.said(key).last()
-    }
-
-    /// What one file says. What is wrong first in the file is what is told.
-    pub(super) fn of_file(layer: Layer, file: &SourceFile) -> Result<Self, Error> {
+    /// Reads one file. Of several flaws the first one in the file is reported.
+    pub(super) fn from_file(layer: Layer, file: &SourceFile) -> Result<Self, Error> {
         let SourceFile { name, text } = file;
         if text.len() as u64 > FILE_BYTES_MAX {
             let what = format!("{name} is larger than {FILE_BYTES_MAX} bytes");
@@ -213,31 +220,31 @@ impl Sheet {
         let table = DeTable::parse(text).map_err(|error| {
             wrong(error.span().map_or(0, |span| span.start), &explain(error.message()))
         })?;
-        let mut reading = Reading::default();
+        let mut reading = FileReading::default();
         reading.table("", table.get_ref());
         if let Some((at, what)) = reading.first_flaw {
             return Err(wrong(at, &what));
         }
-        let mut sheet = Self::default();
+        let mut settings = Self::default();
         for (key, at, value) in reading.values {
-            let place = Place::File { name: name.clone(), line: line_of(text, at) };
-            sheet.0.insert(key, vec![Said { layer, place, value }]);
+            let origin = ValueOrigin::File { name: name.clone(), line: line_of(text, at) };
+            settings.0.insert(key, vec![LayeredValue { layer, origin, value }]);
         }
-        Ok(sheet)
+        Ok(settings)
     }
 
-    /// What the variables say. Each must be the name of one key.
-    fn of_environment(
+    /// Reads variables. Each must be the name of one key.
+    fn from_environment(
         variables: &[(String, String)],
-        names: &BTreeMap<String, Vec<Key>>,
+        names: &BTreeMap<String, Vec<SettingKey>>,
     ) -> Result<Self, Error> {
-        let mut sheet = Self::default();
+        let mut settings = Self::default();
         for (variable, words) in variables {
             let key = match names.get(variable).map(Vec::as_slice) {
-                Some([key]) => *key,
+                Some([key]) => key,
                 Some(keys) => {
                     let keys: Vec<String> =
-                        keys.iter().map(|key| format!("`{}`", key.name())).collect();
+                        keys.iter().map(|key| format!("`{}`", key.path())).collect();
                     let what = format!("the variable {variable} could set {}", keys.join(" or "));
                     return Err(Error::usage(
                         what,
@@ -257,103 +264,63 @@ impl Sheet {
                 let what = format!("the variable {variable}: {}", flaw.what);
                 Error::usage(what, format!("unset {variable}, or set it right"))
             })?;
-            let place = Place::Variable(variable.clone());
-            sheet.0.entry(key).or_default().push(Said { layer: Layer::Environment, place, value });
+            let origin = ValueOrigin::Variable(variable.clone());
+            let value = LayeredValue { layer: Layer::Environment, origin, value };
+            settings.0.entry(key.clone()).or_default().push(value);
         }
-        Ok(sheet)
+        Ok(settings)
     }
 
-    /// What was given on the command line.
-    pub(super) fn of_flags(flags: &[(String, String)]) -> Result<Self, Error> {
-        let mut sheet = Self::default();
-        for (name, words) in flags {
-            let key = known(name)?;
-            let value = from_words(key, words).map_err(|flaw| {
-                Error::usage(flaw.what, format!("forge config explain {}", key.name()))
-            })?;
-            let said = Said { layer: Layer::Flags, place: Place::CommandLine, value };
-            sheet.0.entry(key).or_default().push(said);
+    /// Reads what was given on the command line.
+    fn from_flags(flags: &[(String, String)]) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        for (path, words) in flags {
+            let key = SettingKey::parse(path)?;
+            let value = from_words(&key, words)
+                .map_err(|flaw| Error::usage(flaw.what, format!("forge config explain {path}")))?;
+            let value =
+                LayeredValue { layer: Layer::Flags, origin: ValueOrigin::CommandLine, value };
+            settings.0.entry(key).or_default().push(value);
         }
-        Ok(sheet)
+        Ok(settings)
     }
-}
-
-/// The key of this name, or the nearest one in an error.
-pub(super) fn known(name: &str) -> Result<Key, Error> {
-    Key::find(name).ok_or_else(|| {
-        let hint = match wrong_table(name) {
-            Some(kind) => format!("; {}", kind.name_may_be()),
-            None => {
-                near_key(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
-            }
-        };
-        let shown: String = name.chars().take(80).collect();
-        let shown =
-            if name.is_empty() { "the empty word".to_owned() } else { format!("`{shown}`") };
-        Error::usage(format!("{shown} is no key{hint}"), "forge config list")
-    })
-}
-
-/// The kind of a table with a name that it may not have.
-fn wrong_table(name: &str) -> Option<TableKind> {
-    let (word, rest) = name.split_once('.')?;
-    let kind = TableKind::find(word)?;
-    let (table, key) = rest.rsplit_once('.')?;
-    let is_wrong = !Key::is_table(&format!("{word}.{table}"));
-    (is_wrong && kind.keys().contains(&key)).then_some(kind)
-}
-
-/// The key that was meant with a name that is none.
-fn near_key(name: &str) -> Option<String> {
-    let (table, word) = name.rsplit_once('.').unwrap_or(("", name));
-    if let Some((kind, named)) = table.split_once('.')
-        && let Some(kind) = TableKind::find(kind)
-        && TableName::of(kind, named).is_some()
-        && let Some(near) = nearest(word, kind.keys().into_iter())
-    {
-        return Some(format!("{table}.{near}"));
-    }
-    let all: Vec<_> = Key::ALL.into_iter().map(Key::name).collect();
-    let elsewhere = all.iter().find(|key| !word.is_empty() && key.rsplit('.').next() == Some(word));
-    let near = elsewhere.map(AsRef::as_ref);
-    near.or_else(|| nearest(name, all.iter().map(AsRef::as_ref))).map(str::to_owned)
 }
 
 /// What was read of a file so far.
 #[derive(Default)]
-struct Reading {
+struct FileReading {
     /// Each with the byte at which its key begins.
-    values: Vec<(Key, usize, Value)>,
-    /// What is wrong first, and the byte at which it is.
+    values: Vec<(SettingKey, usize, Value)>,
+    /// The first flaw, and its byte.
     first_flaw: Option<(usize, String)>,
 }
 
-impl Reading {
+impl FileReading {
     fn wrong(&mut self, at: usize, what: impl FnOnce() -> String) {
         if self.first_flaw.as_ref().is_none_or(|(first, _)| at < *first) {
             self.first_flaw = Some((at, what()));
         }
     }
 
-    /// Goes no deeper than the keys do, whatever is in the file.
+    /// Descends no deeper than the keys do, whatever is in the file.
     fn table(&mut self, path: &str, table: &DeTable<'_>) {
         for (n_before, (word, value)) in table.iter().enumerate() {
             let at = word.span().start;
             let word = word.get_ref().as_ref();
-            let name = if path.is_empty() { word.to_owned() } else { format!("{path}.{word}") };
+            let name = join(path, word);
             // A quoted word may have a dot in it: "limits.budget" in one piece is no key.
             let is_plain = !word.contains('.');
-            if let Some(key) = Key::find(&name).filter(|_| is_plain) {
-                match from_toml(key, value) {
+            if let Some(key) = SettingKey::find(&name).filter(|_| is_plain) {
+                match from_toml(&key, value) {
                     Ok(value) => self.values.push((key, at, value)),
                     Err(flaw) => self.wrong(flaw.at.unwrap_or(at), || flaw.what),
                 }
-            } else if is_plain && Key::is_table(&name) {
+            } else if is_plain && is_table(&name) {
                 if let Some(kind) = TableKind::find(path)
                     && n_before >= TABLES_MAX
                 {
                     let most =
-                        format!("there are more than {TABLES_MAX} tables of {}", kind.word());
+                        format!("there are more than {TABLES_MAX} tables of {}", kind.as_str());
                     self.wrong(at, || most);
                     return;
                 }
@@ -375,16 +342,16 @@ impl Reading {
     }
 }
 
-/// What is to be said about a word that is no key of this table.
+/// Describes a word that is no key of this table.
 fn unknown(path: &str, word: &str) -> String {
     let shown: String = word.chars().take(80).collect();
     if let Some(kind) = TableKind::find(path) {
         return format!("`{shown}` is no name: {}", kind.name_may_be());
     }
-    let whole = if path.is_empty() { word.to_owned() } else { format!("{path}.{word}") };
-    if let Some(new) = moved(&whole) {
+    let whole = join(path, word);
+    if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == whole) {
         return format!("`{whole}` is called {new} now: `forge doctor --fix` rewrites the file");
     }
-    let near = Key::meant(path, word).map(|near| format!("; did you mean `{near}`?"));
+    let near = nearest_word(path, word).map(|near| format!("; did you mean `{near}`?"));
     format!("unknown key `{shown}`{}", near.unwrap_or_default())
 }

@@ -1,38 +1,34 @@
-//! Keys that have another name now, and files that still use the old one.
+//! Files that still use the old name of a key that was renamed.
 //!
-//! An older key is an error that names `forge doctor --fix`, which rewrites the file and keeps its comments. A key
-//! that gets a new name gets a row here, and keeps it.
+//! An older key is an error that names `forge doctor --fix`, which rewrites the file and keeps its comments. The
+//! names are in `keys.rs`.
 //!
 //! Invariant: a file is rewritten only as a whole, and only if what comes out of it can be read.
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use super::{Layer, edit::changed, layers::Sheet, sources::SourceFile};
+use super::{
+    edit::changed,
+    keys::RENAMED,
+    layers::{Layer, LayeredSettings},
+    sources::SourceFile,
+};
 use crate::Error;
-
-/// The old name, and the one that counts. `timeout` and `output_max` are the words of the first design.
-const MOVED: &[(&str, &str)] =
-    &[("verify.timeout", "verify.timeout_minutes"), ("verify.output_max", "verify.output_mib")];
-
-/// What a key is called now, if it was renamed.
-pub(super) fn moved(path: &str) -> Option<&'static str> {
-    MOVED.iter().find(|(old, _)| *old == path).map(|(_, new)| *new)
-}
 
 /// A settings file that uses older names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renewed {
+pub struct RenamedKeys {
     /// What is to be in it.
     pub text: String,
     /// The old and the new names.
     pub keys: Vec<(&'static str, &'static str)>,
 }
 
-/// A file with the names that count. Nothing, if it has no older ones.
-pub fn renewed(layer: Layer, file: &SourceFile) -> Result<Option<Renewed>, Error> {
+/// Rewrites a file with the names that count. Nothing, if it has no older ones.
+pub fn rename_keys(layer: Layer, file: &SourceFile) -> Result<Option<RenamedKeys>, Error> {
     let mut keys = Vec::new();
     let text = changed(&file.text, |document| {
-        for (old, new) in MOVED {
+        for (old, new) in RENAMED {
             if rename(document, old, new)? {
                 keys.push((*old, *new));
             }
@@ -46,11 +42,11 @@ pub fn renewed(layer: Layer, file: &SourceFile) -> Result<Option<Renewed>, Error
         return Ok(None);
     }
     let after = SourceFile { name: file.name.clone(), text: text.clone() };
-    Sheet::of_file(layer, &after)?;
-    Ok(Some(Renewed { text, keys }))
+    LayeredSettings::from_file(layer, &after)?;
+    Ok(Some(RenamedKeys { text, keys }))
 }
 
-/// Whether there was something to rename.
+/// Renames a key, and returns whether there was something to rename.
 fn rename(document: &mut DocumentMut, old: &str, new: &str) -> Result<bool, String> {
     let (table, old_word) = old.rsplit_once('.').unwrap_or(("", old));
     let new_word = match new.rsplit_once('.') {
@@ -91,25 +87,25 @@ mod tests {
     #[test]
     fn older_names_become_newer_ones_and_comments_stay() {
         let text = "# ours\n[verify]\ncommands = [\"make\"] # all\n# long\ntimeout = 5 # minutes\n";
-        let renewed = renewed(Layer::Repo, &file(text)).unwrap().unwrap();
+        let renewed = rename_keys(Layer::Repo, &file(text)).unwrap().unwrap();
         assert_eq!(renewed.text, text.replace("timeout", "timeout_minutes"));
         assert_eq!(renewed.keys, [("verify.timeout", "verify.timeout_minutes")]);
-        assert_eq!(super::renewed(Layer::Repo, &file(&renewed.text)).unwrap(), None);
-        assert_eq!(super::renewed(Layer::Repo, &file("agent = \"x\"\n")).unwrap(), None);
+        assert_eq!(rename_keys(Layer::Repo, &file(&renewed.text)).unwrap(), None);
+        assert_eq!(rename_keys(Layer::Repo, &file("agent = \"x\"\n")).unwrap(), None);
     }
 
     #[test]
     fn what_would_be_wrong_is_left_to_a_person() {
         for text in ["[verify]\ntimeout = 1\ntimeout_minutes = 2\n", "verify.timeout = \"x\"\n"] {
-            assert!(renewed(Layer::Repo, &file(text)).is_err(), "{text}");
+            assert!(rename_keys(Layer::Repo, &file(text)).is_err(), "{text}");
         }
     }
 
     #[test]
     fn every_old_name_is_gone_and_every_new_one_is_a_key() {
-        for (old, new) in MOVED {
-            assert!(super::super::Key::find(old).is_none(), "{old}");
-            assert!(super::super::Key::find(new).is_some(), "{new}");
+        for (old, new) in RENAMED {
+            assert!(super::super::keys::SettingKey::find(old).is_none(), "{old}");
+            assert!(super::super::keys::SettingKey::find(new).is_some(), "{new}");
         }
     }
 }

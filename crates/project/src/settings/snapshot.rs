@@ -9,7 +9,12 @@ use forge_agents::{AgentKind, registry};
 use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
-use super::{Claims, FinalCheckout, Kept, SecretsTable, Settings, values::RUN_MARK};
+use super::{
+    glob::glob_matches,
+    resolve::Settings,
+    types::{Claims, FinalCheckout, RunRecord, SecretSettings},
+    values::{RUN_MARK, to_strings},
+};
 
 /// What is frozen for one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +61,52 @@ pub struct Frozen {
     #[serde(default = "shipped_branch")]
     pub branch: String,
     /// What the last commit of the run keeps of it.
-    #[serde(default, skip_serializing_if = "Kept::is_all")]
-    pub kept: Kept,
+    #[serde(default, with = "RecordInSnapshot", skip_serializing_if = "is_all")]
+    pub kept: RunRecord,
+}
+
+/// What is known about secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SecretsTable {
+    /// Files whose values are secrets, relative to the top of the checkout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Paths in which a change may hold what looks like a secret.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+}
+
+impl From<&SecretSettings> for SecretsTable {
+    fn from(settings: &SecretSettings) -> Self {
+        Self { files: to_strings(&settings.files), allow: to_strings(&settings.allow) }
+    }
+}
+
+impl SecretsTable {
+    /// Whether a change of this path, relative to the top of the checkout, may hold what looks
+    /// like a secret.
+    pub fn allows(&self, path: &str) -> bool {
+        self.allow.iter().any(|pattern| glob_matches(pattern, path))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.allow.is_empty()
+    }
+}
+
+/// The words of [`RunRecord`] in a snapshot: one of them is not that of the settings.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RunRecord", rename_all = "snake_case")]
+enum RecordInSnapshot {
+    All,
+    Summary,
+    Nothing,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_all(record: &RunRecord) -> bool {
+    *record == RunRecord::All
 }
 
 /// Who plays the roles of a run.
@@ -170,12 +219,13 @@ impl Settings {
     /// What is frozen for one run in which these roles are played by whom the settings name. The
     /// scenario is for the scripted agent, if it plays.
     pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&(Blob, Sessions)>) -> Frozen {
-        let agent = self.agent.clone().filter(|_| !roles.is_empty());
+        let agent = self.agent.as_deref().filter(|_| !roles.is_empty()).map(str::to_owned);
         let mut frozen = self.freeze(agent.map_or(Agent::Nobody, |name| Agent::Named { name }));
         for role in roles {
             if let Some(table) = self.roles.get(*role) {
-                let said = RoleAgent { agent: table.agent.clone(), model: table.model.clone() };
-                frozen.roles.insert((*role).to_owned(), said);
+                let agent = table.agent.clone().map(String::from);
+                let model = table.model.clone().map(String::from);
+                frozen.roles.insert((*role).to_owned(), RoleAgent { agent, model });
             }
         }
         for name in roles.iter().filter_map(|role| self.agent_for(role)) {
@@ -203,25 +253,25 @@ impl Settings {
             agent,
             agents: BTreeMap::new(),
             roles: BTreeMap::new(),
-            secrets: self.secrets.clone(),
+            secrets: SecretsTable::from(&self.secrets),
             wall_ms: minutes(self.limits.wall_minutes),
             silence_ms: minutes(self.limits.silence_minutes),
             output_bytes: mebibytes(self.limits.output_mib),
-            setup: workspace.setup.clone(),
-            setup_inputs: workspace.setup_inputs.clone(),
-            copy: workspace.copy.clone(),
-            cache: workspace.cache.clone(),
+            setup: to_strings(&workspace.setup),
+            setup_inputs: to_strings(&workspace.setup_inputs),
+            copy: to_strings(&workspace.copy),
+            cache: to_strings(&workspace.cache),
             claims: workspace.claims,
-            root: workspace.root.clone(),
+            root: workspace.root.clone().map(String::from),
             verify: self.verify(),
-            branch: self.land.branch.clone(),
+            branch: self.land.branch.clone().into(),
             kept: self.land.record,
         }
     }
 
     fn verify(&self) -> Verify {
         let (commands, from) = match &self.verify.commands {
-            Some(commands) => (commands.clone(), VerifyFrom::Settings),
+            Some(commands) => (to_strings(commands), VerifyFrom::Settings),
             None => (Vec::new(), VerifyFrom::Nothing),
         };
         Verify {
@@ -278,7 +328,7 @@ impl FrozenAgent {
 }
 
 fn shipped_branch() -> String {
-    Settings::default().land.branch
+    Settings::default().land.branch.clone().into()
 }
 
 const fn minutes(minutes: u64) -> u64 {

@@ -1,8 +1,18 @@
 //! The layers together: who wins, what is refused and where, and hostile files.
 
+mod agents_and_roles;
+
 use std::fmt::Write as _;
 
-use super::{values::from_words, *};
+use forge_core::money::Money;
+
+use super::{
+    check::from_words,
+    keys::{SettingKey, TableKind, is_table, nearest_word},
+    layers::LayeredSettings,
+    *,
+};
+use crate::Error;
 
 #[expect(clippy::unnecessary_wraps, reason = "a layer may be missing, and here it never is")]
 fn file(name: &str, text: &str) -> Option<SourceFile> {
@@ -10,7 +20,7 @@ fn file(name: &str, text: &str) -> Option<SourceFile> {
 }
 
 fn read(text: &str) -> Result<Settings, Error> {
-    Settings::of(&Sources { repo: file(FILE, text), ..Sources::default() })
+    Settings::from_sources(&Sources { repo: file(FILE, text), ..Sources::default() })
 }
 
 fn pair(name: &str, value: &str) -> Vec<(String, String)> {
@@ -93,28 +103,29 @@ fn what_is_wrong_in_a_layer_names_that_layer() {
     ] {
         let files = [&sources.user, &sources.repo, &sources.local];
         let name = &files.into_iter().flatten().next().unwrap().name;
-        let error = Settings::of(&sources).unwrap_err();
+        let error = Settings::from_sources(&sources).unwrap_err();
         assert!(error.what.starts_with(&format!("{name}, line 3: limits.at_once is 0")), "{error}");
     }
     let environment = pair("FORGE_LIMITS_AT_ONCE", "0");
-    let error = Settings::of(&Sources { environment, ..Sources::default() }).unwrap_err();
+    let error = Settings::from_sources(&Sources { environment, ..Sources::default() }).unwrap_err();
     assert!(
         error.what.starts_with("the variable FORGE_LIMITS_AT_ONCE: limits.at_once is"),
         "{error}"
     );
     let flags = pair("limits.at_once", "0");
-    let error = Settings::of(&Sources { flags, ..Sources::default() }).unwrap_err();
+    let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
     assert!(error.what.starts_with("limits.at_once is `0`"), "{error}");
     let flags = pair("limits.atonce", "1");
-    let error = Settings::of(&Sources { flags, ..Sources::default() }).unwrap_err();
+    let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
     assert_eq!(error.what, "`limits.atonce` is no key; did you mean `limits.at_once`?");
 }
 
 #[test]
 fn a_variable_that_sets_nothing_is_an_error_with_the_nearest() {
-    let of =
-        |name: &str| Settings::of(&Sources { environment: pair(name, "5"), ..Sources::default() });
-    assert_eq!(of("FORGE_LIMITS_BUDGET").unwrap().limits.budget, Money::parse("5"));
+    let of = |name: &str| {
+        Settings::from_sources(&Sources { environment: pair(name, "5"), ..Sources::default() })
+    };
+    assert_eq!(of("FORGE_LIMITS_BUDGET").unwrap().limits.budget(), Money::parse("5"));
     let error = of("FORGE_LIMIT_BUDGET").unwrap_err();
     assert!(error.what.contains("FORGE_LIMIT_BUDGET sets nothing"), "{error}");
     assert!(error.what.contains("did you mean `FORGE_LIMITS_BUDGET`?"), "{error}");
@@ -127,14 +138,14 @@ fn no_layer_at_all_is_what_is_shipped() {
     assert_eq!(settings.limits, Settings::default().limits);
     assert_eq!((settings.limits.at_once, settings.limits.budget), (8, None));
     assert_eq!(settings.verify.commands, None);
-    assert_eq!(settings.land.branch, "forge/{run}");
+    assert_eq!(&*settings.land.branch, "forge/{run}");
     assert_eq!(settings.notes(), [] as [&str; 0]);
     assert_eq!(settings.commands_of_repository(&[]), [] as [&str; 0]);
 }
 
 #[test]
 fn tables_merge_and_lists_replace() {
-    let settings = Settings::of(&Sources {
+    let settings = Settings::from_sources(&Sources {
         user: file(
             "u",
             "[limits]\nat_once = 2\nbudget = \"1\"\n[workspace]\ncopy = [\"a\", \"b\"]",
@@ -144,8 +155,8 @@ fn tables_merge_and_lists_replace() {
     })
     .unwrap();
     assert_eq!(settings.limits.at_once, 3);
-    assert_eq!(settings.limits.budget, Money::parse("1"));
-    assert_eq!(settings.workspace.copy, ["c"]);
+    assert_eq!(settings.limits.budget(), Money::parse("1"));
+    assert_eq!(settings.freeze(Agent::Nobody).copy, ["c"]);
 }
 
 #[test]
@@ -165,7 +176,7 @@ fn checks_that_a_personal_layer_takes_away_are_named() {
         environment: pair("FORGE_VERIFY_COMMANDS", words),
         ..Sources::default()
     };
-    let notes = Settings::of(&sources("make test")).unwrap().notes();
+    let notes = Settings::from_sources(&sources("make test")).unwrap().notes();
     assert_eq!(
         notes,
         [
@@ -173,10 +184,10 @@ fn checks_that_a_personal_layer_takes_away_are_named() {
         ]
     );
     let more = "[\"make lint\", \"make test\", \"more\"]";
-    assert_eq!(Settings::of(&sources(more)).unwrap().notes(), [] as [&str; 0]);
-    assert_eq!(Settings::of(&sources("[]")).unwrap().notes().len(), 2);
+    assert_eq!(Settings::from_sources(&sources(more)).unwrap().notes(), [] as [&str; 0]);
+    assert_eq!(Settings::from_sources(&sources("[]")).unwrap().notes().len(), 2);
     // Below the repository nobody can take anything away.
-    let user = Settings::of(&Sources {
+    let user = Settings::from_sources(&Sources {
         user: file("u", "[verify]\ncommands = [\"x\"]"),
         repo: file(FILE, "[verify]\ncommands = [\"y\"]"),
         ..Sources::default()
@@ -194,7 +205,8 @@ fn a_branch_that_all_runs_would_share_is_noted() {
 fn only_the_commands_that_came_with_the_repository_need_a_word() {
     let text = "[workspace]\nsetup = [\"npm ci\"]\n[verify]\ncommands = [\"npm test\"]";
     assert_eq!(read(text).unwrap().commands_of_repository(&[]), ["npm ci", "npm test"]);
-    let of = |sources: Sources| Settings::of(&sources).unwrap().commands_of_repository(&[]);
+    let of =
+        |sources: Sources| Settings::from_sources(&sources).unwrap().commands_of_repository(&[]);
     let none: [&str; 0] = [];
     assert_eq!(of(Sources { user: file("u", text), ..Sources::default() }), none);
     let local = Sources { local: file("l", text), ..Sources::default() };
@@ -202,7 +214,9 @@ fn only_the_commands_that_came_with_the_repository_need_a_word() {
     // Who commits a local file does not get round being asked about.
     let in_git = Sources { local_is: LocalFile::InGit, ..local };
     assert_eq!(of(in_git.clone()), ["npm ci", "npm test"]);
-    assert!(Settings::of(&in_git).unwrap().notes()[0].contains("forge.local.toml is in git"));
+    assert!(
+        Settings::from_sources(&in_git).unwrap().notes()[0].contains("forge.local.toml is in git")
+    );
     // What a person set over it is the person's.
     let over = Sources {
         repo: file(FILE, text),
@@ -251,7 +265,7 @@ fn a_hostile_file_is_answered_with_words() {
 
 #[test]
 fn every_way_to_write_toml_says_the_same() {
-    let expected = read("[limits]\nat_once = 3\nbudget = \"2\"").unwrap().limits;
+    let expected = read("[limits]\nat_once = 3\nbudget = \"2\"").unwrap().limits.clone();
     for text in [
         "limits.at_once = 3\nlimits.budget = \"2\"",
         "limits = { at_once = 3, budget = \"2\" }",
@@ -277,11 +291,11 @@ impl Chance {
     }
 
     /// Some keys with values that they may have, as plain words.
-    fn words(&mut self) -> Vec<(Key, String)> {
+    fn words(&mut self) -> Vec<(SettingKey, String)> {
         let mut words = Vec::new();
         for key in every_key() {
             if self.below(3) == 0 {
-                let examples = examples(key);
+                let examples = examples(&key.path());
                 words.push((key, examples[self.below(examples.len())].to_owned()));
             }
         }
@@ -290,118 +304,62 @@ impl Chance {
 }
 
 /// All keys, and those of a table that needs no naming by a file. Without `like`, because a
-/// program is nobody without a command.
-fn every_key() -> Vec<Key> {
-    let claude =
-        |key| Key::OfAgent(TableName::of(named_tables::TableKind::Agents, "claude").unwrap(), key);
-    let claude = [AgentKey::Command, AgentKey::Model, AgentKey::Pass].map(claude);
-    Key::ALL.into_iter().chain(claude).collect()
+/// program cannot be started without a command.
+fn every_key() -> Vec<SettingKey> {
+    let claude = SettingKey::all_in(TableKind::Agents, "claude").into_iter();
+    SettingKey::all().chain(claude.filter(|key| !key.path().ends_with(".like"))).collect()
 }
 
-pub(super) fn examples(key: Key) -> &'static [&'static str] {
-    match key {
-        Key::Agent | Key::OfRole(_, RoleKey::Agent) => &["scripted", "claude"],
-        Key::Flow => &["feature", "my_flow-2"],
-        Key::Coherence | Key::NotifyBell | Key::NotifyDesktop => keys::SWITCH,
-        Key::StoryPoints => &["customfield_10016", "points"],
-        Key::Claims => keys::CLAIMS,
-        Key::VerifyFinal => keys::FINALS,
-        Key::Record => keys::RECORDS,
-        Key::Budget | Key::CallBudget => &["1", "2.50", "0.000001"],
-        Key::AtOnce
-        | Key::WallMinutes
-        | Key::SilenceMinutes
-        | Key::OutputMib
-        | Key::VerifyTimeoutMinutes
-        | Key::VerifyOutputMib => &["1", "7", "256"],
-        Key::Scenario => &["a.toml", "/b/c.toml"],
-        Key::Root => &["../checkouts", "/b/c"],
-        Key::Setup | Key::VerifyCommands => &["[]", "make", "[\"a \\\"b\\\"\", 'c']"],
-        Key::SetupInputs | Key::Copy | Key::Cache => &["[]", "target", "[\"a/b\", \".env\"]"],
-        Key::Branch => &["forge/{run}", "x", "a/{run}/b"],
-        Key::OfAgent(_, AgentKey::Like) => &["claude", "program"],
-        Key::OfAgent(_, AgentKey::Command) => &["claude", "[\"/a b\", '--c']"],
-        Key::OfAgent(_, AgentKey::Model) | Key::OfRole(_, RoleKey::Model) => &["opus", "a[1m]"],
-        Key::OfAgent(_, AgentKey::Pass) => &["[]", "A_KEY", "[\"A\", \"_b\"]"],
-        Key::SecretFiles => &["[]", ".env"],
-        Key::SecretsAllowed => &["[]", "tests/**"],
-        Key::NotifyCommand => &["mail", "[\"/a b\", '--c']"],
-        Key::NotifyWebhook => &["https://example.org", "http://127.0.0.1:8080"],
-    }
+/// Words that each key accepts, by the beginning or the end of its path.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (".like", &["claude", "program"]),
+    ("notify.command", &["mail", "[\"/a b\", '--c']"]),
+    (".command", &["claude", "[\"/a b\", '--c']"]),
+    (".model", &["opus", "a[1m]"]),
+    (".pass", &["[]", "A_KEY", "[\"A\", \"_b\"]"]),
+    ("agents.scripted.scenario", &["a.toml", "/b/c.toml"]),
+    ("agent", &["scripted", "claude"]),
+    ("flow", &["feature", "my_flow-2"]),
+    ("coherence", &["on", "off"]),
+    ("budget", &["1", "2.50", "0.000001"]),
+    ("at_once", &["1", "7", "256"]),
+    ("_minutes", &["1", "7", "256"]),
+    ("_mib", &["1", "7", "256"]),
+    ("secrets.files", &["[]", ".env"]),
+    ("secrets.allow", &["[]", "tests/**"]),
+    ("workspace.setup", &["[]", "make", "[\"a \\\"b\\\"\", 'c']"]),
+    ("verify.commands", &["[]", "make", "[\"a \\\"b\\\"\", 'c']"]),
+    ("setup_inputs", &["[]", "target", "[\"a/b\", \".env\"]"]),
+    ("workspace.copy", &["[]", "target", "[\"a/b\", \".env\"]"]),
+    ("workspace.cache", &["[]", "target", "[\"a/b\", \".env\"]"]),
+    ("workspace.claims", &["warn", "defer", "block"]),
+    ("workspace.root", &["../checkouts", "/b/c"]),
+    ("verify.final", &["pristine", "cached"]),
+    ("land.branch", &["forge/{run}", "x", "a/{run}/b"]),
+    ("land.record", &["all", "summary", "none"]),
+    ("effort.story_points", &["customfield_10016", "points"]),
+    ("notify.webhook", &["https://example.org", "http://127.0.0.1:8080"]),
+    ("notify.bell", &["on", "off"]),
+    ("notify.desktop", &["on", "off"]),
+];
+
+pub(super) fn examples(path: &str) -> &'static [&'static str] {
+    let found = EXAMPLES.iter().find(|(part, _)| path.ends_with(part));
+    found.map(|(_, words)| *words).unwrap_or_else(|| panic!("{path} has no examples"))
 }
 
-fn toml(words: &[(Key, String)]) -> String {
+fn toml(words: &[(SettingKey, String)]) -> String {
     words.iter().fold(String::new(), |mut text, (key, words)| {
-        let _ = writeln!(text, "{} = {}", key.name(), from_words(*key, words).unwrap());
+        let _ = writeln!(text, "{} = {}", key.path(), from_words(key, words).unwrap());
         text
     })
 }
 
-/// Each field, told without the sheet that it came from.
-fn field(settings: &Settings, key: Key) -> Option<Value> {
-    let count = |count: u64| Some(Value::Count(count));
-    let list = |list: &Vec<String>| Some(Value::List(list.clone()));
-    let word = |word: &str| Some(Value::Text(word.to_owned()));
-    let Settings { agent, limits, agents, roles, workspace, verify, land, .. } = settings;
-    match key {
-        Key::Agent => agent.clone().map(Value::Text),
-        Key::OfAgent(name, key) => agents.get(name.as_str()).and_then(|table| match key {
-            AgentKey::Like => word(table.like.name()),
-            AgentKey::Command => table.command.clone().map(Value::List),
-            AgentKey::Model => table.model.clone().map(Value::Text),
-            AgentKey::Pass => list(&table.pass),
-        }),
-        Key::OfRole(name, key) => roles.get(name.as_str()).and_then(|table| match key {
-            RoleKey::Agent => table.agent.clone().map(Value::Text),
-            RoleKey::Model => table.model.clone().map(Value::Text),
-        }),
-        Key::SecretFiles => list(&settings.secrets.files),
-        Key::SecretsAllowed => list(&settings.secrets.allow),
-        Key::AtOnce => count(u64::from(limits.at_once)),
-        Key::Budget => limits.budget.map(|money| Value::Count(money.0)),
-        Key::CallBudget => limits.call_budget.map(|money| Value::Count(money.0)),
-        Key::WallMinutes => count(limits.wall_minutes),
-        Key::SilenceMinutes => count(limits.silence_minutes),
-        Key::OutputMib => count(limits.output_mib),
-        Key::Scenario => settings.scripted.scenario.clone().map(Value::Text),
-        Key::Setup => list(&workspace.setup),
-        Key::SetupInputs => list(&workspace.setup_inputs),
-        Key::Root => workspace.root.clone().map(Value::Text),
-        Key::Copy => list(&workspace.copy),
-        Key::Cache => list(&workspace.cache),
-        Key::Claims => match workspace.claims {
-            Claims::Warn => word("warn"),
-            Claims::Defer => word("defer"),
-            Claims::Block => word("block"),
-        },
-        Key::VerifyCommands => verify.commands.clone().map(Value::List),
-        Key::VerifyTimeoutMinutes => count(verify.timeout_minutes),
-        Key::VerifyOutputMib => count(verify.output_mib),
-        Key::VerifyFinal => match verify.r#final {
-            FinalCheckout::Pristine => word("pristine"),
-            FinalCheckout::Cached => word("cached"),
-        },
-        Key::Branch => word(&land.branch),
-        Key::Record => match land.record {
-            Kept::All => word("all"),
-            Kept::Summary => word("summary"),
-            Kept::Nothing => word("none"),
-        },
-        Key::Flow => word(&settings.flow),
-        Key::Coherence => Some(switch(settings.coherence)),
-        Key::StoryPoints => word(&settings.effort.story_points),
-        Key::NotifyCommand => settings.notify.command.clone().map(Value::List),
-        Key::NotifyWebhook => settings.notify.webhook.clone().map(Value::Text),
-        Key::NotifyBell => Some(switch(settings.notify.bell)),
-        Key::NotifyDesktop => Some(switch(settings.notify.desktop)),
-    }
-}
-
-fn switch(switch: Switch) -> Value {
-    match switch {
-        Switch::On => Value::Text("on".to_owned()),
-        Switch::Off => Value::Text("off".to_owned()),
-    }
+/// Reads a field out of the tree, without the layers that it came from.
+fn field(settings: &Settings, path: &str) -> Option<serde_json::Value> {
+    let tree = serde_json::to_value(&**settings).unwrap();
+    let value = path.split('.').try_fold(&tree, |tree, word| tree.get(word))?;
+    (!value.is_null()).then(|| value.clone())
 }
 
 #[test]
@@ -409,48 +367,44 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
     let mut chance = Chance(1);
     let mut won = [0_usize; 6];
     for _ in 0..300 {
-        let mut layers: Vec<Vec<(Key, String)>> = (0..5).map(|_| chance.words()).collect();
+        let mut layers: Vec<Vec<(SettingKey, String)>> = (0..5).map(|_| chance.words()).collect();
         // Only a person may say it.
-        layers[1].retain(|(key, _)| *key != Key::Root);
-        let named = |words: &[(Key, String)], name: fn(Key) -> String| {
-            words.iter().map(|(key, words)| (name(*key), words.clone())).collect()
+        layers[1].retain(|(key, _)| key.path() != "workspace.root");
+        let named = |words: &[(SettingKey, String)], name: fn(&SettingKey) -> String| {
+            words.iter().map(|(key, words)| (name(key), words.clone())).collect()
         };
-        let settings = Settings::of(&Sources {
+        let settings = Settings::from_sources(&Sources {
             user: file("user", &toml(&layers[0])),
             repo: file("repo", &toml(&layers[1])),
             local: file("local", &toml(&layers[2])),
             local_is: LocalFile::Personal,
             top: None,
-            environment: named(&layers[3], Key::variable),
-            flags: named(&layers[4], |key| key.name().into_owned()),
+            environment: named(&layers[3], SettingKey::variable),
+            flags: named(&layers[4], SettingKey::path),
         })
         .unwrap();
         for key in every_key() {
             let above = [Layer::User, Layer::Repo, Layer::Local, Layer::Environment, Layer::Flags];
-            let said = |words: &Vec<(Key, String)>| words.iter().position(|(said, _)| *said == key);
+            let said =
+                |words: &Vec<(SettingKey, String)>| words.iter().position(|(said, _)| *said == key);
             let speaks = layers.iter().enumerate().rfind(|(_, words)| said(words).is_some());
             let expected = speaks.map(|(layer, words)| {
-                (above[layer], from_words(key, &words[said(words).unwrap()].1).unwrap())
+                (above[layer], from_words(&key, &words[said(words).unwrap()].1).unwrap())
             });
-            let expected = expected.or_else(|| Some((Layer::Shipped, key.shipped()?)));
-            let explained = settings.explain(&key.name()).unwrap();
+            let expected = expected.or_else(|| Some((Layer::Shipped, key.row().shipped.clone()?)));
+            let explained = settings.explain(&key.path()).unwrap();
             assert_eq!(explained.row.layer, expected.as_ref().map(|(layer, _)| *layer));
             assert_eq!(explained.row.value, expected.as_ref().map(|(_, value)| value.clone()));
-            let money = |value: Value| match (key, value) {
-                (Key::Budget | Key::CallBudget, Value::Text(text)) => {
-                    Value::Count(Money::parse(&text).unwrap().0)
+            let used = expected.clone().map(|(_, value)| match value {
+                Value::Text(text) if key.path().ends_with("budget") => {
+                    let micros = Money::parse(&text).unwrap().0;
+                    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000).into()
                 }
-                (_, value) => value,
-            };
-            let pass = Key::OfAgent(
-                TableName::of(named_tables::TableKind::Agents, "claude").unwrap(),
-                AgentKey::Pass,
-            );
-            let unsaid = (key == pass).then(|| Value::List(Vec::new()));
-            let used = expected.clone().map(|(_, value)| money(value)).or(unsaid);
-            assert_eq!(field(&settings, key), used);
+                value => serde_json::to_value(value).unwrap(),
+            });
+            assert_eq!(field(&settings, &key.path()), used);
             let n_speaking = layers.iter().filter(|words| said(words).is_some()).count();
-            let n_shipped = usize::from(key.shipped().is_some());
+            let n_shipped = usize::from(key.row().shipped.is_some());
             assert_eq!(explained.said.len(), n_speaking + n_shipped, "nobody is left out");
             assert!(explained.said.iter().rev().is_sorted_by_key(|said| said.layer));
             if let (Some((_, words)), Some(file)) =
@@ -471,17 +425,19 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
 fn it_does_not_matter_which_layers_are_put_together_first() {
     let mut chance = Chance(2);
     for _ in 0..200 {
-        let mut sheet = |layer| {
+        let mut read = |layer| {
             let text = toml(&chance.words());
-            Sheet::of_file(layer, &SourceFile { name: "f".to_owned(), text }).unwrap()
+            LayeredSettings::from_file(layer, &SourceFile { name: "f".to_owned(), text }).unwrap()
         };
-        let (a, b, c) = (sheet(Layer::User), sheet(Layer::Repo), sheet(Layer::Local));
+        let (a, b, c) = (read(Layer::User), read(Layer::Repo), read(Layer::Local));
         let left = a.clone().under(b.clone()).under(c.clone());
         let right = a.clone().under(b.clone().under(c.clone()));
         assert_eq!(left, right);
-        assert_eq!(Sheet::default().under(a.clone()), a);
-        assert_eq!(a.clone().under(Sheet::default()), a);
-        if let (Some(mine), Some(yours)) = (a.winner(Key::AtOnce), c.winner(Key::AtOnce)) {
+        assert_eq!(LayeredSettings::default().under(a.clone()), a);
+        assert_eq!(a.clone().under(LayeredSettings::default()), a);
+        if let (Some(mine), Some(yours)) =
+            (a.winner_at("limits.at_once"), c.winner_at("limits.at_once"))
+        {
             assert_ne!(mine, yours, "the place is part of what is said");
         }
     }
@@ -493,15 +449,15 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let settings = read(example).unwrap();
     // What only a person may say is not in an example of the repository's file.
-    for key in Key::ALL.into_iter().filter(|key| *key != Key::Root) {
-        let said = settings.explain(&key.name()).unwrap().said;
-        assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.name());
+    for key in SettingKey::all().filter(|key| key.path() != "workspace.root") {
+        let said = settings.explain(&key.path()).unwrap().said;
+        assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.path());
         if matches!(shipped_of(&said), Some(Value::Count(_))) {
             assert_eq!(
                 Some(&said[0].value),
                 shipped_of(&said),
                 "{} is not what is shipped",
-                key.name()
+                key.path()
             );
         }
     }
@@ -520,4 +476,46 @@ fn where_checkouts_lie_is_not_for_a_repository_to_say() {
 /// What is shipped, of all that is said.
 fn shipped_of(said: &[SaidRow]) -> Option<&Value> {
     said.iter().find(|said| said.layer == Layer::Shipped).map(|said| &said.value)
+}
+
+#[test]
+fn every_key_is_found_by_its_path_and_no_two_share_a_path_or_a_variable() {
+    let mut variables: Vec<String> = SettingKey::all().map(|key| key.variable()).collect();
+    variables.sort();
+    variables.dedup();
+    assert_eq!(variables.len(), SettingKey::all().count());
+    for key in SettingKey::all() {
+        assert_eq!(SettingKey::find(&key.path()), Some(key.clone()));
+        assert!(!is_table(&key.path()), "{key:?} is a value, and cannot be a table, too");
+        let row = key.row();
+        assert!(!row.about.is_empty() && !row.may_be.is_empty(), "{} has no doc", key.path());
+    }
+    assert!(is_table("limits") && is_table("agents.scripted") && is_table("roles.Writer"));
+    assert!(!is_table("limit") && !is_table("") && !is_table("agents.Mine"));
+    assert!(
+        SettingKey::find("agents.*.like").is_none()
+            && SettingKey::find("agents.scripted.like").is_none()
+    );
+}
+
+#[test]
+fn a_key_in_the_wrong_table_is_found_in_the_right_one() {
+    assert_eq!(nearest_word("", "budget"), Some("limits.budget"));
+    assert_eq!(nearest_word("limits", "budgt"), Some("budget"));
+    assert_eq!(nearest_word("", "limts"), Some("limits"));
+    assert_eq!(nearest_word("agents", "scipted"), Some("scripted"));
+    assert_eq!(nearest_word("", "zzzzzzzzzzzz"), None);
+}
+
+#[test]
+fn what_is_shipped_is_what_a_person_could_have_written() {
+    for key in SettingKey::all() {
+        if let Some(value) = key.row().shipped.clone() {
+            let words = match &value {
+                Value::Text(text) => text.clone(),
+                Value::Count(_) | Value::List(_) => value.to_string(),
+            };
+            assert_eq!(from_words(&key, &words), Ok(value), "{key:?}");
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! Who plays: what is refused, what is asked about, where a program lies, and what a run keeps.
 
+use std::path::PathBuf;
+
+use forge_agents::{AgentKind, registry};
 use forge_core::event::Blob;
 
-use super::*;
-use crate::settings::{Agent, FILE, Sessions, SourceFile, Sources};
+use super::super::*;
+use crate::Error;
 
 #[expect(clippy::unnecessary_wraps, reason = "a layer may be missing, and here it never is")]
 fn file(name: &str, text: &str) -> Option<SourceFile> {
@@ -15,7 +18,7 @@ fn repo(text: &str) -> Sources {
 }
 
 fn read(text: &str) -> Result<Settings, Error> {
-    Settings::of(&repo(text))
+    Settings::from_sources(&repo(text))
 }
 
 fn variable(name: &str, value: &str) -> Vec<(String, String)> {
@@ -61,7 +64,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
         assert!(trouble.next.unwrap().contains(next), "{next}");
     }
     let sources = Sources { environment: variable("FORGE_AGENT", "mne"), ..repo(MINE) };
-    let trouble = Settings::of(&sources).unwrap_err();
+    let trouble = Settings::from_sources(&sources).unwrap_err();
     assert_eq!(
         trouble.what,
         "the variable FORGE_AGENT: there is no agent `mne`; did you mean `mine`?"
@@ -79,7 +82,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
     }
     // Only what counts must be right.
     let sources = Sources { user: file("u", "agent = \"gone\""), ..repo("agent = \"claude\"") };
-    assert_eq!(Settings::of(&sources).unwrap().agent.as_deref(), Some("claude"));
+    assert_eq!(Settings::from_sources(&sources).unwrap().agent.as_deref(), Some("claude"));
 }
 
 #[test]
@@ -178,13 +181,13 @@ fn tables_of_several_layers_merge_and_each_key_has_its_own_winner() {
         flags: variable("agents.mine.like", "claude"),
         ..repo(MINE)
     };
-    let settings = Settings::of(&sources).unwrap();
+    let settings = Settings::from_sources(&sources).unwrap();
     let mine = &settings.agents["mine"];
     assert_eq!(mine.command.as_ref().unwrap(), &["./tools/agent.sh", "--fast"]);
     assert_eq!((mine.model.as_deref(), mine.pass.len()), (Some("env"), 0));
     assert_eq!(mine.like, AgentKind::find("claude").unwrap());
-    let reviewer = RoleTable { agent: Some("mine".to_owned()), model: Some("m".to_owned()) };
-    assert_eq!(settings.roles["reviewer"], reviewer);
+    let reviewer = &settings.roles["reviewer"];
+    assert_eq!((reviewer.agent.as_deref(), reviewer.model.as_deref()), (Some("mine"), Some("m")));
     let explained = settings.explain("agents.mine.pass").unwrap();
     assert_eq!(explained.row.place.as_deref(), Some("l:2"));
     assert_eq!(explained.said.len(), 3);
@@ -211,7 +214,7 @@ fn tables_of_several_layers_merge_and_each_key_has_its_own_winner() {
 #[test]
 fn variables_set_tables_that_a_file_names_and_those_that_need_no_naming() {
     let of = |text: &str, name: &str, value: &str| {
-        Settings::of(&Sources { environment: variable(name, value), ..repo(text) })
+        Settings::from_sources(&Sources { environment: variable(name, value), ..repo(text) })
     };
     let claude = of("", "FORGE_AGENTS_CLAUDE_MODEL", "opus").unwrap();
     assert_eq!(claude.agents["claude"].model.as_deref(), Some("opus"));
@@ -247,7 +250,8 @@ fn variables_set_tables_that_a_file_names_and_those_that_need_no_naming() {
 fn a_persons_relative_program_begins_at_their_checkout_and_the_repositorys_in_the_agents() {
     let text = format!("agent = \"mine\"\n{MINE}");
     let program = |sources: Sources| {
-        let settings = Settings::of(&Sources { top: Some("/top".into()), ..sources }).unwrap();
+        let settings =
+            Settings::from_sources(&Sources { top: Some("/top".into()), ..sources }).unwrap();
         settings.agents["mine"].command.clone().unwrap()
     };
     let absolute = ["/top/tools/agent.sh", "--fast"];
@@ -266,13 +270,13 @@ fn a_persons_relative_program_begins_at_their_checkout_and_the_repositorys_in_th
         assert_eq!(program(Sources { environment, ..repo(&text) }), [plain]);
     }
     // Without a checkout there is nothing that it could be relative to.
-    let trouble =
-        Settings::of(&Sources { user: file("u", &text), ..Sources::default() }).unwrap_err();
+    let trouble = Settings::from_sources(&Sources { user: file("u", &text), ..Sources::default() })
+        .unwrap_err();
     assert!(
         trouble.what.starts_with("u, line 3: agents.mine.command is a relative path"),
         "{trouble}"
     );
-    Settings::of(&Sources { user: file("u", MINE), ..Sources::default() })
+    Settings::from_sources(&Sources { user: file("u", MINE), ..Sources::default() })
         .expect("nobody plays with it");
     read(&text).expect("it begins in the agent's checkout");
 }
@@ -281,7 +285,8 @@ fn a_persons_relative_program_begins_at_their_checkout_and_the_repositorys_in_th
 fn agents_that_come_with_a_repository_are_asked_about_with_what_they_get() {
     let all = format!("agent = \"mine\"\n{MINE}");
     let roles: &[&str] = &["writer", "reviewer"];
-    let asked = |sources: &Sources| Settings::of(sources).unwrap().commands_of_repository(roles);
+    let asked =
+        |sources: &Sources| Settings::from_sources(sources).unwrap().commands_of_repository(roles);
     let line = "./tools/agent.sh --fast  # the agent mine, which gets $MY_KEY";
     let none: [&str; 0] = [];
     assert_eq!(asked(&repo(&all)), [line]);
@@ -350,9 +355,9 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
     assert_eq!(plays("tester").3, Some(scenario.clone()));
     let reviewer = frozen.who_plays("reviewer").unwrap();
     assert_eq!((reviewer.command.len(), reviewer.pass.len()), (2, 1));
-    assert_eq!(frozen.secrets, settings.secrets);
+    assert_eq!(frozen.secrets, SecretsTable::from(&settings.secrets));
     let text = serde_json::to_string(&frozen).unwrap();
-    assert_eq!(serde_json::from_str::<crate::settings::Frozen>(&text).unwrap(), frozen);
+    assert_eq!(serde_json::from_str::<Frozen>(&text).unwrap(), frozen);
     assert!(!text.contains("other"), "{text}");
     // Where one scenario is played by all, nobody else plays; and without roles, nobody does.
     let scripted = settings.freeze(Agent::Scripted { scenario: scenario.clone() });
@@ -377,7 +382,8 @@ fn a_table_of_a_role_that_the_flow_does_not_have_is_noted_with_the_nearest() {
 
 #[test]
 fn paths_with_secrets_are_allowed_by_pattern() {
-    let secrets = read("[secrets]\nallow = [\"tests/fixtures/**\", \"*.pem\"]").unwrap().secrets;
+    let settings = read("[secrets]\nallow = [\"tests/fixtures/**\", \"*.pem\"]").unwrap();
+    let secrets = SecretsTable::from(&settings.secrets);
     assert!(secrets.allows("tests/fixtures/a/b") && secrets.allows("x.pem"));
     assert!(!secrets.allows("src/x.pem") && !SecretsTable::default().allows("x.pem"));
 }

@@ -1,0 +1,210 @@
+//! The settings that count: the winners of all layers as one tree, and the agents that they come to.
+//!
+//! Not here: what each layer says (`layers.rs`), and what a run keeps (`snapshot.rs`).
+//!
+//! Invariant: in settings that were read, every agent that is named somewhere is there and can be
+//! started: it is of a kind that Forge knows, or it has a command.
+
+use std::{
+    collections::BTreeMap,
+    ops::{Deref, DerefMut},
+    path::{Path, PathBuf},
+};
+
+use forge_agents::{AgentKind, registry};
+
+use super::{
+    keys::tree,
+    layers::{Layer, LayeredSettings},
+    sources::{FILE, LOCAL_FILE, LocalFile, SourceFile, Sources},
+    types::{AgentKeys, AgentTable, SettingValues},
+    values::{AgentName, to_strings},
+};
+use crate::{Error, suggest::nearest};
+
+/// Agents that a later Forge will know.
+pub const RESERVED: &[&str] = &["codex", "gemini", "opencode"];
+
+/// The values that count, which can be read as fields, and the layers that they come from.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: SettingValues,
+    /// All agents, by name: those that are set up, and those that need no setting up.
+    pub agents: BTreeMap<String, AgentTable>,
+    pub(super) layers: LayeredSettings,
+    pub(super) local_is: LocalFile,
+}
+
+impl Deref for Settings {
+    type Target = SettingValues;
+
+    fn deref(&self) -> &SettingValues {
+        &self.values
+    }
+}
+
+impl DerefMut for Settings {
+    fn deref_mut(&mut self) -> &mut SettingValues {
+        &mut self.values
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::from_layers(LayeredSettings::shipped(), &Sources::default())
+    }
+}
+
+impl Settings {
+    /// Reads all layers.
+    pub fn from_sources(sources: &Sources) -> Result<Self, Error> {
+        let settings = Self::from_layers(LayeredSettings::from_sources(sources)?, sources);
+        match settings.layers.winner_at("workspace.root") {
+            Some(winner) if winner.layer == Layer::Repo => Err(Error::usage(
+                format!(
+                    "{}: workspace.root is for one person to say, not for a repository",
+                    winner.origin
+                ),
+                format!("take it out there, and put it into {LOCAL_FILE}"),
+            )),
+            Some(_) | None => settings.check_agents().map(|()| settings),
+        }
+    }
+
+    /// Reads all layers of a checkout, with `forge.toml` as it is there.
+    pub fn read(top: Option<&Path>) -> Result<Self, Error> {
+        let mut sources = Sources::personal(top)?;
+        if let Some(top) = top {
+            sources.repo = SourceFile::read(&top.join(FILE))?;
+        }
+        Self::from_sources(&sources)
+    }
+
+    fn from_layers(layers: LayeredSettings, sources: &Sources) -> Self {
+        let values = tree(layers.winners()).expect("every value was checked");
+        let mut settings =
+            Self { values, agents: BTreeMap::new(), layers, local_is: sources.local_is };
+        let own = AgentKeys::default();
+        let known = registry::ready_to_use().map(|kind| (kind.name(), &own));
+        let named = settings.agent_tables.named.iter().map(|(name, keys)| (name.as_str(), keys));
+        let agents: BTreeMap<&str, &AgentKeys> = known.chain(named).collect();
+        let table = |(name, keys): (&str, &AgentKeys)| {
+            let top = sources.top.as_deref();
+            (name.to_owned(), settings.agent_table(name, keys, top))
+        };
+        settings.agents = agents.into_iter().map(table).collect();
+        settings
+    }
+
+    fn agent_table(&self, name: &str, keys: &AgentKeys, top: Option<&Path>) -> AgentTable {
+        AgentTable {
+            like: keys.like.or_else(|| AgentKind::find(name)).unwrap_or(registry::PROGRAM),
+            command: keys.command.as_ref().map(|words| self.command(name, words.to_vec(), top)),
+            model: keys.model.clone().map(String::from),
+            pass: to_strings(keys.pass.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// Makes a person's relative program absolute: it is meant from where the person works. What the repository
+    /// names is looked for in the agent's own checkout.
+    fn command(&self, name: &str, mut words: Vec<String>, top: Option<&Path>) -> Vec<String> {
+        if self.command_of_person(name).is_some()
+            && let Some(program) = words.first_mut()
+            && is_relative(program)
+            && let Some(top) = top
+        {
+            let whole: PathBuf = top.join(&*program).components().collect();
+            *program = whole.to_string_lossy().into_owned();
+        }
+        words
+    }
+
+    /// Returns the origin of an agent's command, if a person set it and not the repository.
+    fn command_of_person(&self, name: &str) -> Option<String> {
+        let winner = self.layers.winner_at(&format!("agents.{name}.command"))?;
+        let is_of_repository = winner.layer.is_of_repository(self.local_is);
+        (!is_of_repository).then(|| winner.origin.to_beginning())
+    }
+
+    /// Sets the agent that plays the roles about which `roles` says nothing.
+    pub fn play(&mut self, agent: &str) -> Result<(), Error> {
+        self.check_agent(agent, "--agent")?;
+        self.agent = AgentName::try_from(agent.to_owned()).ok();
+        Ok(())
+    }
+
+    /// Sets the scripted agent as the one that plays the roles about which `roles` says nothing.
+    pub fn play_scripted(&mut self) {
+        self.agent = AgentName::try_from(registry::SCRIPTED.name().to_owned()).ok();
+    }
+
+    /// Returns the file that the scripted agent plays from, relative to the top of the checkout.
+    pub fn scenario(&self) -> Option<&str> {
+        self.agent_tables.scripted.scenario.as_deref()
+    }
+
+    /// Returns the name of the agent that plays a role, if one is set.
+    pub fn agent_for(&self, role: &str) -> Option<&str> {
+        let own = self.roles.get(role).and_then(|role| role.agent.as_deref());
+        own.or(self.agent.as_deref())
+    }
+
+    /// Refuses names of agents that are not there or cannot be started.
+    fn check_agents(&self) -> Result<(), Error> {
+        let roles =
+            self.roles.iter().map(|(name, role)| (format!("roles.{name}.agent"), &role.agent));
+        for (path, agent) in [("agent".to_owned(), &self.agent)].into_iter().chain(roles) {
+            if let (Some(agent), Some(winner)) = (agent, self.layers.winner_at(&path)) {
+                self.check_agent(agent, &winner.origin.to_beginning())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the same for one agent that was named at this place.
+    fn check_agent(&self, name: &str, place: &str) -> Result<(), Error> {
+        let Some(table) = self.agents.get(name) else {
+            if RESERVED.contains(&name) {
+                return Err(Error::usage(
+                    format!("{place}: this Forge does not know the agent `{name}` yet"),
+                    format!("`[agents.{name}] command = [\"…\"]` makes it any program"),
+                ));
+            }
+            let near = nearest(name, self.agents.keys().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(Error::usage(
+                format!("{place}: there is no agent `{name}`{near}"),
+                format!(
+                    "name one that is there, or set it up: `[agents.{name}] command = [\"…\"]`"
+                ),
+            ));
+        };
+        match &table.command {
+            Some(command) => self.check_program(name, command),
+            None if table.like.needs_no_command() => Ok(()),
+            None => Err(Error::usage(
+                format!("{place}: the agent `{name}` has no command"),
+                format!("set it up: `[agents.{name}] command = [\"…\"]`"),
+            )),
+        }
+    }
+
+    /// Refuses a person's relative program without a checkout from which it was meant: in the agent's
+    /// checkout it would be a program of the repository, which nobody approved.
+    fn check_program(&self, name: &str, command: &[String]) -> Result<(), Error> {
+        match self.command_of_person(name) {
+            Some(place) if command.first().is_some_and(|program| is_relative(program)) => {
+                let what = format!(
+                    "{place}: agents.{name}.command is a relative path, and there is no checkout from which it leads anywhere"
+                );
+                Err(Error::usage(what, "write the whole path"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Whether a program is a path from somewhere, and not a name that is looked for.
+fn is_relative(program: &str) -> bool {
+    program.contains('/') && !program.starts_with('/')
+}

@@ -1,0 +1,332 @@
+//! Every key of the settings, as one tree of serde types.
+//!
+//! A new key is one field here: its doc comment is what `forge config explain` says that it is for, its type is what
+//! it may be, and `Default` is what Forge ships. FileReading, variables, `forge config` and the published schema follow
+//! from this tree. Not here: which layer wins (`layers.rs`, `resolve.rs`), and rules of single values (`values.rs`).
+//!
+//! Invariant: every table is optional and every field has a default, so that any part of the tree can be read alone.
+
+use std::collections::BTreeMap;
+
+use forge_agents::{AgentKind, registry};
+use forge_core::money::Money;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::values::{
+    AGENT_NAME_PATTERN, AgentName, BranchTemplate, Dollars, FilePath, ModelName, PathPattern,
+    PlainName, ProgramLine, RelPath, ShellCommand, VariableName, Webhook,
+};
+
+/// More calls than this are never under way at the same time.
+const AT_ONCE_MAX: u32 = 256;
+/// A day.
+const MINUTES_MAX: u64 = 24 * 60;
+const OUTPUT_MIB_MAX: u64 = 4096;
+/// The tree of all keys. `forge.toml`, `forge.local.toml` and the user's `config.toml` are each a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SettingValues {
+    /// Who plays the roles.
+    pub agent: Option<AgentName>,
+    /// The flow of a run that names none.
+    pub flow: PlainName,
+    /// Whether an agent looks at a request before its run begins.
+    pub coherence: Switch,
+    pub limits: LimitSettings,
+    #[serde(rename = "agents")]
+    pub agent_tables: AgentTables,
+    #[schemars(extend("propertyNames" = {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"}))]
+    pub roles: BTreeMap<String, RoleTable>,
+    pub secrets: SecretSettings,
+    pub workspace: WorkspaceSettings,
+    pub verify: VerifySettings,
+    pub land: LandSettings,
+    pub effort: EffortSettings,
+    pub notify: NotifySettings,
+}
+
+/// How much a run may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitSettings {
+    /// Calls under way at the same time.
+    #[schemars(range(min = 1, max = AT_ONCE_MAX))]
+    pub at_once: u32,
+    /// Dollars for a whole run.
+    pub budget: Option<Dollars>,
+    /// Dollars for one call.
+    pub call_budget: Option<Dollars>,
+    /// How long one call may take.
+    #[schemars(range(min = 1, max = MINUTES_MAX))]
+    pub wall_minutes: u64,
+    /// How long one call may say nothing.
+    #[schemars(range(min = 1, max = MINUTES_MAX))]
+    pub silence_minutes: u64,
+    /// How much one call may print.
+    #[schemars(range(min = 1, max = OUTPUT_MIB_MAX))]
+    pub output_mib: u64,
+}
+
+/// The tables of agents: the scripted one, and those that a person names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("propertyNames" = {"pattern": AGENT_NAME_PATTERN}))]
+pub struct AgentTables {
+    pub scripted: ScriptedSettings,
+    #[serde(flatten)]
+    pub named: BTreeMap<String, AgentKeys>,
+}
+
+/// `[agents.scripted]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScriptedSettings {
+    /// What the scripted agent plays from.
+    pub scenario: Option<FilePath>,
+}
+
+/// `[agents.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentKeys {
+    /// What it is treated as; without it what its name says, or a program.
+    #[schemars(schema_with = "likes")]
+    pub like: Option<AgentKind>,
+    /// What is started, without a shell.
+    pub command: Option<ProgramLine>,
+    /// The model that it is asked to use.
+    pub model: Option<ModelName>,
+    /// More variables of your environment that it gets.
+    pub pass: Option<Vec<VariableName>>,
+}
+
+/// `[roles.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoleTable {
+    /// Who plays this role.
+    pub agent: Option<AgentName>,
+    /// The model that whoever plays this role is asked to use.
+    pub model: Option<ModelName>,
+}
+
+/// What is known about secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretSettings {
+    /// Files whose values are secrets, as lines of NAME=VALUE.
+    pub files: Vec<RelPath>,
+    /// Paths in which a change may hold what looks like a secret.
+    pub allow: Vec<PathPattern>,
+}
+
+/// How checkouts are made ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorkspaceSettings {
+    /// Commands that make a new checkout ready.
+    pub setup: Vec<ShellCommand>,
+    /// Files whose change makes setup run again.
+    pub setup_inputs: Vec<RelPath>,
+    /// Files outside git that a new checkout gets.
+    pub copy: Vec<RelPath>,
+    /// Folders that checkouts keep between calls.
+    pub cache: Vec<RelPath>,
+    /// What happens if two runs write the same paths.
+    pub claims: Claims,
+    /// Where checkouts lie; only in forge.local.toml or your own settings.
+    pub root: Option<FilePath>,
+}
+
+/// The project's checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerifySettings {
+    /// The project's checks; [] means that there are none.
+    pub commands: Option<Vec<ShellCommand>>,
+    /// How long one check may take.
+    #[schemars(range(min = 1, max = MINUTES_MAX))]
+    pub timeout_minutes: u64,
+    /// How much one check may print.
+    #[schemars(range(min = 1, max = OUTPUT_MIB_MAX))]
+    pub output_mib: u64,
+    /// The last checkout that is verified: new, or with its caches.
+    pub r#final: FinalCheckout,
+}
+
+/// Where work lands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LandSettings {
+    /// The run's branch; {run} is its id.
+    pub branch: BranchTemplate,
+    /// What the last commit of a run keeps of it in .forge/runs.
+    pub record: RunRecord,
+}
+
+/// How the effort of a request is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EffortSettings {
+    /// The field of an issue that holds its story points.
+    pub story_points: PlainName,
+}
+
+/// Who is notified of stops, questions and the end. None of it is in a run's snapshot: it is about who is here now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NotifySettings {
+    /// A program that is told of stops, questions and the end.
+    pub command: Option<ProgramLine>,
+    /// An address that is told of stops, questions and the end.
+    pub webhook: Option<Webhook>,
+    /// Whether the terminal rings at stops, questions and the end.
+    pub bell: Switch,
+    /// Whether the desktop shows stops, questions and the end.
+    pub desktop: Switch,
+}
+
+/// A yes or no. A file may write `true` and `false` as well, which `check.rs` reads as the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("type" = ["string", "boolean"], "enum" = ["on", "off", true, false]))]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// What happens if two runs write the same paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Claims {
+    /// A note says so, and both continue.
+    #[default]
+    Warn,
+    /// The second one waits for the first.
+    Defer,
+    /// The second one is held until a person decides.
+    Block,
+}
+
+/// The kind of checkout in which the last verification runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FinalCheckout {
+    /// A new one, set up from nothing.
+    #[default]
+    Pristine,
+    /// One that kept its caches.
+    Cached,
+}
+
+/// What the last commit of a run keeps of it, below `.forge/runs/`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunRecord {
+    /// Artifacts, summary, state and events.
+    #[default]
+    All,
+    /// The summary.
+    Summary,
+    /// There is no such commit.
+    #[serde(rename = "none")]
+    Nothing,
+}
+
+/// An agent that is set up, or that needs no setting up, put together from all layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentTable {
+    /// What it is treated as.
+    pub like: AgentKind,
+    /// The program and its arguments, if they are not those of its kind. A program with a slash in
+    /// it is absolute if a person set it, and relative to the agent's checkout if the repository
+    /// did.
+    pub command: Option<Vec<String>>,
+    /// The model that it is asked to use.
+    pub model: Option<String>,
+    /// More variables of the environment that it gets.
+    pub pass: Vec<String>,
+}
+
+impl Default for SettingValues {
+    fn default() -> Self {
+        Self {
+            agent: None,
+            flow: shipped("feature"),
+            coherence: Switch::On,
+            limits: LimitSettings::default(),
+            agent_tables: AgentTables::default(),
+            roles: BTreeMap::new(),
+            secrets: SecretSettings::default(),
+            workspace: WorkspaceSettings::default(),
+            verify: VerifySettings::default(),
+            land: LandSettings::default(),
+            effort: EffortSettings::default(),
+            notify: NotifySettings::default(),
+        }
+    }
+}
+
+impl LimitSettings {
+    /// Returns what a whole run may cost.
+    pub fn budget(&self) -> Option<Money> {
+        self.budget.map(|dollars| dollars.0)
+    }
+
+    /// Returns what one call may cost.
+    pub fn call_budget(&self) -> Option<Money> {
+        self.call_budget.map(|dollars| dollars.0)
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        Self {
+            at_once: 8,
+            budget: None,
+            call_budget: None,
+            wall_minutes: 45,
+            silence_minutes: 15,
+            output_mib: 64,
+        }
+    }
+}
+
+impl Default for VerifySettings {
+    fn default() -> Self {
+        let r#final = FinalCheckout::default();
+        Self { commands: None, timeout_minutes: 30, output_mib: 16, r#final }
+    }
+}
+
+impl Default for LandSettings {
+    fn default() -> Self {
+        Self { branch: shipped("forge/{run}"), record: RunRecord::default() }
+    }
+}
+
+impl Default for EffortSettings {
+    fn default() -> Self {
+        Self { story_points: shipped("customfield_10016") }
+    }
+}
+
+impl Default for NotifySettings {
+    fn default() -> Self {
+        Self { command: None, webhook: None, bell: Switch::On, desktop: Switch::Off }
+    }
+}
+
+fn shipped<T: TryFrom<String>>(text: &str) -> T {
+    match T::try_from(text.to_owned()) {
+        Ok(value) => value,
+        Err(_) => unreachable!("`{text}` is shipped, and refused"),
+    }
+}
+
+/// Lists the kinds of agents that a table can name: all but the player of scenarios, which has a key of its own.
+fn likes(_: &mut SchemaGenerator) -> Schema {
+    let kinds = registry::ALL.iter().filter(|kind| !kind.plays_scenario());
+    json_schema!({"type": "string", "enum": kinds.map(|kind| kind.name()).collect::<Vec<_>>()})
+}
