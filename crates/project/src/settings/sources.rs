@@ -1,6 +1,6 @@
 //! Where the layers of the settings come from: files, the environment, flags.
 //!
-//! Here texts are gathered, and nothing is understood; `sheet.rs` reads them. The repository's
+//! Here texts are gathered, and nothing is understood; `layers.rs` reads them. The repository's
 //! layer is handed in by whoever knows the base commit, because a run never takes settings from
 //! below a workspace.
 //!

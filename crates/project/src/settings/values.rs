@@ -27,7 +27,7 @@ pub(super) const AGENT_NAME_MAY_BE: &str = "the name of an agent has at most 40 
 /// The same, for editors.
 pub(super) const AGENT_NAME_PATTERN: &str = "^[a-z0-9][a-z0-9_-]{0,39}$";
 
-/// A value of any key, as a layer has it and as it is shown.
+/// A value that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
