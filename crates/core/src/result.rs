@@ -11,6 +11,7 @@ mod error;
 mod limits;
 mod validate;
 
+pub use crate::item::Item;
 pub use contract::{
     AgentResult, Blocker, MustHave, MustState, ReportedFinding, ReportedShown, ReportedVerdict,
     ResultKey, StatedBlocker, Status,

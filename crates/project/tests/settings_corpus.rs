@@ -268,7 +268,7 @@ fn cases() -> Vec<Case> {
         );
     }
     let many =
-        |n: usize| (0..n).map(|n| format!("[roles.r{n}]\nmodel = \"x\"\n")).collect::<String>();
+        |n: usize| (0..n).map(|n| format!("[roles.r{n}]\nmodel = \"x\"\n")).collect::<Vec<String>>().concat();
     add("256 roles".to_owned(), repo(&many(256)));
     add("257 roles".to_owned(), repo(&many(257)));
     let entries = |n: usize| format!("workspace.setup = [{}]", vec!["\"x\""; n].join(","));

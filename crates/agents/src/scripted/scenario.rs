@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::{self, ScenarioFlaw};
 use crate::variables::{REPAIR_TURN, RESUME_TURN};
-use forge_core::item::Item;
+
 use forge_core::result::{
-    Blocker, MustHave, ReportedFinding, ReportedShown, ReportedVerdict, Status,
+    Blocker, Item, MustHave, ReportedFinding, ReportedShown, ReportedVerdict, Status,
 };
 use forge_keeper::attempt::outbox::plain_components;
 

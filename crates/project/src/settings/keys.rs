@@ -178,9 +178,8 @@ struct DefaultLeaves<'a> {
 }
 
 impl DefaultLeaves<'_> {
-    fn push<E>(self, value: Option<Value>) -> Result<(), E> {
+    fn push(self, value: Option<Value>) {
         self.leaves.push((self.path, value));
-        Ok(())
     }
 }
 
@@ -200,20 +199,24 @@ impl<'de> Visitor<'de> for DefaultLeaves<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.push(None)
+        self.push(None);
+        Ok(())
     }
 
     fn visit_u64<E>(self, count: u64) -> Result<(), E> {
-        self.push(Some(Value::Count(count)))
+        self.push(Some(Value::Count(count)));
+        Ok(())
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.push(Some(Value::Text(text.to_owned())))
+        self.push(Some(Value::Text(text.to_owned())));
+        Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         while entries.next_element::<IgnoredAny>()?.is_some() {}
-        self.push(Some(Value::List(Vec::new())))
+        self.push(Some(Value::List(Vec::new())));
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<(), A::Error> {

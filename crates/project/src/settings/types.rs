@@ -1,7 +1,7 @@
 //! Every key of the settings, as one tree of serde types.
 //!
 //! A new key is one field here: its doc comment is what `forge config explain` says that it is for, its type is what
-//! it may be, and `Default` is what Forge ships. FileReading, variables, `forge config` and the published schema follow
+//! it may be, and `Default` is what Forge ships. Reading, variables, `forge config` and the published schema follow
 //! from this tree. Not here: which layer wins (`layers.rs`, `resolve.rs`), and rules of single values (`values.rs`).
 //!
 //! Invariant: every table is optional and every field has a default, so that any part of the tree can be read alone.

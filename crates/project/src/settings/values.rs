@@ -6,6 +6,12 @@
 //! Invariant: paths lead nowhere outside the checkout, branches are names that git accepts, and no text hides
 //! anything from the person who approves it.
 
+#![expect(
+    clippy::doc_markdown,
+    clippy::doc_link_with_quotes,
+    reason = "doc comments are shown to people as they are"
+)]
+
 use std::{
     fmt,
     ops::Deref,
