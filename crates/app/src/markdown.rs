@@ -208,8 +208,9 @@ impl Renderer {
     /// as wide as the widest of them, though its heading may be broken.
     fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
         let widest = |rows: &[Vec<&str>], column: usize| {
-            let of = |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));
-            rows.iter().map(of).max().unwrap_or_default().max(1)
+            let cell_width =
+                |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));
+            rows.iter().map(cell_width).max().unwrap_or_default().max(1)
         };
         let body = rows.get(1..).unwrap_or_default();
         let mut widths: Vec<usize> = (0..n_columns).map(|column| widest(rows, column)).collect();

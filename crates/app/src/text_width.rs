@@ -62,10 +62,10 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
 
 /// Returns as much of the beginning of a text as fits.
 fn beginning(text: &str, columns: usize) -> &str {
-    let mut left = columns;
+    let mut room = columns;
     for (at, c) in text.char_indices() {
-        match left.checked_sub(char_width(c)) {
-            Some(rest) => left = rest,
+        match room.checked_sub(char_width(c)) {
+            Some(rest) => room = rest,
             None => return &text[..at],
         }
     }

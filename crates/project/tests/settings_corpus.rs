@@ -267,8 +267,9 @@ fn cases() -> Vec<Case> {
             Sources { environment, ..repo("[verify]\ncommands = [\"make\"]") },
         );
     }
-    let many =
-        |n: usize| (0..n).map(|n| format!("[roles.r{n}]\nmodel = \"x\"\n")).collect::<Vec<String>>().concat();
+    let many = |n: usize| {
+        (0..n).map(|n| format!("[roles.r{n}]\nmodel = \"x\"\n")).collect::<Vec<String>>().concat()
+    };
     add("256 roles".to_owned(), repo(&many(256)));
     add("257 roles".to_owned(), repo(&many(257)));
     let entries = |n: usize| format!("workspace.setup = [{}]", vec!["\"x\""; n].join(","));

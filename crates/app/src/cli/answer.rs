@@ -161,9 +161,9 @@ fn missing_answer(forge: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> 
             ));
         }
     }
-    let nobody = match run {
+    let what = match run {
         Some(run) => format!("{what}, and {run} asks nothing"),
         None => format!("{what}, and no run asks anything"),
     };
-    Ok(Trouble::usage(nobody, "forge status"))
+    Ok(Trouble::usage(what, "forge status"))
 }

@@ -63,8 +63,8 @@ impl AttachArgs {
         log::follow(&forge, &run, &mut DriverPresence::new(&forge, &run))?;
         wait_for_driver(&forge, &run);
         let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
-        let left = Left { run, how, view: None, behind: None };
-        report_outcome(&forge, left, OutputFormat::Sentences)
+        let outcome = Left { run, how, view: None, behind: None };
+        report_outcome(&forge, outcome, OutputFormat::Sentences)
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn parse_budget(text: &str, command: &str) -> Result<Money, Trouble> 
     let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
     amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
         let what = format!("`--budget {text}` is no amount in dollars that is more than nothing");
-        let said = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
-        Trouble::usage(what, examples(&[&said[0], &said[1]]))
+        let commands = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
+        Trouble::usage(what, examples(&[&commands[0], &commands[1]]))
     })
 }

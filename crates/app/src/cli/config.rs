@@ -176,9 +176,9 @@ fn explain(key: &str, json: bool) -> Result<(), Trouble> {
     let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
-        let word = said.layer.as_str();
+        let layer = said.layer.as_str();
         let place = text_width::pad(&said.place, widest);
-        let line = format!("{mark} {word:<11}  {place}  {}", said.value);
+        let line = format!("{mark} {layer:<11}  {place}  {}", said.value);
         if position == 0 {
             terminal_output::print(&line);
         } else {

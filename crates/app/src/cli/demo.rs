@@ -52,9 +52,9 @@ impl DemoArgs {
         let begun = forge.begin(&request, &mut DemoPrompts)?;
         let run = begun.run.clone();
         OutputFormat::Sentences.print_started(&run);
-        let left = begun
+        let outcome = begun
             .drive(&mut |record: &Record| OutputFormat::Sentences.print_record(&run, record))?;
-        let code = report_outcome(&forge, left, OutputFormat::Sentences)?;
+        let code = report_outcome(&forge, outcome, OutputFormat::Sentences)?;
         let view = forge.result(&run)?;
         if view.row.standing != Standing::Done {
             terminal_output::print(&format!("go on with: cd {folder} && forge resume"));

@@ -144,8 +144,9 @@ impl DriveArgs {
         }
         match mode {
             DriveMode::Here(form) => {
-                let left = begun.drive(&mut |record: &Record| form.print_record(&run, record))?;
-                report_outcome(forge, left, form)
+                let outcome =
+                    begun.drive(&mut |record: &Record| form.print_record(&run, record))?;
+                report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
             DriveMode::Detached => detach(forge, &begun.let_go()?, None),
@@ -180,7 +181,7 @@ pub(crate) fn report_screen_exit(
     exit: ScreenExit,
 ) -> Result<ExitCode, Trouble> {
     match exit {
-        ScreenExit::Finished(left) => report_outcome(forge, *left, OutputFormat::Sentences),
+        ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
         ScreenExit::Detached => detach(forge, run, None),
         ScreenExit::Closed(standing) => {
             let text = match standing {
@@ -214,30 +215,30 @@ pub(crate) fn report_screen_exit(
 /// Reports how the run ended or stopped and what to do next. Returns the exit code.
 pub(crate) fn report_outcome(
     forge: &Doors,
-    left: Left,
+    outcome: Left,
     form: OutputFormat,
 ) -> Result<ExitCode, Trouble> {
-    if let Some(behind) = &left.behind {
+    if let Some(behind) = &outcome.behind {
         terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
     }
-    let standing = match left.how {
+    let standing = match outcome.how {
         DriveEnd::Stopped(standing) => standing,
         DriveEnd::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
         DriveEnd::DrivenElsewhere => {
-            let run = &left.run;
+            let run = &outcome.run;
             terminal_output::print_progress(&format!(
                 "{run} goes on where it is driven: forge attach {run}"
             ));
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let view = match left.view {
+    let view = match outcome.view {
         Some(mut view) => {
             forge.say_where(&mut view);
             forge.say_differences(&mut view);
             view
         }
-        None => forge.view(&left.run)?,
+        None => forge.view(&outcome.run)?,
     };
     match forge.bell() {
         Switch::On => terminal_output::ring_bell(),
@@ -245,7 +246,7 @@ pub(crate) fn report_outcome(
     }
     match form {
         OutputFormat::Json => {
-            let (run, asked) = (left.run.clone(), view.asked);
+            let (run, asked) = (outcome.run.clone(), view.asked);
             let line = RunLine::Left { run, standing, asked };
             terminal_output::print_progress_raw(
                 &serde_json::to_string(&line).expect("a view can be written"),
@@ -253,17 +254,17 @@ pub(crate) fn report_outcome(
         }
         OutputFormat::Sentences => {
             terminal_output::print_progress("");
-            if let Some(summary) = forge.last_words(&left.run)? {
+            if let Some(summary) = forge.last_words(&outcome.run)? {
                 print_summary(&summary);
             }
             terminal_output::print_progress(&status_text::outcome_text(
                 &view,
-                &forge.home.run(&left.run),
+                &forge.home.run(&outcome.run),
                 terminal_info::terminal_width(),
             ));
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
-                print_result(forge, &left.run)?;
-                offer_fast_forward(forge, &left.run)?;
+                print_result(forge, &outcome.run)?;
+                offer_fast_forward(forge, &outcome.run)?;
             }
         }
     }

@@ -65,8 +65,8 @@ pub(super) fn ask<T>(
             Ok(_) => {}
         }
         let answer = line.trim().to_lowercase();
-        if let Some(said) = read(&answer) {
-            return Reply::Said(said);
+        if let Some(value) = read(&answer) {
+            return Reply::Said(value);
         }
         if ["q", "quit", "s", "stop"].contains(&answer.as_str()) {
             return Reply::Stop;
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn a_question_is_asked_until_it_is_answered() {
         let read = |answer: &str| answer.parse::<u32>().ok();
-        let said = |input: &str| ask(&mut input.as_bytes(), "?", &read);
-        assert_eq!(said("x\n\n7\n"), Reply::Said(7));
-        assert_eq!(said("x\nq\n7\n"), Reply::Stop);
-        assert_eq!(said("x\n"), Reply::Stop);
-        assert_eq!(said("a\nb\nc\nd\ne\n7\n"), Reply::Stop);
+        let answered = |input: &str| ask(&mut input.as_bytes(), "?", &read);
+        assert_eq!(answered("x\n\n7\n"), Reply::Said(7));
+        assert_eq!(answered("x\nq\n7\n"), Reply::Stop);
+        assert_eq!(answered("x\n"), Reply::Stop);
+        assert_eq!(answered("a\nb\nc\nd\ne\n7\n"), Reply::Stop);
     }
 
     #[test]

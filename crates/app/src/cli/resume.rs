@@ -57,9 +57,9 @@ impl ResumeArgs {
         match self.drive_args.mode() {
             DriveMode::Here(form) => {
                 let mut tell = |record: &Record| form.print_record(&run, record);
-                let left =
+                let outcome =
                     forge.resume(&run, budget, &mut |run| form.print_started(run), &mut tell)?;
-                report_outcome(&forge, left, form)
+                report_outcome(&forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(&forge, &run, budget),
             DriveMode::Detached => detach(&forge, &run, budget),

@@ -36,7 +36,7 @@ impl RewindArgs {
             form.print_started(new);
         };
         let mut tell = |record: &Record| form.print_record(&id.borrow(), record);
-        let left = forge.rewind(&run, &unit, &mut began, &mut tell)?;
-        report_outcome(&forge, left, form)
+        let outcome = forge.rewind(&run, &unit, &mut began, &mut tell)?;
+        report_outcome(&forge, outcome, form)
     }
 }

@@ -128,9 +128,9 @@ impl RunArgs {
 
 fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
     let wrong = |what: String| {
-        let said = ["effort=S", "effort=M"]
+        let commands = ["effort=S", "effort=M"]
             .map(|param| format!("forge run --param {param} {EXAMPLE_REQUEST}"));
-        Trouble::usage(what, examples(&[&said[0], &said[1]]))
+        Trouble::usage(what, examples(&[&commands[0], &commands[1]]))
     };
     let mut params = BTreeMap::new();
     for param in given {

@@ -100,13 +100,13 @@ impl StyledLine {
 
     /// Cuts the line to at most `columns`, and removes spaces at its end.
     pub(crate) fn cut(mut self, columns: usize) -> Self {
-        let mut left = columns;
+        let mut room = columns;
         let too_wide = self.width() > columns;
         for (_, text) in &mut self.pieces {
-            if too_wide && width(text) >= left {
-                *text = if left == 0 { String::new() } else { cut(&format!("{text}……"), left) };
+            if too_wide && width(text) >= room {
+                *text = if room == 0 { String::new() } else { cut(&format!("{text}……"), room) };
             }
-            left = left.saturating_sub(width(text));
+            room = room.saturating_sub(width(text));
         }
         while let Some((_, text)) = self.pieces.last_mut() {
             text.truncate(text.trim_end().len());

@@ -40,7 +40,7 @@ use crate::terminal_info::Colours;
 const ITEMS: usize = 300;
 /// The screen looks ten times a second, and then sees so many facts at once.
 const FACTS_PER_LOOK: usize = 20;
-/// With every so many looks, the journal is read anew from its beginning, as `status` does it.
+/// Once in so many looks the journal is read from its beginning, as `status` does.
 const LOOKS_PER_STATUS: usize = 24;
 /// Of so many looks, the last two are at other sizes.
 const LOOKS_PER_RESIZE: usize = 16;
@@ -191,23 +191,23 @@ fn watched(size: ScreenSize, others: [ScreenSize; 2]) {
     }
 }
 
-/// Nobody waits for anybody: whatever record a look finds, the screen shows what `status` said then.
+/// Reader and writer are not synchronized: whatever record a look finds, the screen shows what `status` said then.
 #[test]
 fn a_screen_that_looks_while_facts_are_appended_shows_one_record_and_nothing_in_between() {
     let (_folder, forge) = repository();
     let made = Made { id: "20261115-a-few-parts-bbbb", n_items: 60, began: 60_000, pace: PACE };
     let (views, first, thread) = feed::freely(&forge, made);
-    let mut told = BTreeMap::from([(first.seq, first.view)]);
+    let mut views_by_seq = BTreeMap::from([(first.seq, first.view)]);
     let mut watcher = Watcher::at(&forge, made.id, SMALL);
     let mut seqs = BTreeSet::new();
     loop {
         let is_over = thread.is_finished();
         let seq = watcher.look().seq;
-        while !told.contains_key(&seq) {
+        while !views_by_seq.contains_key(&seq) {
             let fed = views.recv().expect("what was appended is told");
-            told.insert(fed.seq, fed.view);
+            views_by_seq.insert(fed.seq, fed.view);
         }
-        watcher.compare_view(seq, &told[&seq]);
+        watcher.compare_view(seq, &views_by_seq[&seq]);
         seqs.insert(seq);
         if is_over {
             break;

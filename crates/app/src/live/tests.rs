@@ -322,8 +322,8 @@ fn a_run_that_ignored() {
     snapshot.view.row.standing = Standing::Paused;
     assert!(alone(&snapshot).contains("paused"), "who paused it knows that nothing goes on");
     snapshot.view.row.standing = Standing::Going;
-    let left = text(&final_lines(&snapshot, DrivenBy::Nothing, 80, 60), Colours::No);
-    assert!(left.contains("no driver") && !left.contains("going"), "{left}");
+    let printed = text(&final_lines(&snapshot, DrivenBy::Nothing, 80, 60), Colours::No);
+    assert!(printed.contains("no driver") && !printed.contains("going"), "{printed}");
 }
 
 #[test]
@@ -590,7 +590,7 @@ fn keys_are_offered_only_where_they_do_something() {
         assert!(!all.contains("scroll"), "all is seen: {all}");
     }
     assert!(shown_keys(&asking_much()).1.contains("↑↓ scroll"));
-    // Somebody left nothing: there is nothing to see and nothing to revise, but what was done can be watched.
+    // An attempt without a result: there is nothing to see or to revise, but it can be watched.
     let asked = &mut snapshot.view.asked[0];
     asked.change = ChangeKind::Nothing;
     asked.options[0].answer = "retry".to_owned();

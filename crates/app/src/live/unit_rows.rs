@@ -466,11 +466,11 @@ fn most_important(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     order.sort_by_key(|at| std::cmp::Reverse(rows[*at].priority));
     let mut kept: Vec<usize> = order.iter().copied().take(room).collect();
     kept.sort_unstable();
-    let left =
+    let n_active =
         order.iter().skip(room).filter(|at| rows[**at].priority >= RowPriority::Active).count();
-    let more = match left {
+    let more = match n_active {
         0 => format!("   and {} more", rows.len() - kept.len()),
-        left => format!("   and {left} more under way or failed"),
+        n_active => format!("   and {n_active} more under way or failed"),
     };
     let mut rest = rows.into_iter().enumerate();
     let mut all: Vec<UnitRow> = Vec::new();

@@ -27,8 +27,8 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     push("request", &format::one_line(&view.request, width.saturating_sub(11)));
     push("spent", &row.amount().in_words());
     if let Some(base) = &view.base {
-        let of = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
-        push("from", &format!("{}{}", short_commit(base), of.unwrap_or_default()));
+        let from_branch = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
+        push("from", &format!("{}{}", short_commit(base), from_branch.unwrap_or_default()));
     }
     if let Some(head) = &view.head {
         let branch = view.branch.as_deref().map(|branch| format!(" on {branch}"));

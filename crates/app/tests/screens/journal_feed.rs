@@ -3,7 +3,7 @@
 //! The law decides every record; only what agents, gates and a person do is made up, and is the same each time. Time is
 //! the journal's own: so many facts a second.
 //!
-//! Not here: agents. Nobody works, and no call has a folder.
+//! Not here: agents. No process runs, and no call has a directory.
 
 use std::{
     collections::BTreeMap,
@@ -67,7 +67,7 @@ pub(super) struct Fed {
     pub(super) view: RunView,
 }
 
-/// Somebody who appends facts in a thread of its own.
+/// A thread that appends facts.
 pub(super) struct Feeder {
     more: SyncSender<usize>,
     fed: Receiver<Fed>,
@@ -308,7 +308,7 @@ impl Journal {
             Some(number) if number % 150 == 0 => Answer::GiveUp,
             Some(_) | None => Answer::Approve,
         };
-        Command::Answer { question, answer, words: String::new(), by: somebody() }
+        Command::Answer { question, answer, words: String::new(), by: person() }
     }
 
     fn items(&self) -> Vec<Item> {
@@ -347,7 +347,7 @@ fn receipt() -> Receipt {
     Receipt::from_spent(Spent { cost: Cost::Known(Money(1_500)), tokens, ..Spent::NOTHING })
 }
 
-fn somebody() -> Person {
+fn person() -> Person {
     Person { who: "somebody".to_owned(), channel: "test".to_owned() }
 }
 
@@ -381,6 +381,6 @@ fn start() -> Start {
         detail: Detail::Plain,
         coherence: None,
         version: "test".to_owned(),
-        by: somebody(),
+        by: person(),
     }
 }
