@@ -236,7 +236,7 @@ fn print_change(
     if let Ok(forge) = open_forge()
         && let Ok(settings) = forge.settings()
     {
-        let row = settings.explain(&key)?.row;
+        let row = settings.explain(key)?.row;
         match (&change.value, &row.place) {
             (Some(_), Some(place)) if row.value != change.value => {
                 terminal_output::print(&format!("note: {place} says otherwise, and wins"));
