@@ -1,10 +1,10 @@
-//! What an input means now. All rules of the engine are here, and nothing else is.
+//! The rules of the engine: which facts follow from an input. All rules are here, and nothing else is.
 //!
 //! - `decide/input.rs`, `decide/refusal.rs`: what can come in, and why it is refused.
 //! - `decide/draft.rs`: what is believed.
 //! - `decide/judge.rs`: what follows from a verdict: pass, go back, ask, fail.
 //! - `decide/answer.rs`: questions to people, and what their answers do.
-//! - `decide/edit.rs`: what a person changes by hand.
+//! - `decide/edit.rs`: manual changes by a person.
 //! - `decide/settle.rs`: what starts and closes by itself, until nothing more follows.
 //! - `decide/budget.rs`: what a call may cost.
 //!

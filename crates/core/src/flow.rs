@@ -1,4 +1,4 @@
-//! What a person writes down: a table of stages, in the order they would tell it.
+//! The flow format: a table of stages in reading order.
 //!
 //! [`Flow::parse`] (in `flow/parse.rs`) turns text into a [`Flow`] that cannot be wrong, so
 //! nothing after it has to check again. What it refuses beyond the form, such as a read before

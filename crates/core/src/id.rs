@@ -95,7 +95,7 @@ impl Scope {
         UnitId { scope: self.clone(), stage: stage.to_owned() }
     }
 
-    /// The scope that this one lies in, unless it is the root.
+    /// The scope around this one, unless it is the root.
     pub fn parent(&self) -> Option<Self> {
         let (outer, _) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
         (!self.0.is_empty()).then(|| Self(outer.to_owned()))
@@ -118,7 +118,7 @@ impl Scope {
         self.steps().last().map(|(_, item)| item)
     }
 
-    /// Whether this scope is `outer` or lies somewhere inside it.
+    /// Whether this scope is `outer` or is inside it.
     pub fn within(&self, outer: &Self) -> bool {
         let rest = self.0.strip_prefix(&outer.0);
         rest.is_some_and(|rest| outer.0.is_empty() || rest.is_empty() || rest.starts_with('/'))

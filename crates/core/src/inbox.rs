@@ -1,4 +1,4 @@
-//! What a call may read: exactly the artifacts that its row names, and nothing later than it.
+//! The inbox of a call: exactly the artifacts that its row names, and nothing later than it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 /// One file of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InboxEntry {
-    /// Its name in the inbox. What comes from inside an item lies below the item's scope.
+    /// Its name in the inbox. What comes from inside an item is below the item's scope.
     pub name: String,
     /// Where it comes from.
     pub source: InboxSource,
@@ -121,12 +121,12 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the reader lies inside an item of this unit.
+    /// Whether the reader is inside an item of this unit.
     fn is_around(&self, id: &UnitId) -> bool {
         self.step_into(id).is_some()
     }
 
-    /// The item of this unit that the reader lies in.
+    /// The item of this unit that the reader is in.
     fn step_into(&self, id: &UnitId) -> Option<&str> {
         let depth = id.scope.steps().count();
         let (group, item) = self.reader.scope.steps().nth(depth)?;

@@ -46,7 +46,7 @@ impl Ledger {
         self.add(spent, held);
     }
 
-    /// Takes in what was used up. What nobody knows counts as what was held back for it.
+    /// Adds what was used up. An unknown cost counts as what was held back for it.
     pub(crate) fn add(&mut self, spent: Spent, held: Money) {
         self.tokens += spent.tokens;
         match spent.cost {

@@ -1,13 +1,13 @@
-//! The law of a run: pure, without IO, clock or chance.
+//! The engine of a run: pure, without IO, clock or chance.
 //!
 //! Read in this order:
 //!
-//! 1. [`flow`]: what a person writes down.
+//! 1. [`flow`]: what a person writes.
 //! 2. [`event`]: what can happen. The journal holds these, and only these.
-//! 3. [`run`]: where we are, as a fold over events. It decides nothing.
+//! 3. [`run`]: the state of a run, as a fold over events. It decides nothing.
 //! 4. [`decide`](mod@decide): what an input means now. The only place with rules.
-//! 5. [`wanted`](mod@wanted): what should be going on outside, given where we are.
-//! 6. [`view`]: what a door may show. Made from a run, never turned back into one.
+//! 5. [`wanted`](mod@wanted): what should be under way outside, given the state of the run.
+//! 6. [`view`]: what a user interface may show. Made from a run, never turned back into one.
 //!
 //! What is not here: files, processes, git, a database, agents, the time of day. Everything that
 //! happens outside arrives as an [`Input`] that carries its time, and everything that should

@@ -1,6 +1,6 @@
 //! What calls cost: micro-dollars and tokens, known, estimated or unknown, never a float.
 //!
-//! Prices are not here: whoever estimates has a price list, and says that it is an estimate.
+//! Prices are not here: an estimate is made with a price list elsewhere, and is marked as one.
 //!
 //! Invariant: the ledger is the sum of the receipts, by each of the three kinds of cost.
 
@@ -154,7 +154,7 @@ impl Spent {
         at_least: Money(0),
     };
 
-    /// Nobody can say.
+    /// The cost is unknown.
     pub const UNKNOWN: Self = Self {
         cost: Cost::Unknown,
         tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 },

@@ -68,7 +68,7 @@ fn collect(
     }
 }
 
-/// Whether a row is worked on, or goes on with what rows before it have begun.
+/// Whether a row is worked on, or continues what rows before it have begun.
 fn is_open(stages: &[Stage], table: &Table, row: usize) -> bool {
     match table.units[row].state {
         State::Working | State::Judging { .. } | State::Asking { .. } => true,
@@ -81,7 +81,7 @@ fn is_open(stages: &[Stage], table: &Table, row: usize) -> bool {
                 let unit = &table.units[*first];
                 stages[*first].is_called() && unit.attempt > 0 && unit.landed.is_none()
             };
-            // Who only waited for others has nothing that they could disturb.
+            // A unit that only waited for others has nothing that they could disturb.
             let unit = &table.units[row];
             let was_begun = unit.attempt > unit.waited;
             !is_stuck && (was_begun || (is_next && firsts.iter().any(goes_on)))

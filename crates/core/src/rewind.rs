@@ -1,10 +1,10 @@
 //! A run that goes another way: it shares the facts of another one up to a unit.
 //!
 //! The facts are copied, never changed. What was under way at the cut has no ending in the new
-//! run, so that its driver begins it anew, in folders of its own.
+//! run, so that its driver starts it again, in folders of its own.
 //!
-//! Invariant: the last record is settled, although the cut may lie in the middle of a decision.
-//! Whoever folds the records wants the right things without another input.
+//! Invariant: the last record is settled, although the cut may be in the middle of a decision.
+//! The fold of the records wants the right things without another input.
 
 use crate::{
     Input, Run, Time, decide,

@@ -1,4 +1,4 @@
-//! What a door may show. Made from a run, never turned back into one.
+//! What a user interface may show. Made from a run, never turned back into one.
 //!
 //! These types are promises: `--json` prints them, and their schemas are published. Add optional
 //! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.

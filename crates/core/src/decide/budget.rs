@@ -98,7 +98,7 @@ impl Draft {
     }
 
     /// After a call that was stopped at its cap. It would spend the same again, so a person is
-    /// asked. But where the run has nothing left, nobody can say anything but that: it parks, or
+    /// asked. But where the run has nothing left, no answer could change that: it parks, or
     /// the unit waits for what the calls under way leave.
     pub(super) fn cap_reached(&mut self, unit: &UnitId, gate: Option<&str>, cap: Option<Money>) {
         if !self.is_broke() {

@@ -146,7 +146,7 @@ impl Draft {
         if *phase != Phase::Going {
             self.record(Event::RunResumed { by: by.clone() });
         }
-        // What failed in a run that goes on stays failed until the run is over: a person may
+        // What failed in a run that is not over stays failed until the run is over: a person may
         // have given it up.
         if !matches!(phase, Phase::Over(_)) {
             return Ok(());
@@ -298,7 +298,7 @@ impl Draft {
             self.record(landing);
         }
         match outcome {
-            // Whoever waits for other work may wait as long as that needs.
+            // Work that waits for other work may wait as long as that needs.
             Outcome::Done | Outcome::Deferred { .. } => {}
             Outcome::Fault { class: FaultClass::OutOfBudget, .. } => {
                 self.cap_reached(&unit, None, cap);
@@ -339,7 +339,7 @@ impl Draft {
         Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
     }
 
-    /// Nobody is asked about work that makes way, so it must not come back at once.
+    /// No person is asked about work that makes way, so it must not come back at once.
     pub(super) fn not_at_once(&self, outcome: &Outcome) -> Outcome {
         match outcome {
             Outcome::Deferred { until, what } => {
@@ -430,7 +430,7 @@ impl Draft {
         }
     }
 
-    /// After a call that was lost, interrupted or limited: it is nobody's fault, up to a point.
+    /// After a call that was lost, interrupted or limited: no fault of the work, up to a point.
     pub(super) fn set_back(&mut self, unit: &UnitId, gate: Option<&str>) {
         let n = self.run.unit(unit).setbacks;
         if n >= SETBACKS_MAX && *self.run.phase() == Phase::Going {

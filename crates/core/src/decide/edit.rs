@@ -1,11 +1,11 @@
-//! What a person changes by hand: an artifact, or the code in a workspace.
+//! Manual changes by a person: of an artifact, or of the code in a workspace.
 //!
 //! It counts as an attempt of its own, so that its gates look at it and no number is reused. What
 //! came after the unit is done again, because it may have read what was changed: rows after it,
 //! items that waited for its item, and rows after the tables around it.
 //!
-//! Only the work of agents can be changed by hand. The status of a command and a delivery are
-//! what happened, and nobody's hand makes them happen.
+//! Only the work of agents can be changed so. The status of a command and a delivery are
+//! what happened, and no edit makes them happen.
 //!
 //! Invariant: nothing that has landed is reset, and no landing under way is overtaken.
 

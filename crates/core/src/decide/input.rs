@@ -13,7 +13,7 @@ use crate::{
 pub enum Input {
     /// A person, or a program on a person's behalf, wants something.
     Command(Command),
-    /// A worker tells what became of an effect.
+    /// A worker reports what became of an effect.
     Report(Report),
     /// Time went by, as [`crate::Effect::Wake`] wanted.
     Tick,
@@ -26,62 +26,30 @@ pub enum Command {
     /// Begin.
     Start(Box<Start>),
     /// Start nothing new; what runs may end.
-    Pause {
-        /// Who wants it.
-        by: Person,
-    },
+    Pause { by: Person },
     /// Start nothing new, and ask what runs to end.
-    Interrupt {
-        /// Who wants it.
-        by: Person,
-    },
+    Interrupt { by: Person },
     /// Start nothing new, and kill what runs.
-    Stop {
-        /// Who wants it.
-        by: Person,
-    },
+    Stop { by: Person },
     /// Go on, also with a run that failed.
     Resume {
-        /// Who wants it.
         by: Person,
         /// A new cap for the whole run.
         budget: Option<Money>,
     },
     /// Give it up, for good.
-    Abandon {
-        /// Who wants it.
-        by: Person,
-    },
+    Abandon { by: Person },
     /// Choose, where the run asks.
-    Answer {
-        /// Which question.
-        question: QuestionId,
-        /// What.
-        answer: Answer,
-        /// In which words.
-        words: String,
-        /// Who says it.
-        by: Person,
-    },
-    /// Take what a person changed by hand for an attempt of its own.
-    Edit {
-        /// Of which unit.
-        unit: UnitId,
-        /// What.
-        edit: Edit,
-        /// Why.
-        why: String,
-        /// Who did it.
-        by: Person,
-    },
+    Answer { question: QuestionId, answer: Answer, words: String, by: Person },
+    /// Count a person's manual change as an attempt of its own.
+    Edit { unit: UnitId, edit: Edit, why: String, by: Person },
 }
 
-/// What a worker can tell.
+/// A report of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// The work ended, and these lists came out of it.
     Worked {
-        /// Which attempt.
         attempt: AttemptId,
         /// How it ended.
         outcome: Outcome,
@@ -92,7 +60,6 @@ pub enum Report {
     },
     /// A gate has looked.
     Judged {
-        /// Which look.
         judgement: JudgementId,
         /// What came of it.
         ruling: Ruling,
@@ -100,24 +67,12 @@ pub enum Report {
         receipt: Receipt,
     },
     /// Something that a person should know.
-    Noticed {
-        /// About which unit.
-        unit: UnitId,
-        /// What.
-        what: String,
-    },
+    Noticed { unit: UnitId, what: String },
     /// Something that must happen once is about to.
-    Intends {
-        /// By which attempt.
-        attempt: AttemptId,
-        /// Its mark.
-        mark: String,
-    },
+    Intends { attempt: AttemptId, mark: String },
     /// It happened.
     Did {
-        /// By which attempt.
         attempt: AttemptId,
-        /// Its mark.
         mark: String,
         /// What the outside world calls it.
         reference: String,

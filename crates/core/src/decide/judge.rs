@@ -138,7 +138,7 @@ impl Draft {
     }
 
     /// The answer by which a person waived the very same lack of proof in this run. A project has checks or
-    /// has none: whoever said by name that it is to go on without them is not asked once for each task. Once
+    /// has none: a person who said by name that it is to continue without them is not asked once for each task. Once
     /// the run has added checks of its own, that is no longer the same lack, and each set of them is another.
     /// A person who was asked at this very unit and wanted something else there is asked again.
     fn waived_before(
@@ -173,8 +173,8 @@ impl Draft {
         self.record(Event::Landed { unit, commit, tree, head, brings });
     }
 
-    /// Whoever finds something critical does not let it pass, whatever they call it: a person who is asked
-    /// next decides. Where nobody is, what is shown goes back, and what is not shown is no verdict.
+    /// Turns a pass with a critical finding into something else: a person who is asked
+    /// next decides. Without one, what is shown goes back, and what is not shown is not a verdict.
     fn downgrade_pass_with_critical(
         &self,
         unit: &UnitId,
@@ -319,7 +319,7 @@ impl Draft {
                 self.fail(unit, FailureKind::Failed, reason);
             }
             Exhausted::PassWithNotes if !gate.is_proof() => waive(self),
-            // The person at the gate that follows decides; nobody is asked twice.
+            // The person at the gate that follows decides; no person is asked twice.
             Exhausted::Ask
                 if matches!(gate.check, Check::Review { .. })
                     && self.person_follows(unit, position) =>

@@ -18,7 +18,7 @@ pub enum Refusal {
     NotStarted,
     /// It is over.
     Over(End),
-    /// It goes on already.
+    /// It is running already.
     AlreadyGoing,
     /// It is held already, as hard as this or harder.
     AlreadyHeld(Hold),
@@ -53,15 +53,15 @@ pub enum Refusal {
     },
     /// There is no such unit.
     NoSuchUnit(UnitId),
-    /// Somebody works on it.
+    /// It is being worked on.
     UnderWay(UnitId),
-    /// No agent left anything there that could be changed by hand.
+    /// No agent left anything there that a person could change.
     NothingToEdit(UnitId),
     /// What comes before it is not over.
     NotItsTurn(UnitId),
     /// What followed from it has landed, and landed work is never reopened.
     Landed(UnitId),
-    /// Changing by hand needs a reason.
+    /// A manual change needs a reason.
     WhyMissing,
     /// Waiving a proof needs a reason.
     ReasonMissing,

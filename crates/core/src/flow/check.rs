@@ -1,5 +1,5 @@
-//! What a flow must not say, although its form is right: reads before any write, lists that
-//! nobody reports, conditions that can never hold, files that are folders elsewhere, stages to go
+//! Rules for a flow whose form is right: no reads before any write, lists that
+//! no stage reports, conditions that can never hold, files that are folders elsewhere, stages to go
 //! back to that are not there, deliveries of what nothing proved. And how many agent calls a flow
 //! can make at most.
 

@@ -55,7 +55,7 @@ pub struct Flow {
 pub struct Param {
     /// All it can be.
     pub values: Vec<String>,
-    /// What it is if nobody says.
+    /// The value where none is given.
     pub default: String,
 }
 
@@ -138,14 +138,14 @@ pub enum Work {
     Nothing,
 }
 
-/// What leaves the run, once. Forge does it itself; no agent has a hand in it.
+/// What leaves the run, once. Forge does it itself, without an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The verified result is offered: title, text, branch, commit and evidence.
     PullRequest,
     /// What the run came to is written down, as `summary.md`.
     Summary,
-    /// Whoever asked is told.
+    /// A comment where the request came from.
     Comment,
     /// Artifacts, summary and state become a last commit below `.forge/runs/`.
     Commit,

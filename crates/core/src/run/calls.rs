@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Run {
-    /// A call begins. It goes on in the session that the call before it left for it.
+    /// Starts a call, in the session that the call before it left for it.
     pub(super) fn call_started(&mut self, id: CallId, call: &Call, session: Option<String>) {
         if let Some(reserved) = call.reserved {
             self.ledger.reserve(id.clone(), reserved);
@@ -44,7 +44,7 @@ impl Run {
         own.or_else(|| self.sessions.get(call)).cloned()
     }
 
-    /// The session of its agent that a call under way goes on in. Nothing, if it begins anew.
+    /// The session of its agent that a call under way continues. Nothing, if it starts a new one.
     pub fn session(&self, call: &CallId) -> Option<&str> {
         self.sessions.get(call).map(String::as_str)
     }
@@ -64,14 +64,13 @@ impl Run {
         self.n_calls
     }
 
-    /// Money.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 }
 
 impl Unit {
-    /// Takes in what a call cost. What nobody knows counts as what was held back for it, or as what
+    /// Adds what a call cost. An unknown cost counts as what was held back for it, or as what
     /// is known of it if that is more.
     fn pay(&mut self, spent: Spent, held: Money) {
         match spent.cost {

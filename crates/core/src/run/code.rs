@@ -53,7 +53,7 @@ impl Run {
             }
             Edit::Code { .. } => "the code".to_owned(),
         };
-        // Whoever works on it next must not take it for their own, and change it back.
+        // The next worker must not take it for its own, and change it back.
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
         unit.authorship = Authorship::PersonToo;
         unit.words.push(format!("I changed {what} by hand{why}. What I wrote stays."));
@@ -61,7 +61,7 @@ impl Run {
         for scope in &shut {
             self.wait_for_its_turn(scope);
         }
-        // Whoever changes something has looked: what failed there before is counted anew.
+        // A person who changes something has looked: failures there are counted from zero.
         let place = attempt.unit.place();
         Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
         self.forget_questions();
@@ -163,9 +163,9 @@ impl Run {
         own.map(|((_, command), colour)| (command.as_str(), *colour)).collect()
     }
 
-    /// What the work of a unit is, for whoever judges it.
+    /// What the work of a unit is, for its judges.
     pub fn subject(&self, unit: &UnitId) -> Subject {
-        // Whoever changes code has this gate; `changes` is what it looks at.
+        // A stage that changes code has this gate; `changes` is what it looks at.
         let changes = Check::BuiltIn { check: BuiltIn::Changes };
         let is_writer = self.stage(unit).gates.iter().any(|gate| gate.check == changes);
         let receipt = self.unit(unit).receipt.as_ref();

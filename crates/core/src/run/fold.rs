@@ -28,7 +28,6 @@ use super::tree::{
 pub struct Run {
     /// What was frozen at the start.
     pub(super) definition: Option<Arc<RunDefinition>>,
-    /// Its life.
     pub(super) phase: Phase,
     /// The time of the last record.
     pub(super) now: Time,
@@ -38,7 +37,7 @@ pub struct Run {
     pub(super) root: Arc<Table>,
     /// Lists that stages reported, by where they can be seen.
     pub(super) lists: BTreeMap<(Scope, String), Arc<Vec<Item>>>,
-    /// Questions that nobody answered yet.
+    /// Questions without an answer.
     pub(super) questions: BTreeMap<QuestionId, Arc<Question>>,
     /// Questions ever asked.
     pub(super) n_questions: u32,
@@ -48,7 +47,6 @@ pub struct Run {
     pub(super) n_calls: u32,
     /// The sessions of agents that calls under way go on in.
     pub(super) sessions: BTreeMap<CallId, String>,
-    /// Money.
     pub(super) ledger: Ledger,
     /// The cap of the whole run, which a person may have raised.
     pub(super) budget: Option<Money>,
@@ -64,7 +62,7 @@ pub struct Run {
     pub(super) evidence: Arc<BTreeMap<(String, String), Colour>>,
     /// Facts taken in: the order of arrival.
     pub(super) n_facts: u64,
-    /// What a summary tells.
+    /// What a summary is made from.
     pub(super) history: Arc<History>,
 }
 
@@ -95,7 +93,6 @@ pub enum Phase {
 pub enum EffectMark {
     /// It is about to.
     Intended,
-    /// It has.
     Done,
 }
 
@@ -310,7 +307,7 @@ impl Run {
             }
             Outcome::Fault { class, what } => {
                 unit.state = State::Waiting;
-                // Whoever was stopped at a cap might have had a result.
+                // Work that was stopped at a cap might have had a result.
                 unit.misses += u32::from(*class != FaultClass::OutOfBudget);
                 unit.setbacks = 0;
                 unit.fault = Some(Fault { class: *class, what: what.clone() });
@@ -430,7 +427,7 @@ impl Run {
     /// Trying again is all there is to a retry. What follows from others is a fact of its own.
     pub(super) fn answered(&mut self, question: QuestionId, answer: &Answer, words: &str) {
         let Some(question) = self.questions.remove(&question) else { return };
-        // Whoever answers has looked: what failed there before is counted anew.
+        // A person who answers has looked: failures there are counted from zero.
         let place = question.unit.place();
         Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
         // What was allowed is tried as well.
@@ -514,7 +511,7 @@ impl Run {
     /// Questions about units that no longer wait for an answer are gone.
     pub(super) fn forget_questions(&mut self) {
         let (open, definition) =
-            (&self.root, self.definition.as_ref().expect("a run that started has a law"));
+            (&self.root, self.definition.as_ref().expect("a run that started has a definition"));
         let still_asked = |question: &Question| {
             let (_, unit) = locate(&definition.flow, open, &question.unit);
             unit.state == State::Asking { question: question.id }
@@ -588,7 +585,7 @@ impl Run {
     /// A unit, to be changed, with its row. This does not open its item: the price of a call
     /// that was overtaken says nothing about where the item stands now.
     pub(super) fn unit_without_opening(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
-        let definition = self.definition.as_ref().expect("a run that started has a law");
+        let definition = self.definition.as_ref().expect("a run that started has a definition");
         let mut stages: &[Stage] = &definition.flow.stages;
         let mut table = Arc::make_mut(&mut self.root);
         for (group, item) in id.scope.steps() {

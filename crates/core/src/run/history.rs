@@ -1,4 +1,4 @@
-//! What happened in a run, as far as a summary tells of it: calls, what was sent back, questions
+//! What happened in a run, as far as a summary needs it: calls, what was sent back, questions
 //! and answers, waivers, landings, deliveries. Where the run stands is in `run.rs`; what to say
 //! about the story is in `view/summary.rs`.
 //!
@@ -40,7 +40,7 @@ pub struct History {
     pub failed: SharedLog<FailedUnit>,
     /// What became part of the result.
     pub landed: SharedLog<LandedUnit>,
-    /// What persons changed by hand.
+    /// Manual changes by persons.
     pub edited: SharedLog<ManualEdit>,
     /// What was done outside, once.
     pub done: SharedLog<DoneEffect>,
@@ -58,13 +58,11 @@ pub struct SharedLog<T> {
 /// A call that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedCall {
-    /// Which.
     pub call: CallId,
     /// The number of its folder.
     pub ordinal: u32,
     /// When it ended.
     pub at: Time,
-    /// How.
     pub ending: CallEnding,
     /// What it used up.
     pub spent: Spent,
@@ -90,11 +88,9 @@ pub enum CallEnding {
 /// A unit that went back to work.
 #[derive(Clone, Debug)]
 pub struct ReopenedUnit {
-    /// Which.
     pub unit: UnitId,
     /// Who or what sent it back.
     pub by: SentBack,
-    /// For what.
     pub findings: Vec<Finding>,
 }
 
@@ -112,57 +108,41 @@ pub struct AskedQuestion {
 /// What a person answered.
 #[derive(Clone, Debug)]
 pub struct GivenAnswer {
-    /// When.
     pub at: Time,
-    /// What.
     pub answer: Answer,
-    /// In which words.
     pub words: String,
-    /// Who.
     pub by: Person,
 }
 
 /// A gate that passed without a judgement.
 #[derive(Clone, Debug)]
 pub struct PassedGate {
-    /// When.
     pub at: Time,
-    /// Whose gate.
     pub unit: UnitId,
-    /// Which.
     pub gate: String,
-    /// By whom.
     pub by: Approval,
 }
 
 /// A gate that was waived.
 #[derive(Clone, Debug)]
 pub struct WaivedGate {
-    /// Whose gate.
     pub unit: UnitId,
-    /// Which.
     pub gate: String,
-    /// Why.
     pub why: Waiver,
 }
 
 /// A unit that failed.
 #[derive(Clone, Debug)]
 pub struct FailedUnit {
-    /// When.
     pub at: Time,
-    /// Which.
     pub unit: UnitId,
-    /// How.
     pub kind: FailureKind,
-    /// Why.
     pub reason: String,
 }
 
 /// Something that became part of the result.
 #[derive(Clone, Debug)]
 pub struct LandedUnit {
-    /// Which unit.
     pub unit: UnitId,
     /// The commit that was judged.
     pub commit: String,
@@ -172,14 +152,11 @@ pub struct LandedUnit {
     pub brings: ResultChange,
 }
 
-/// Something that a person changed by hand.
+/// A manual change by a person.
 #[derive(Clone, Debug)]
 pub struct ManualEdit {
-    /// Of which unit.
     pub unit: UnitId,
-    /// What.
     pub edit: Edit,
-    /// Who.
     pub by: Person,
     /// Why, in their words.
     pub why: String,
@@ -188,7 +165,6 @@ pub struct ManualEdit {
 /// Something that was done outside, once.
 #[derive(Clone, Debug)]
 pub struct DoneEffect {
-    /// By which attempt.
     pub attempt: AttemptId,
     /// What the outside world calls it.
     pub reference: String,
@@ -269,7 +245,7 @@ impl<T: Clone> SharedLog<T> {
 }
 
 impl History {
-    /// Takes one fact in. A fact that a summary does not tell copies nothing. `ordinal` is the number of the call that it ends, if it ends one.
+    /// Adds one fact. A fact that no summary needs copies nothing. `ordinal` is the number of the call that it ends.
     pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
         match event {
             Event::AttemptEnded { .. } | Event::Judged { .. } | Event::CallSettled { .. } => {

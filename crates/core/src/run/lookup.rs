@@ -34,7 +34,7 @@ impl Run {
         self.started_at
     }
 
-    /// What happened, as far as a summary tells of it.
+    /// What happened, as far as a summary needs it.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -58,7 +58,7 @@ impl Run {
     }
 
     pub(super) fn definition_arc(&self) -> &Arc<RunDefinition> {
-        self.definition.as_ref().expect("a run that started has a law")
+        self.definition.as_ref().expect("a run that started has a definition")
     }
 
     /// The row that a unit follows.
@@ -95,12 +95,11 @@ impl Run {
         id.attempt(self.unit(id).attempt)
     }
 
-    /// Questions that nobody answered yet, in the order in which they were asked.
+    /// Questions without an answer, in the order in which they were asked.
     pub fn questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.values().map(AsRef::as_ref)
     }
 
-    /// One of them.
     pub fn question(&self, id: QuestionId) -> Option<&Question> {
         self.questions.get(&id).map(AsRef::as_ref)
     }

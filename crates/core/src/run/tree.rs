@@ -103,7 +103,7 @@ pub struct Unit {
     pub not_before: Time,
     /// What it waits for until then.
     pub waits_for: String,
-    /// The session of its agent that its next call goes on in: an attempt's, or that of the gate
+    /// The session of its agent that its next call continues: an attempt's, or that of the gate
     /// that is to look again.
     pub session: Option<String>,
     /// How its latest attempt failed, if no attempt has had a result since.
@@ -116,7 +116,7 @@ pub struct Unit {
     pub due: Due,
     /// What persons said to the next attempt, in their words.
     pub words: Vec<String>,
-    /// Whether a person ever changed it by hand.
+    /// Whether a person ever changed it.
     pub authorship: Authorship,
     /// What was found at the current attempt.
     pub found: Vec<Finding>,
@@ -164,7 +164,7 @@ pub enum State {
     /// Not started, or reset.
     #[default]
     Waiting,
-    /// Somebody works on it. For an `each`: its items are under way.
+    /// It is being worked on. For an `each`: its items are under way.
     Working,
     /// A gate is to look, or looks, at the latest attempt.
     Judging {
@@ -245,7 +245,7 @@ pub enum Due {
     Again,
 }
 
-/// Whose hand is in what a unit has.
+/// Who made what a unit has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorship {
     /// Those of agents alone.
@@ -370,7 +370,7 @@ impl Table {
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
     }
 
-    /// No call goes on in a session of before.
+    /// Lets no call continue an earlier session.
     pub(super) fn forget_sessions(&mut self) {
         for unit in &mut self.units {
             unit.session = None;

@@ -1,6 +1,6 @@
 //! Amounts and moments in words, and texts that cannot control a terminal. Facts as sentences are in `view/sentence.rs`.
 //!
-//! Invariant: what is estimated is called so, and what nobody knows is never shown as nothing.
+//! Invariant: what is estimated is called so, and what is unknown is never shown as nothing.
 
 use crate::{Time, money::Money};
 
@@ -11,7 +11,7 @@ pub struct Amount {
     pub known: Money,
     /// What we computed from tokens and a price list.
     pub estimated: Money,
-    /// Calls whose price nobody knows.
+    /// Calls of unknown price.
     pub unknown_calls: u32,
 }
 

@@ -1,7 +1,7 @@
-//! The documented fields of `state.json`: where a run stands, told in the phases of its flow.
+//! The documented fields of `state.json`: where a run stands, in the phases of its flow.
 //!
 //! Phases are the labels that stages and gates of a flow carry, in the order of its table. The
-//! law never looks at them, and a flow without labels has none here. The run's branch is not here,
+//! engine never looks at them, and a flow without labels has none here. The run's branch is not here,
 //! because the view beside this one has it under the same name.
 //!
 //! Invariant: no phase is both completed and skipped.

@@ -251,7 +251,7 @@ impl AnswerWords {
         match choice {
             Choice::Revise | Choice::Waive => Self::Needed,
             Choice::Approve | Choice::GiveUp => Self::None,
-            // Only agents are told anything.
+            // Only agents read what a person says.
             Choice::Retry => {
                 let stage = run.stage(&question.unit);
                 let gate = question.gate.as_deref().and_then(|gate| stage.gate(gate));

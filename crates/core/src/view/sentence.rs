@@ -267,7 +267,7 @@ pub(super) fn question_text(question: &Question) -> String {
     }
 }
 
-/// What stands in the way, whoever says so, and what a person can do about it.
+/// What stands in the way, and what a person can do about it.
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     match class {

@@ -36,11 +36,11 @@ pub enum Standing {
 /// What can become of a run, by where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// Whoever drives it has something to do, or waits for a moment to come.
+    /// Its driver has something to do, or waits for a moment to come.
     Driven,
     /// It waits for a person's answer.
     Asking,
-    /// It stands still until somebody resumes it.
+    /// It stands still until it is resumed.
     Held,
     /// It did not work out, and can be opened again.
     Failed,
@@ -80,7 +80,7 @@ impl Standing {
         }
     }
 
-    /// The exit code of a door that leaves a run like this.
+    /// The exit code of a command that leaves a run like this.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,

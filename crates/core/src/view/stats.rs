@@ -27,7 +27,7 @@ pub(super) const COHERENCE: &str = "coherence";
 /// What stands for the run where a request was refused.
 const REFUSED: &str = "(refused)";
 
-/// The name of whom or what nobody told us.
+/// The name of an agent, provider or model that is not known.
 const UNKNOWN: &str = "unknown";
 
 /// What the calls of a run used up, from its facts with their times, in their order.
@@ -106,7 +106,7 @@ fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Ve
     spendings_of_triage(run, 1, at, role, coherence)
 }
 
-/// What a look at a request cost after which no run began. They are told apart by their numbers.
+/// What a look at a request cost after which no run began. Their numbers distinguish them.
 pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
     spendings_of_triage(REFUSED, number, at, role, coherence)
 }
@@ -142,7 +142,7 @@ fn spendings_of_triage(
 pub(super) enum Worker {
     /// An agent. Only this is counted as a call, wherever calls are counted.
     Agent,
-    /// Forge itself, or nobody.
+    /// Forge itself, or no worker at all.
     Forge,
 }
 

@@ -1,7 +1,7 @@
-//! What a run came to, for whoever asked for it: `summary.md`, also for a run that failed, was
-//! given up, or still goes on. Made from facts alone; no agent has a hand in it.
+//! What a run came to: `summary.md`, also for a run that failed, was given up, or is not over.
+//! Made from facts alone, without an agent.
 //!
-//! - `summary.rs`: what it tells.
+//! - `summary.rs`: what it says.
 //! - `summary/advice.rs`: what would make the next run better.
 //! - `summary/usage.rs`: what each phase used, and every call for those who look for a fault.
 //! - `summary/markdown.rs`: all of it as text.
@@ -163,7 +163,7 @@ fn rest(run: &Run) -> RemainingWork {
     }
 }
 
-/// What is offered and told outside. Summary and last commit are the run's own record.
+/// What is offered and posted outside. Summary and last commit are the run's own record.
 fn deliveries(run: &Run) -> Vec<DeliveryView> {
     let mut views = Vec::new();
     for (id, stage, unit) in run.units() {
@@ -205,7 +205,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
     views
 }
 
-/// All items, those of tables inside behind the ones that they lie in.
+/// All items, those of tables inside after the ones that they belong to.
 fn tasks(run: &Run) -> Vec<TaskRow> {
     fn collect(run: &Run, scope: &Scope, rows: &mut Vec<TaskRow>) {
         let (stages, table) = run.table(scope);
@@ -286,7 +286,7 @@ pub fn remaining_findings(run: &Run) -> Vec<RemainingFinding> {
 fn remaining_reason(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> RemainingReason {
     let was_refused = unit.review_tallies.iter().any(|opinion| opinion.says >= Says::Revise);
     let (waived, passed) = (&run.history().waived, &run.history().passed);
-    // Nothing is called waived that nobody let pass.
+    // Only what was let pass is called waived.
     let was_waived = waived.iter().any(|waived| waived.unit == *id)
         || passed.iter().any(|passed| passed.unit == *id);
     match unit.state {

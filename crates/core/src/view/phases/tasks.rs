@@ -1,6 +1,6 @@
-//! The items of a flow as `state.json` tells them: how far each is built and reviewed.
+//! The items of a flow as `state.json` shows them: how far each is built and reviewed.
 //!
-//! An item is built by the first stage of its table that somebody works on, and reviewed by the
+//! An item is built by the first stage of its table that has work to do, and reviewed by the
 //! reviews of that table. What landed and what it cost is not here.
 
 use std::collections::BTreeMap;

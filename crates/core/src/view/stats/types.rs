@@ -218,7 +218,7 @@ impl StatsRow {
         }
     }
 
-    /// What was spent, as far as somebody can say.
+    /// What was spent, as far as it is known.
     pub(crate) fn money(&self) -> Money {
         let mut sum = self.known;
         sum += self.estimated;

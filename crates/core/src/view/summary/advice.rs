@@ -213,7 +213,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     }
 }
 
-/// What a call tells about the surroundings.
+/// What a call shows about the surroundings.
 enum Fate {
     Fault(String),
     Limited(String),
