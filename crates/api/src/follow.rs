@@ -31,7 +31,7 @@ use self::{
 };
 use crate::{
     forge::Doors,
-    watch::{Seen, role},
+    watch::events::{Seen, role},
 };
 
 /// A driver begins a call within so many milliseconds, unless there is none.

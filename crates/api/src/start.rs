@@ -17,6 +17,7 @@ mod flow_outline;
 mod issue;
 mod params;
 mod prompts;
+mod ready;
 mod request;
 mod triage;
 mod validate_text;
@@ -31,7 +32,7 @@ use flow_outline::EFFORT;
 use forge_agents::registry;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
-    flow::{Check, Condition, Delivery, FORMAT, Flow, Stage, When, Work},
+    flow::{Check, Delivery, FORMAT, Stage, Work},
     view::short_commit,
 };
 use forge_driver::{
@@ -51,9 +52,7 @@ use forge_project::{
     executables::{in_path, is_executable},
     personal_dirs::state_dir,
     refuse_agents,
-    settings::{
-        AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, Verify, VerifyFrom,
-    },
+    settings::{AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
 use issue::Issue;
@@ -61,7 +60,10 @@ use params::given_params;
 use strsim::levenshtein;
 use validate_text::refuse_words;
 
-use crate::forge::{Doors, Left};
+use crate::{
+    forge::{Doors, Left},
+    start::ready::{Ready, about_checks, find, may_hold},
+};
 
 pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
 pub use flow_outline::Runs;
@@ -77,8 +79,6 @@ const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
 /// The parameter that says where a request comes from.
 const SOURCE: &str = "source";
-/// The parameter that says whether the result is offered as a pull request.
-const PULL_REQUEST: &str = "pr";
 /// Of what is not in a run, this many files are named.
 const LEFT_OUT_NAMED: usize = 5;
 /// Commands with other agents that are proposed where one is not known.
@@ -117,35 +117,6 @@ impl Begun {
     pub fn into_parts(self) -> (String, Driver, Signals) {
         (self.run, self.driver, self.signals)
     }
-}
-
-/// All that a run depends on, read and looked at.
-struct Ready {
-    base: Option<String>,
-    settings: Settings,
-    catalog: Catalog,
-    found: Found,
-    /// How the flow was named.
-    name: String,
-    scenario: Option<(String, Sessions)>,
-    instructions: Option<String>,
-    /// What is asked for.
-    text: String,
-    issue: Option<Issue>,
-    /// What was said about parameters.
-    params: BTreeMap<String, String>,
-    /// Which rule chose them.
-    why: BTreeMap<String, String>,
-    /// What a person should know.
-    notes: Vec<String>,
-    /// What lies in the checkout and is not in the run, in words.
-    left_out: Option<String>,
-    /// Whether the flow changes code.
-    lands: bool,
-    /// The branch that is checked out.
-    branch: Option<String>,
-    /// The branch that everybody starts from, as far as the remote says.
-    default_branch: Option<String>,
 }
 
 /// What was said, and by whom the request was looked at, when a run begins.
@@ -656,22 +627,6 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What a person should know about checks that nobody set.
-fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
-    find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
-    match verify.from {
-        VerifyFrom::Settings => None,
-        VerifyFrom::Found => Some(format!(
-            "no checks are set; these were found: `{}` (forge init writes them down)",
-            verify.commands.join("`, `")
-        )),
-        VerifyFrom::Nothing => Some(
-            "no checks are set and none were found: what is made stays unverified, and you will be asked"
-                .to_owned(),
-        ),
-    }
-}
-
 fn uncommitted(what: &[String]) -> Trouble {
     let are = if what.len() == 1 {
         "is not committed as it lies"
@@ -685,36 +640,4 @@ fn uncommitted(what: &[String]) -> Trouble {
         ),
         "commit it (or put it back), then run the same command again",
     )
-}
-
-/// Whether a row can apply in a run with these parameters. Tags of items are not known yet.
-fn may_hold(flow: &Flow, params: &BTreeMap<String, String>, when: &When) -> bool {
-    when.0.iter().all(|condition| match condition {
-        Condition::Param { name, is } => {
-            let default = flow.params.get(name).map(|param| &param.default);
-            params.get(name).or(default).is_some_and(|value| is.contains(value))
-        }
-        Condition::Item { .. } => true,
-    })
-}
-
-/// The first stage that is like this, by itself or by one of its gates.
-fn find<'a>(
-    stages: &'a [Stage],
-    is_it: &dyn Fn(&Stage, Option<&Check>) -> bool,
-) -> Option<(&'a Stage, Option<&'a Check>)> {
-    for stage in stages {
-        if is_it(stage, None) {
-            return Some((stage, None));
-        }
-        for gate in &stage.gates {
-            if is_it(stage, Some(&gate.check)) {
-                return Some((stage, Some(&gate.check)));
-            }
-        }
-        if let Some(inner) = find(stage.inner(), is_it) {
-            return Some(inner);
-        }
-    }
-    None
 }

@@ -7,7 +7,7 @@ use forge_api::{
     doctor::{Finding, Salvaged},
     spending::SpendingView,
     start::DryRun,
-    watch::{Seen, Told},
+    watch::{Told, events::Seen},
 };
 use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};

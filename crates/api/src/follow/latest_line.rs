@@ -20,8 +20,8 @@ use forge_project::settings::Frozen;
 use rustix::fs::OFlags;
 
 use crate::watch::{
-    Begun, Form, Seen, Shown, TurnName, has_stream, role,
-    transcript::{Age, Source, Stream},
+    events::{Age, Begun, Form, Seen, Shown, TurnName, has_stream, role},
+    transcript::{Source, Stream},
 };
 
 /// So many pieces (of 64 KiB) of a stream are read with one look.

@@ -14,10 +14,10 @@ use forge_driver::Trouble;
 use forge_project::error::Kind;
 
 use crate::start::{
-    Ready,
     effort::{Detected, detect},
     flow_outline::{EFFORT, efforts},
     prompts::{Asks, BranchChoice, EffortOffer, Reply},
+    ready::Ready,
     request::{AUTO, DRY_RUN, Discuss, Request, Unsaid, YES},
     validate_text::examples,
 };

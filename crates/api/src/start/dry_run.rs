@@ -17,9 +17,9 @@ use serde::Serialize;
 use crate::{
     forge::Doors,
     start::{
-        Ready,
         flow_outline::{Runs, all_params, both, pruned, runs},
         prompts::Nobody,
+        ready::Ready,
         request::{Discuss, Request, Unsaid},
     },
 };
@@ -182,7 +182,7 @@ impl Doors {
             Some(about_auto) => asked.push(about_auto),
             None => notes.extend(chosen.without_auto.clone()),
         }
-        notes.extend(super::about_checks(&flow.stages, &frozen.verify));
+        notes.extend(super::ready::about_checks(&flow.stages, &frozen.verify));
         Ok(DryRun {
             looked_at_by: looker.and_then(|role| ready.player(role)),
             calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),

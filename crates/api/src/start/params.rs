@@ -11,8 +11,8 @@ use forge_core::flow::Flow;
 use forge_driver::Trouble;
 
 use crate::start::{
-    PULL_REQUEST,
     flow_outline::EFFORT,
+    ready::PULL_REQUEST,
     request::{NO_PR, Offered, Request},
     validate_text::examples,
 };

@@ -50,7 +50,7 @@ use crate::{
     },
     forge::Doors,
     refused_requests::keep_refused,
-    start::{Ready, validate_text::refused},
+    start::{ready::Ready, validate_text::refused},
 };
 
 /// The name of the call.

@@ -29,9 +29,8 @@ use serde::Serialize;
 use crate::{
     forge::Doors,
     watch::{
-        TurnName,
+        events::{TurnName, role},
         find_unit::{Target, find},
-        role,
     },
 };
 

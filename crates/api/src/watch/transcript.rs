@@ -30,7 +30,7 @@ use forge_driver::{
 use forge_keeper::{AttemptFolder, How, Standing, look};
 use rustix::fs::OFlags;
 
-use crate::watch::{Begun, Form, Seen, Shown, TurnName};
+use crate::watch::events::{Age, Begun, Form, Seen, Shown, TurnName};
 
 /// So much of a transcript is read at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -84,14 +84,6 @@ struct Tail {
     path: PathBuf,
     file: Option<File>,
     age: Age,
-}
-
-/// Whether what is read now was just printed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Age {
-    /// It was there before anybody looked.
-    Old,
-    New,
 }
 
 impl Stream {

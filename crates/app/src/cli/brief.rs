@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use clap::Args;
 use forge_api::{
     Trouble,
-    watch::{Told, TurnName, Which},
+    watch::{Told, Which, events::TurnName},
 };
 use forge_core::view::sanitize;
 

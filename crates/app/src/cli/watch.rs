@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use forge_api::{
     Trouble,
-    watch::{Form, Seen, Shown, TurnName, Watched},
+    watch::{
+        Watched,
+        events::{Form, Seen, Shown, TurnName},
+    },
 };
 
 use super::common::{INTERRUPTED, open_forge};

@@ -1,6 +1,6 @@
 //! The stream of one agent on the screen: its last events.
 
-use forge_api::{follow::Picture, watch::Seen};
+use forge_api::{follow::Picture, watch::events::Seen};
 
 use super::{
     header::{DrivenBy, header},

@@ -1,6 +1,6 @@
 //! Formats one event of an agent's stream as a mark and a text.
 
-use forge_api::watch::{Seen, TurnName};
+use forge_api::watch::events::{Seen, TurnName};
 use forge_core::{
     Time,
     money::{Cost, Spent},

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use forge_api::watch::Seen;
+use forge_api::watch::events::Seen;
 use rustix::process::Signal;
 use scripted_model::{Script, ScriptStep, Server, ToolCall, claude::ClaudeCode};
 use serde_json::{Value, json};

@@ -1,0 +1,91 @@
+//! A request whose flow, settings and agents are known, before anything was chosen.
+
+use std::collections::BTreeMap;
+
+use forge_core::flow::{Check, Condition, Flow, Stage, When};
+use forge_project::{
+    catalog::{Catalog, Found},
+    settings::{Sessions, Settings, Verify, VerifyFrom},
+};
+
+use crate::start::issue::Issue;
+
+/// The parameter that says whether the result is offered as a pull request.
+pub(super) const PULL_REQUEST: &str = "pr";
+
+/// All that a run depends on, read and looked at.
+pub(super) struct Ready {
+    pub(super) base: Option<String>,
+    pub(super) settings: Settings,
+    pub(super) catalog: Catalog,
+    pub(super) found: Found,
+    /// How the flow was named.
+    pub(super) name: String,
+    pub(super) scenario: Option<(String, Sessions)>,
+    pub(super) instructions: Option<String>,
+    /// What is asked for.
+    pub(super) text: String,
+    pub(super) issue: Option<Issue>,
+    /// What was said about parameters.
+    pub(super) params: BTreeMap<String, String>,
+    /// Which rule chose them.
+    pub(super) why: BTreeMap<String, String>,
+    /// What a person should know.
+    pub(super) notes: Vec<String>,
+    /// What lies in the checkout and is not in the run, in words.
+    pub(super) left_out: Option<String>,
+    /// Whether the flow changes code.
+    pub(super) lands: bool,
+    /// The branch that is checked out.
+    pub(super) branch: Option<String>,
+    /// The branch that everybody starts from, as far as the remote says.
+    pub(super) default_branch: Option<String>,
+}
+
+/// What a person should know about checks that nobody set.
+pub(super) fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
+    find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
+    match verify.from {
+        VerifyFrom::Settings => None,
+        VerifyFrom::Found => Some(format!(
+            "no checks are set; these were found: `{}` (forge init writes them down)",
+            verify.commands.join("`, `")
+        )),
+        VerifyFrom::Nothing => Some(
+            "no checks are set and none were found: what is made stays unverified, and you will be asked"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The first stage that is like this, by itself or by one of its gates.
+pub(super) fn find<'a>(
+    stages: &'a [Stage],
+    is_it: &dyn Fn(&Stage, Option<&Check>) -> bool,
+) -> Option<(&'a Stage, Option<&'a Check>)> {
+    for stage in stages {
+        if is_it(stage, None) {
+            return Some((stage, None));
+        }
+        for gate in &stage.gates {
+            if is_it(stage, Some(&gate.check)) {
+                return Some((stage, Some(&gate.check)));
+            }
+        }
+        if let Some(inner) = find(stage.inner(), is_it) {
+            return Some(inner);
+        }
+    }
+    None
+}
+
+/// Whether a row can apply in a run with these parameters. Tags of items are not known yet.
+pub(super) fn may_hold(flow: &Flow, params: &BTreeMap<String, String>, when: &When) -> bool {
+    when.0.iter().all(|condition| match condition {
+        Condition::Param { name, is } => {
+            let default = flow.params.get(name).map(|param| &param.default);
+            params.get(name).or(default).is_some_and(|value| is.contains(value))
+        }
+        Condition::Item { .. } => true,
+    })
+}

@@ -1,0 +1,168 @@
+//! What a watched unit does, as events for people and programs.
+
+use forge_core::{Run, Time, id::CallId, money::Spent};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// In which form streams are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As what they mean.
+    Signals,
+    /// As the bytes that they are, and nothing else is told.
+    Bytes,
+}
+
+/// Something that is told to somebody who watches.
+#[derive(Debug)]
+pub enum Shown<'a> {
+    /// What happened.
+    Seen(Seen),
+    /// A piece of a stream.
+    Bytes(&'a [u8]),
+}
+
+/// Something that happened in the unit. A time is missing where it happened before anybody watched, and
+/// nobody noted when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Seen {
+    /// A fact of the run about the unit.
+    Fact {
+        /// When.
+        at: Time,
+        /// As a sentence.
+        sentence: String,
+    },
+    /// From here on it is about this call.
+    Call {
+        /// When it was started.
+        at: Time,
+        /// Which.
+        call: String,
+        /// Who plays. Nobody, if it is a command.
+        agent: Option<String>,
+        /// Which model it is asked to use.
+        model: Option<String>,
+        /// Whether it is over already.
+        is_over: bool,
+    },
+    /// A turn of the agent begins.
+    Turn {
+        /// Which.
+        turn: TurnName,
+    },
+    /// The program is up.
+    Began {
+        /// When.
+        at: Option<Time>,
+        /// The model that it uses.
+        model: Option<String>,
+        /// Its own version.
+        version: Option<String>,
+    },
+    /// The agent said something.
+    Said {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        text: String,
+    },
+    /// The agent uses a tool.
+    UsedTool {
+        /// When.
+        at: Option<Time>,
+        /// Which.
+        name: String,
+        /// What for, in one line.
+        about: String,
+    },
+    /// The agent asked for something that nobody could grant.
+    Asked {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        text: String,
+    },
+    /// The provider does not serve it now.
+    Limit {
+        /// When.
+        at: Option<Time>,
+        /// Why.
+        text: String,
+        /// Until when, if that was said.
+        until: Option<Time>,
+    },
+    /// A line for people.
+    Printed {
+        /// When.
+        at: Option<Time>,
+        /// The line.
+        text: String,
+    },
+    /// What the call has used up so far.
+    Spent {
+        /// When.
+        at: Option<Time>,
+        /// What.
+        spent: Spent,
+    },
+    /// A turn has ended.
+    TurnEnded {
+        /// Which.
+        turn: TurnName,
+        /// How, in words.
+        how: String,
+        /// What the call has used up so far.
+        spent: Spent,
+    },
+    /// Nothing more will come, for now or for good.
+    Over {
+        /// Why.
+        why: String,
+        /// What to do next, if something can be done.
+        next: Option<String>,
+    },
+}
+
+/// Which turn of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnName {
+    /// The first one, in a new session.
+    First,
+    /// The first one, in the session of a call that was interrupted.
+    Resumed,
+    /// The session was gone, so it began anew.
+    Anew,
+    /// The result could not be used.
+    Repair,
+}
+
+/// A call whose stream can be followed.
+#[derive(Clone)]
+pub(crate) struct Begun {
+    pub(crate) at: Time,
+    pub(crate) call: CallId,
+    pub(crate) ordinal: u32,
+    pub(crate) turn: TurnName,
+    pub(crate) age: Age,
+}
+
+/// Whether a call prints something that can be followed. A unit that is gone may have.
+pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
+    !run.has(call.unit()) || run.find_call_kind(call).is_some_and(|kind| kind.has_stream())
+}
+
+/// Returns the role that an agent plays in a call.
+pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
+    run.find_call_kind(call)?.role().map(str::to_owned)
+}
+
+/// Whether what is read now was just printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// It was there before anybody looked.
+    Old,
+    New,
+}
