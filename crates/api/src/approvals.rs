@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
-use forge_driver::{Trouble, person::person};
+use forge_driver::{Error, person::person};
 use forge_project::{
     catalog::Found,
     settings::{NotifierKind, Settings},
     trust::{Trust, commands},
 };
 
-use crate::forge::Doors;
+use crate::forge::Forge;
 
-impl Doors {
+impl Forge {
     /// What this person allowed this repository.
-    pub fn trust(&self) -> Result<Trust, Trouble> {
+    pub fn trust(&self) -> Result<Trust, Error> {
         self.home.trust()
     }
 
     /// A person allows these commands from now on, and with them each agent that is among them: whoever
     /// may play in a run may be asked whether it answers.
-    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Trouble> {
+    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Error> {
         let trust = self.trust()?;
         for name in settings.agents.keys() {
             let agent = settings.agent_of_repository(name);
@@ -39,7 +39,7 @@ impl Doors {
 
     /// The commands that a person has to allow before a run with these settings and this flow
     /// starts. None if there are none, or if they are allowed already.
-    pub fn unapproved(&self, settings: &Settings, found: &Found) -> Result<Vec<String>, Trouble> {
+    pub fn unapproved(&self, settings: &Settings, found: &Found) -> Result<Vec<String>, Error> {
         let commands = commands(settings, found);
         // Whoever has no home needs none where nothing is to be allowed.
         if commands.is_empty() || self.trust()?.is_approved(&commands)? {

@@ -10,7 +10,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::forge::Doors;
+use crate::forge::Forge;
 
 /// Somebody sits at a run, for as long as this lives.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Attended {
     _file: File,
 }
 
-impl Doors {
+impl Forge {
     /// Lets others know that somebody sits at this run. If it cannot, they are told less.
     pub fn attend(&self, run: &str) -> Option<Attended> {
         let path = self.seat(run);
@@ -50,15 +50,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let made = Command::new("git").args(["init", "--quiet"]).current_dir(dir.path()).status();
         assert!(made.unwrap().success());
-        let doors = Doors::open(dir.path()).unwrap();
-        std::fs::create_dir_all(doors.home.run("r")).unwrap();
-        assert!(!doors.is_attended("r"));
-        let (one, other) = (doors.attend("r"), doors.attend("r"));
-        assert!(one.is_some() && other.is_some() && doors.is_attended("r"));
+        let forge = Forge::open(dir.path()).unwrap();
+        std::fs::create_dir_all(forge.home.run("r")).unwrap();
+        assert!(!forge.is_attended("r"));
+        let (one, other) = (forge.attend("r"), forge.attend("r"));
+        assert!(one.is_some() && other.is_some() && forge.is_attended("r"));
         drop(one);
-        assert!(doors.is_attended("r"));
+        assert!(forge.is_attended("r"));
         drop(other);
-        assert!(!doors.is_attended("r"));
-        assert!(!doors.is_attended("s"));
+        assert!(!forge.is_attended("r"));
+        assert!(!forge.is_attended("s"));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_workspace::Repository;
 
 /// What is asked for in the demo.
@@ -25,11 +25,11 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Makes the project in a folder, which must be empty or not there yet.
-pub fn make(dir: &Path) -> Result<(), Trouble> {
+pub fn make(dir: &Path) -> Result<(), Error> {
     let is_free = match fs::read_dir(dir) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-        Err(error) => return Err(Trouble::file(dir, &error)),
+        Err(error) => return Err(Error::file(dir, &error)),
     };
     if !is_free {
         let what = format!("{} is not empty", dir.display());
@@ -37,20 +37,20 @@ pub fn make(dir: &Path) -> Result<(), Trouble> {
             "name another folder; or, if a demo was stopped there: cd {} && forge resume",
             dir.display()
         );
-        return Err(Trouble::usage(what, next));
+        return Err(Error::usage(what, next));
     }
-    let trouble = |error: std::io::Error| Trouble::file(dir, &error);
-    fs::create_dir_all(dir).map_err(trouble)?;
-    let dir = dir.canonicalize().map_err(trouble)?;
+    let error = |error: std::io::Error| Error::file(dir, &error);
+    fs::create_dir_all(dir).map_err(error)?;
+    let dir = dir.canonicalize().map_err(error)?;
     for (name, text) in FILES {
         let path = dir.join(name);
         let folder = path.parent().expect("a file lies in a folder");
-        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(trouble)?;
+        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(error)?;
     }
     Repository::create(&dir, "Small commands that say small things")?;
     let local = "# Keeps the checkouts of the demo in its own folder.
 [workspace]
 root = \".git/forge/checkouts\"
 ";
-    fs::write(dir.join("forge.local.toml"), local).map_err(trouble)
+    fs::write(dir.join("forge.local.toml"), local).map_err(error)
 }

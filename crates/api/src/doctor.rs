@@ -10,7 +10,7 @@ use forge_core::{
     inbox,
     view::{Course, RunRow},
 };
-use forge_driver::{Trouble, layout::Home};
+use forge_driver::{Error, layout::Home};
 use forge_project::{
     bounded_read::read_text,
     catalog::Catalog,
@@ -23,7 +23,7 @@ use forge_store::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::forge::{Doors, RUNS_MAX};
+use crate::forge::{Forge, RUNS_MAX};
 
 pub use self::repair::{Consent, Fixable};
 
@@ -89,12 +89,12 @@ fn note(what: impl Into<String>, next: impl Into<String>) -> Finding {
     Finding { what: what.into(), health: Health::Note, next: Some(next.into()) }
 }
 
-fn bad(trouble: impl Into<Trouble>) -> Finding {
-    let trouble: Trouble = trouble.into();
-    Finding { what: trouble.what, health: Health::Bad, next: trouble.next }
+fn bad(error: impl Into<Error>) -> Finding {
+    let error: Error = error.into();
+    Finding { what: error.what, health: Health::Bad, next: error.next }
 }
 
-impl Doors {
+impl Forge {
     /// Looks at everything that can be wrong.
     pub fn examine(&self) -> Vec<Finding> {
         let mut findings = vec![git(), place(&self.home)];
@@ -108,7 +108,7 @@ impl Doors {
                 let local = settings.local_in_git();
                 findings.extend(local.map(|(what, next)| note(what, keep_out(next))));
             }
-            Err(trouble) => findings.push(bad(trouble)),
+            Err(error) => findings.push(bad(error)),
         }
         findings.extend(flows(&self.catalog()));
         match Store::open_to_read(&self.home.dir) {
@@ -229,15 +229,13 @@ impl Doors {
             Err(_) => Some(format!("`{}` is no blob", blob.0)),
         });
         let bring_back = "bring it back from a backup, or start a new run";
-        broken
-            .map(|error| bad(Trouble::surroundings(format!("{id}: {error}"), bring_back)))
-            .collect()
+        broken.map(|error| bad(Error::surroundings(format!("{id}: {error}"), bring_back))).collect()
     }
 
     /// Exports all records that are whole into a new folder.
-    pub fn salvage(&self, to: &Path) -> Result<Salvaged, Trouble> {
+    pub fn salvage(&self, to: &Path) -> Result<Salvaged, Error> {
         if to.exists() {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("{} is there already", to.display()),
                 "name a folder that does not exist yet",
             ));
@@ -270,7 +268,7 @@ fn git() -> Finding {
     match Command::new("git").arg("--version").output() {
         Ok(output) => good(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         Err(error) => {
-            bad(Trouble::surroundings(format!("git cannot be run: {error}"), "install git"))
+            bad(Error::surroundings(format!("git cannot be run: {error}"), "install git"))
         }
     }
 }
@@ -281,7 +279,7 @@ fn place(home: &Home) -> Finding {
 
 fn flows(catalog: &Catalog) -> Vec<Finding> {
     match catalog.names() {
-        Err(trouble) => vec![bad(trouble)],
+        Err(error) => vec![bad(error)],
         Ok(names) => names.iter().filter_map(|name| catalog.flow(name).err()).map(bad).collect(),
     }
 }

@@ -12,7 +12,7 @@ use forge_core::{
     run::Phase,
 };
 use forge_driver::{
-    Trouble,
+    Error,
     checkouts::{bench_of, commit_of, scope_of},
     clock::now,
     person::person,
@@ -29,7 +29,7 @@ use forge_store::{
 };
 use forge_workspace::{CommitFiles, Operation, OperationResult, Repository, perform_with_guard};
 
-use crate::forge::{Doors, Left, Sent};
+use crate::forge::{Forge, Left, Sent};
 
 /// An artifact of a run that a person may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +42,14 @@ pub struct Editable {
     pub content: Vec<u8>,
 }
 
-impl Doors {
+impl Forge {
     /// The artifact of this name, as `forge show` names it: with its scope, if it has one.
-    pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Trouble> {
+    pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
             let what = format!("`{REQUEST}` is what was asked for, and a run keeps to it");
             let next =
                 format!("forge abandon {id}, then forge run with the request as it should be");
-            return Err(Trouble::usage(what, next));
+            return Err(Error::usage(what, next));
         }
         let (run, _) = self.fold(id)?;
         let known = |unit: &UnitId, artifact: &str| -> String {
@@ -82,14 +82,14 @@ impl Doors {
                     .map(|(scope, name, _)| known(&scope.unit("x"), &name))
                     .collect();
                 let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Err(Trouble::usage(
+                Err(Error::usage(
                     format!("{id} has no artifact `{name}`; there is: {there}"),
                     format!("forge show {id}"),
                 ))
             }
             [..] => {
                 let names: Vec<&str> = found.iter().map(|(_, _, full, _)| full.as_str()).collect();
-                Err(Trouble::usage(
+                Err(Error::usage(
                     format!("`{name}` could be {}", names.join(" or ")),
                     format!("forge edit {id} {}", names[0]),
                 ))
@@ -105,10 +105,10 @@ impl Doors {
         name: &str,
         content: &[u8],
         why: &str,
-    ) -> Result<Sent, Trouble> {
+    ) -> Result<Sent, Error> {
         refuse_agents()?;
         let blob = self.blobs()?.add(&redacted(content));
-        let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+        let blob = blob.map_err(|error| Error::file(&self.home.dir.join("blobs"), &error))?;
         let content = Blob(blob.as_str().to_owned());
         let edit = Edit::Artifact { name: name.to_owned(), content };
         let (unit, why, by) = (unit.clone(), why.to_owned(), person());
@@ -116,7 +116,7 @@ impl Doors {
     }
 
     /// The checkout of a unit, where a person may change the code.
-    pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Trouble> {
+    pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Error> {
         let (run, _) = self.fold(id)?;
         known_unit(&run, id, unit)?;
         let frozen = self.frozen(&run)?;
@@ -125,20 +125,20 @@ impl Doors {
         if tree.is_dir() {
             return Ok(tree);
         }
-        Err(Trouble::usage(
+        Err(Error::usage(
             format!("nothing was worked on at `{unit}` yet, so it has no checkout"),
             format!("forge status {id}"),
         ))
     }
 
     /// Takes what a person changed in the checkout of a unit for an attempt of its own.
-    pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Trouble> {
+    pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Error> {
         refuse_agents()?;
         let why = &redacted_text(why);
         let (run, _) = self.fold(id)?;
         known_unit(&run, id, unit)?;
         if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("somebody works in the checkout of `{unit}` just now"),
                 format!("forge stop {id}"),
             ));
@@ -164,14 +164,14 @@ impl Doors {
         let made = perform_with_guard(&order, &mut guard(&table))?;
         if let OperationResult::Refused(refused) = made {
             let place = self.checkout(id, unit)?.display().to_string();
-            return Err(Trouble::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
+            return Err(Error::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
         }
         let OperationResult::Committed(made) = made else {
             unreachable!("the bench was asked to commit")
         };
         if made.commit == from {
             self.home.repository.unpin(&pin)?;
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("nothing is changed in the checkout of `{unit}`"),
                 format!("change files in {}", self.checkout(id, unit)?.display()),
             ));
@@ -192,7 +192,7 @@ impl Doors {
         unit: &UnitId,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Trouble> {
+    ) -> Result<Left, Error> {
         refuse_agents()?;
         let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
@@ -203,7 +203,7 @@ impl Doors {
                 .filter(|(_, _, unit)| unit.attempt > 0)
                 .map(|(unit, _, _)| unit.to_string())
                 .collect();
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("{id} never began `{unit}`; it began: {}", tried.join(", ")),
                 format!("forge rewind {id} STAGE"),
             ));
@@ -236,7 +236,7 @@ impl Doors {
     }
 
     /// Commits that a rewound run goes on from are kept by refs of its own.
-    fn keep_shared(&self, new: &str, run: &Run) -> Result<(), Trouble> {
+    fn keep_shared(&self, new: &str, run: &Run) -> Result<(), Error> {
         let mut scopes: Vec<Scope> =
             run.units().into_iter().map(|(unit, _, _)| unit.scope).collect();
         scopes.sort();
@@ -251,12 +251,12 @@ impl Doors {
     }
 }
 
-fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Trouble> {
+fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Error> {
     if run.is_started() && run.has(unit) {
         return Ok(());
     }
     let what = format!("{id} has no unit `{unit}`");
-    Err(Trouble::usage(what, format!("forge status {id}")))
+    Err(Error::usage(what, format!("forge status {id}")))
 }
 
 /// Whether a person has merged a commit into a checkout: in its history, or about to be.

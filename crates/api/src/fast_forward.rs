@@ -3,11 +3,11 @@
 //! Not here: the asking. Nothing is done before a person said yes.
 
 use forge_core::view::Standing;
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::refuse_agents;
 use forge_workspace::FastForward;
 
-use crate::forge::Doors;
+use crate::forge::Forge;
 
 /// A result, and the branch that it is also for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub struct Offer {
     pub by_hand: String,
 }
 
-impl Doors {
+impl Forge {
     /// What a done run offers to the branch that it was started on, if it was started for that.
-    pub fn offer_onto(&self, id: &str) -> Result<Option<Offer>, Trouble> {
+    pub fn offer_onto(&self, id: &str) -> Result<Option<Offer>, Error> {
         let (run, _) = self.fold(id)?;
         let view = forge_core::view::RunView::new(id, &run);
         let start = &run.definition().start;
@@ -52,7 +52,7 @@ impl Doors {
     }
 
     /// Lets the user's branch follow the result. Only for who was asked and said yes.
-    pub fn fast_forward(&self, id: &str) -> Result<(), Trouble> {
+    pub fn fast_forward(&self, id: &str) -> Result<(), Error> {
         refuse_agents()?;
         match self.offer_onto(id)? {
             None => Ok(()),

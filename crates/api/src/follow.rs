@@ -21,7 +21,7 @@ use forge_core::{
     money::Spent,
     view::{RunView, call_in_words, sentence},
 };
-use forge_driver::{Trouble, clock::now};
+use forge_driver::{Error, clock::now};
 use forge_project::settings::Frozen;
 use forge_store::{journal::Store, records::facts};
 
@@ -30,7 +30,7 @@ use self::{
     latest_line::{Ear, Places, RECENT_MAX},
 };
 use crate::{
-    forge::Doors,
+    forge::Forge,
     watch::events::{Seen, role},
 };
 
@@ -75,7 +75,7 @@ pub struct Working {
 
 /// Somebody who follows a run.
 pub struct Follower<'a> {
-    doors: &'a Doors,
+    forge: &'a Forge,
     id: String,
     store: Store,
     /// What the store said when we last read it.
@@ -93,13 +93,13 @@ pub struct Follower<'a> {
     approvals: Vec<String>,
 }
 
-impl Doors {
+impl Forge {
     /// Follows a run from where it stands now.
-    pub fn follow(&self, id: &str) -> Result<Follower<'_>, Trouble> {
+    pub fn follow(&self, id: &str) -> Result<Follower<'_>, Error> {
         let store = Store::open_to_read(&self.home.dir)?;
         let run = Run::new();
         let mut follower = Follower {
-            doors: self,
+            forge: self,
             id: id.to_owned(),
             usual: Usual::default(),
             store,
@@ -122,7 +122,7 @@ impl Doors {
 
 impl Follower<'_> {
     /// The run as it is now.
-    pub fn look(&mut self) -> Result<Picture, Trouble> {
+    pub fn look(&mut self) -> Result<Picture, Error> {
         self.take_new()?;
         self.usual.learn(&self.store);
         let now = now();
@@ -150,7 +150,7 @@ impl Follower<'_> {
     /// Whether somebody drives the run now. To be asked only now and then: who asks gets in the way
     /// of a driver.
     pub fn is_driven(&self) -> bool {
-        self.doors.is_driven(&self.id)
+        self.forge.is_driven(&self.id)
     }
 
     /// What was seen of the calls of a unit, the oldest first; bounded.
@@ -162,7 +162,7 @@ impl Follower<'_> {
             .chain(at_work.flat_map(|(_, ear)| ear.recent()))
     }
 
-    fn take_new(&mut self) -> Result<(), Trouble> {
+    fn take_new(&mut self) -> Result<(), Error> {
         let version = self.store.data_version()?;
         if self.seen == Some(version) {
             return Ok(());
@@ -178,7 +178,7 @@ impl Follower<'_> {
         }
         if !records.is_empty() {
             self.view = RunView::new(&self.id, &self.run);
-            self.doors.say_where(&mut self.view);
+            self.forge.say_where(&mut self.view);
         }
         self.seen = Some(version);
         Ok(())
@@ -195,12 +195,12 @@ impl Follower<'_> {
             }
         }
         if self.frozen.is_none() && !self.run.calls().is_empty() {
-            self.frozen = self.doors.frozen(&self.run).ok();
+            self.frozen = self.forge.frozen(&self.run).ok();
         }
         for (call, begun) in self.run.calls() {
             let ear = self.ears.entry(call.clone()).or_insert_with(|| {
                 let since = self.times.started(call).unwrap_or_else(|| self.run.now());
-                let (home, id) = (&self.doors.home, self.id.as_str());
+                let (home, id) = (&self.forge.home, self.id.as_str());
                 let places = Places { home, id, frozen: self.frozen.as_ref() };
                 Ear::of(&self.run, call, begun.ordinal, since, &places)
             });

@@ -1,7 +1,7 @@
 //! What the ways in can do: drive a run, send it a command, read it. How one is started is in
 //! `start.rs`.
 //!
-//! Doors decide nothing. A command goes to the run's driver if there is one; if not, the door
+//! Forge decide nothing. A command goes to the run's driver if there is one; if not, the door
 //! takes the lock, lets the law decide, journals, starts nothing, and lets go.
 //!
 //! Invariant: a changing command from inside an attempt is refused, so that no agent can answer
@@ -21,7 +21,7 @@ use forge_core::{
     view::{RunRow, RunView},
 };
 use forge_driver::{
-    Trouble,
+    Error,
     clock::now,
     layout::Home,
     person::person,
@@ -54,7 +54,7 @@ const ANSWER_LOOK: Duration = Duration::from_millis(20);
 pub const RUNS_MAX: usize = 1_000_000;
 
 /// The ways in to the runs of one repository.
-pub struct Doors {
+pub struct Forge {
     /// Where things lie.
     pub home: Home,
 }
@@ -103,9 +103,9 @@ impl Left {
     }
 }
 
-impl Doors {
+impl Forge {
     /// The doors of the repository that a folder lies in.
-    pub fn open(from: &Path) -> Result<Self, Trouble> {
+    pub fn open(from: &Path) -> Result<Self, Error> {
         Ok(Self { home: Home::find(from)? })
     }
 
@@ -116,17 +116,17 @@ impl Doors {
 
     /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
     /// a run is `settings_at` its base.
-    pub fn settings(&self) -> Result<Settings, Trouble> {
+    pub fn settings(&self) -> Result<Settings, Error> {
         Ok(Settings::read(self.home.repository.top.as_deref())?)
     }
 
     /// What was frozen when a run started.
-    pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Trouble> {
+    pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Error> {
         frozen(run, &self.blobs()?)
     }
 
     /// The content of a blob.
-    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Error> {
         forge_driver::context::read_blob(&self.blobs()?, blob)
     }
 
@@ -137,7 +137,7 @@ impl Doors {
         budget: Option<Money>,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Trouble> {
+    ) -> Result<Left, Error> {
         self.resume_hearing(prefix, budget, &mut Signals::listen()?, began, tell)
     }
 
@@ -149,7 +149,7 @@ impl Doors {
         signals: &mut Signals,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Trouble> {
+    ) -> Result<Left, Error> {
         refuse_agents()?;
         let id = self.resolve(prefix)?;
         let lock = match RunLock::take(&self.home.dir, &id) {
@@ -166,7 +166,7 @@ impl Doors {
                     return Ok(Left::elsewhere(id));
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-                return Err(Trouble::usage(
+                return Err(Error::usage(
                     format!("{run} is driven already{pid}"),
                     format!("forge log {run} --follow"),
                 ));
@@ -192,7 +192,7 @@ impl Doors {
     }
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.
-    pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
+    pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Error> {
         refuse_agents()?;
         let command = &without_secrets(command.clone());
         match RunLock::take_briefly(&self.home.dir, id) {
@@ -203,7 +203,7 @@ impl Doors {
     }
 
     /// Does as a driver would with a command, but starts nothing. What is to be stopped is stopped.
-    fn settle(&self, id: &str, lock: RunLock, command: Option<&Command>) -> Result<(), Trouble> {
+    fn settle(&self, id: &str, lock: RunLock, command: Option<&Command>) -> Result<(), Error> {
         let tell: Tell<'_> = &mut |_| {};
         let mut driver = Driver::take_over(&self.home, id, lock)?;
         driver.take_commands(tell)?;
@@ -219,7 +219,7 @@ impl Doors {
         refusal.map_or(Ok(()), |refusal| Err(refused(id, &refusal)))
     }
 
-    fn send_to_driver(&self, id: &str, command: &Command) -> Result<Sent, Trouble> {
+    fn send_to_driver(&self, id: &str, command: &Command) -> Result<Sent, Error> {
         let mut store = Store::open(&self.home.dir)?;
         let body = serde_json::to_string(command).expect("a command can be written");
         let person = person();
@@ -238,31 +238,31 @@ impl Doors {
             }
             std::thread::sleep(ANSWER_LOOK);
         }
-        Err(Trouble::surroundings(
+        Err(Error::surroundings(
             format!("the driver of {id} has not taken the command; it is kept and will be"),
             format!("forge status {id}"),
         ))
     }
 
     /// The run that a prefix means.
-    pub fn resolve(&self, prefix: &str) -> Result<String, Trouble> {
+    pub fn resolve(&self, prefix: &str) -> Result<String, Error> {
         // Nothing is the beginning of everything; whoever says it forgot to say something.
         if prefix.is_empty() {
-            return Err(Trouble::usage("the run has no name", "forge status"));
+            return Err(Error::usage("the run has no name", "forge status"));
         }
         Ok(self.read_store()?.resolve(prefix)?)
     }
 
     /// The run that was changed last, for commands that name none.
-    pub fn latest(&self) -> Result<String, Trouble> {
+    pub fn latest(&self) -> Result<String, Error> {
         let (rows, _) = self.rows(1)?;
         let row = rows.into_iter().next();
         row.map(|row| row.run)
-            .ok_or_else(|| Trouble::usage("there are no runs yet", "forge run \"what you want\""))
+            .ok_or_else(|| Error::usage("there are no runs yet", "forge run \"what you want\""))
     }
 
     /// The lines of the runs that changed last, at most this many, and how many runs there are.
-    pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Trouble> {
+    pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Error> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok((Vec::new(), 0)),
@@ -272,14 +272,14 @@ impl Doors {
         let parsed = rows.iter().map(|row| {
             serde_json::from_str(&row.row).map_err(|error| {
                 let what = format!("the row of {} cannot be read: {error}", row.run);
-                Trouble::surroundings(what, "forge doctor --rebuild")
+                Error::surroundings(what, "forge doctor --rebuild")
             })
         });
         Ok((parsed.collect::<Result<_, _>>()?, all))
     }
 
     /// All of one run. Files that show it and are behind are brought up to date on the way.
-    pub fn view(&self, id: &str) -> Result<RunView, Trouble> {
+    pub fn view(&self, id: &str) -> Result<RunView, Error> {
         let run = match self.catch_up(id) {
             Some(run) => run,
             None => self.fold(id)?.0,
@@ -297,13 +297,13 @@ impl Doors {
     }
 
     /// The run and its records.
-    pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Trouble> {
+    pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Error> {
         let records = self.read_store()?.read(id, 1)?;
         Ok((fold(&records)?, records))
     }
 
     /// The records of a run from a number on, with their facts.
-    pub fn records(&self, id: &str, from: u64) -> Result<Vec<(u64, event::Record)>, Trouble> {
+    pub fn records(&self, id: &str, from: u64) -> Result<Vec<(u64, event::Record)>, Error> {
         let records = self.read_store()?.read(id, from)?;
         records
             .iter()
@@ -311,12 +311,12 @@ impl Doors {
             .collect()
     }
 
-    fn read_store(&self) -> Result<Store, Trouble> {
+    fn read_store(&self) -> Result<Store, Error> {
         Ok(Store::open_to_read(&self.home.dir)?)
     }
 
-    pub(crate) fn blobs(&self) -> Result<Blobs, Trouble> {
-        Blobs::open(&self.home.dir).map_err(|error| Trouble::file(&self.home.dir, &error))
+    pub(crate) fn blobs(&self) -> Result<Blobs, Error> {
+        Blobs::open(&self.home.dir).map_err(|error| Error::file(&self.home.dir, &error))
     }
 
     /// A door that finds the files of a run behind makes them anew, after it has brought the branch to
@@ -326,7 +326,7 @@ impl Doors {
         let _lock = RunLock::attempt(&self.home.dir, id).ok()?;
         // Read under the lock, so that nothing older is put over something newer.
         let (run, records) = self.fold(id).ok()?;
-        let catch_up = || -> Result<(), Trouble> {
+        let catch_up = || -> Result<(), Error> {
             let mut projector = Projector::new(&self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
             if projector.shown()? == seq && projector.state_shown() == Some(seq) {
@@ -343,7 +343,7 @@ impl Doors {
 
     /// Makes all files and rows anew from the records, but those of runs that are driven: their
     /// drivers do that all the time.
-    pub fn rebuild(&self) -> Result<Rebuilt, Trouble> {
+    pub fn rebuild(&self) -> Result<Rebuilt, Error> {
         refuse_agents()?;
         let mut rebuilt = Rebuilt::default();
         if let Err(StoreError::Missing { .. }) = Store::open_to_read(&self.home.dir) {
@@ -364,13 +364,13 @@ impl Doors {
             };
             match self.rebuild_one(&mut store, &blobs, &lock) {
                 Ok(()) => rebuilt.n_made += 1,
-                Err(trouble) => rebuilt.failed.push(format!("{id}: {trouble}")),
+                Err(error) => rebuilt.failed.push(format!("{id}: {error}")),
             }
         }
         Ok(rebuilt)
     }
 
-    fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Trouble> {
+    fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Error> {
         let id = lock.run();
         let records = store.read(id, 1)?;
         let run = fold(&records)?;
@@ -390,33 +390,29 @@ impl Doors {
 }
 
 /// What was said to a command, once somebody took it.
-fn outcome(
-    store: &Store,
-    id: &str,
-    sent: CommandId,
-) -> Result<Option<Result<(), Trouble>>, Trouble> {
+fn outcome(store: &Store, id: &str, sent: CommandId) -> Result<Option<Result<(), Error>>, Error> {
     let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
     match serde_json::from_str::<CommandOutcome>(&text) {
         Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
         Ok(CommandOutcome::Refused { why }) => {
-            Ok(Some(Err(Trouble::usage(why, format!("forge status {id}")))))
+            Ok(Some(Err(Error::usage(why, format!("forge status {id}")))))
         }
-        Err(error) => Err(Trouble::surroundings(
+        Err(error) => Err(Error::surroundings(
             format!("the driver's answer cannot be read: {error}"),
             "forge doctor",
         )),
     }
 }
 
-fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Trouble> {
+fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Error> {
     match removed {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Trouble::file(path, &error)),
+        Err(error) => Err(Error::file(path, &error)),
     }
 }
 
-impl Doors {
+impl Forge {
     /// Whether the terminal rings when a run stops. If nobody can say, it does.
     pub fn bell(&self) -> Switch {
         self.settings().map_or(Switch::On, |settings| settings.notify.bell)

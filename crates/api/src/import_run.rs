@@ -16,13 +16,13 @@ use forge_core::{
     event::{Approvals, Detail},
     view::{Course, RunRow},
 };
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::bounded_read::read_text;
 use forge_store::journal::{Store, StoreError};
 use serde::Deserialize;
 
 use crate::{
-    forge::Doors,
+    forge::Forge,
     start::{BranchChoice, Offered, Request, Unsaid},
 };
 
@@ -90,9 +90,9 @@ struct State {
     current_phase_status: Option<String>,
 }
 
-impl Doors {
+impl Forge {
     /// The run that somebody means with its id, a beginning or its last letters, or with a folder.
-    pub fn named(&self, text: &str, effort: Option<&str>) -> Result<Named, Trouble> {
+    pub fn named(&self, text: &str, effort: Option<&str>) -> Result<Named, Error> {
         let path = Path::new(text);
         let is_folder = text.contains('/') || path.join(STATE).is_file();
         if !is_folder {
@@ -102,7 +102,7 @@ impl Doors {
         if !path.is_dir() {
             return self.resolve(text).map(Named::Run);
         }
-        let path = path.canonicalize().map_err(|error| Trouble::file(path, &error))?;
+        let path = path.canonicalize().map_err(|error| Error::file(path, &error))?;
         let state = state(&path)?;
         let folder = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         for id in [state.run.clone(), folder].into_iter().flatten() {
@@ -119,9 +119,9 @@ impl Doors {
     }
 }
 
-impl Doors {
+impl Forge {
     /// The newest run that was begun from this folder.
-    fn came_of(&self, folder: &Path) -> Result<Option<RunRow>, Trouble> {
+    fn came_of(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok(None),
@@ -137,7 +137,7 @@ impl Doors {
 }
 
 /// Goes on with the run that was begun from a folder before, instead of paying for another one.
-fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
+fn go_on(folder: &Path, row: RunRow) -> Result<Named, Error> {
     let shown = folder.display();
     let run = row.run;
     match row.standing.course() {
@@ -150,7 +150,7 @@ fn go_on(folder: &Path, row: RunRow) -> Result<Named, Trouble> {
     let over = row.standing.as_str();
     let what = format!("{run}, which was begun from {shown}, is {over}");
     let anew = anew(folder);
-    Err(Trouble::usage(what, format!("forge show {run}, or to do it again: {anew}")))
+    Err(Error::usage(what, format!("forge show {run}, or to do it again: {anew}")))
 }
 
 /// The command that begins from what was asked for in a folder.
@@ -164,16 +164,16 @@ fn asked_in(folder: &Path) -> PathBuf {
     if among.is_file() { among } else { folder.join(REQUEST) }
 }
 
-fn state(folder: &Path) -> Result<State, Trouble> {
+fn state(folder: &Path) -> Result<State, Error> {
     let path = folder.join(STATE);
     let text = read_text(&path, STATE_BYTES_MAX)?.ok_or_else(|| {
         let what = format!("{} has no {STATE}", folder.display());
-        Trouble::usage(what, "forge status (which runs there are)")
+        Error::usage(what, "forge status (which runs there are)")
     })?;
     // A list would be taken for the fields in their order.
     let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text);
     read.and_then(|map| serde_json::from_value(map.into())).map_err(|error| {
-        Trouble::usage(
+        Error::usage(
             format!("{} cannot be read: {error}", path.display()),
             format!("mend it, or begin anew: {}", anew(folder)),
         )
@@ -181,7 +181,7 @@ fn state(folder: &Path) -> Result<State, Trouble> {
 }
 
 /// What is begun anew from a folder.
-fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Trouble> {
+fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Error> {
     let shown = folder.display();
     let anew = anew(folder);
     let over = match (state.current_phase.as_deref(), state.current_phase_status.as_deref()) {
@@ -191,7 +191,7 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Tro
     };
     if let Some(over) = over {
         let what = format!("the run in {shown} {over}, and there is nothing to go on with");
-        return Err(Trouble::usage(what, format!("to do it again: {anew}")));
+        return Err(Error::usage(what, format!("to do it again: {anew}")));
     }
     let flow = state.flow.as_deref().unwrap_or(FLOW);
     if flow != FLOW {
@@ -199,11 +199,11 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Tro
             "the run in {shown} is of the flow `{flow}`, and only `{FLOW}` can be begun from a folder"
         );
         let anew = anew.replacen("forge run", &format!("forge run --flow {flow}"), 1);
-        return Err(Trouble::usage(what, format!("to begin it anew: {anew}")));
+        return Err(Error::usage(what, format!("to begin it anew: {anew}")));
     }
     let text = read_text(&asked_in(folder), REQUEST_BYTES_MAX)?.ok_or_else(|| {
         let what = format!("{shown} has no {REQUEST}, so that nobody knows what was asked for");
-        Trouble::usage(what, "forge run \"what you want, in plain words\"")
+        Error::usage(what, "forge run \"what you want, in plain words\"")
     })?;
     let mut notes = vec![format!(
         "{shown} is not of this repository's journal: a new run begins at its first phase; nothing in the folder is changed or taken for done"
@@ -239,7 +239,7 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Tro
 }
 
 /// The effort that a state means: what its skips say, then what it says, then its template, then M.
-fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String, Trouble> {
+fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String, Error> {
     let skips = state.skipped_phases.clone().unwrap_or_default();
     let mut skips: Vec<&str> = skips.iter().map(String::as_str).collect();
     skips.retain(|phase| !OTHER_SKIPS.contains(phase));
@@ -254,7 +254,7 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
                 }
                 Ok((*effort).to_owned())
             }
-            None => Err(Trouble::usage(
+            None => Err(Error::usage(
                 format!(
                     "the run in {shown} skips {}, which is what no effort skips here",
                     skips.join(", ")
@@ -267,7 +267,7 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
         (Some(effort), _) if SKIPS.iter().any(|(known, _)| *known == effort) => {
             Ok(effort.to_owned())
         }
-        (Some(other), _) => Err(Trouble::usage(
+        (Some(other), _) => Err(Error::usage(
             format!("the run in {shown} has the effort `{other}`, which there is not"),
             format!("say which one is meant: forge resume {shown} --effort M (or S, L)"),
         )),
@@ -301,7 +301,7 @@ mod tests {
     fn of(json: &str) -> Result<(String, Vec<String>), String> {
         let state: State = serde_json::from_str(json).unwrap();
         let mut notes = Vec::new();
-        let effort = effort(&state, "there", &mut notes).map_err(|trouble| trouble.what)?;
+        let effort = effort(&state, "there", &mut notes).map_err(|error| error.what)?;
         Ok((effort, notes))
     }
 

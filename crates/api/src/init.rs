@@ -14,7 +14,7 @@ use std::{
 
 use forge_core::{event::Colour, view::short_commit};
 use forge_driver::{
-    Trouble,
+    Error,
     clock::now,
     outcome::{CommandEnd, command_end},
     path_list::short_list,
@@ -37,7 +37,7 @@ use forge_workspace::{
     OperationResult, RestoreFiles, RestoredFiles, perform,
 };
 
-use crate::forge::Doors;
+use crate::forge::Forge;
 
 /// The most lines of red output that are shown.
 const OUTPUT_LINES_MAX: usize = 20;
@@ -82,24 +82,24 @@ pub enum Purpose {
     Check,
 }
 
-impl Doors {
+impl Forge {
     /// What kind of project HEAD is, if no settings are there yet.
-    pub fn project(&self) -> Result<(String, DetectedProject), Trouble> {
+    pub fn project(&self) -> Result<(String, DetectedProject), Error> {
         refuse_agents()?;
         let repository = &self.home.repository;
         let Some(top) = &repository.top else {
             let what = "a bare repository has no checkout to write forge.toml in";
-            return Err(Trouble::usage(what, "go into a checkout of it"));
+            return Err(Error::usage(what, "go into a checkout of it"));
         };
         if top.join(FILE).exists() {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("there is a {FILE} already, and it stays as it is"),
                 "forge config list; or remove it and run forge init again",
             ));
         }
         let Some(head) = repository.head() else {
             let what = "this repository has no commit yet, so there is nothing to try";
-            return Err(Trouble::usage(what, "git add . && git commit -m \"first\""));
+            return Err(Error::usage(what, "git add . && git commit -m \"first\""));
         };
         let project = detect::detect(&CommitFiles::open(repository, &head)?);
         Ok((head, project))
@@ -112,7 +112,7 @@ impl Doors {
         head: &str,
         project: &mut DetectedProject,
         tell: &mut dyn FnMut(&Tried),
-    ) -> Result<Vec<Tried>, Trouble> {
+    ) -> Result<Vec<Tried>, Error> {
         let mut tried = Vec::new();
         if project.verify.is_empty() {
             return Ok(tried);
@@ -142,7 +142,7 @@ impl Doors {
         project: &DetectedProject,
         wish: &mut Wish,
         tell: &mut dyn FnMut(Tried),
-    ) -> Result<Vec<String>, Trouble> {
+    ) -> Result<Vec<String>, Error> {
         let repository = &self.home.repository;
         let bench = CheckoutLocation {
             common_dir: repository.common_dir.clone(),
@@ -192,11 +192,7 @@ impl Doors {
     }
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.
-    pub fn write_settings(
-        &self,
-        text: &str,
-        project: &DetectedProject,
-    ) -> Result<PathBuf, Trouble> {
+    pub fn write_settings(&self, text: &str, project: &DetectedProject) -> Result<PathBuf, Error> {
         refuse_agents()?;
         let top = self.home.repository.top.as_ref().expect("a project has a checkout");
         let path = top.join(FILE);
@@ -205,7 +201,7 @@ impl Doors {
             use std::io::Write as _;
             file.write_all(text.as_bytes())
         });
-        written.map_err(|error| Trouble::file(&path, &error))?;
+        written.map_err(|error| Error::file(&path, &error))?;
         let found = project.setup.iter().chain(&project.verify);
         let commands: Vec<String> = found.map(|found| found.command.clone()).collect();
         if !commands.is_empty() {
@@ -228,14 +224,14 @@ impl Wish {
         self.is_to_end
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self) -> Result<(), Error> {
         if self.is_to_end() { Err(interrupted()) } else { Ok(()) }
     }
 }
 
-fn interrupted() -> Trouble {
+fn interrupted() -> Error {
     let what = "interrupted; nothing was written".to_owned();
-    Trouble { kind: Kind::Interrupted, what, next: Some("forge init".to_owned()) }
+    Error { kind: Kind::Interrupted, what, next: Some("forge init".to_owned()) }
 }
 
 /// Tries one command under a keeper.
@@ -245,7 +241,7 @@ fn try_one(
     purpose: Purpose,
     tree: &Path,
     wish: &mut Wish,
-) -> Result<Tried, Trouble> {
+) -> Result<Tried, Error> {
     let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
     let limits = Limits {
         wall_ms: frozen.verify.timeout_ms,
@@ -254,29 +250,29 @@ fn try_one(
     };
     let argv = shell(command.to_owned());
     let spec = spec(format!("init: {command}"), argv, tree.to_owned(), limits);
-    let trouble = |error: std::io::Error| Trouble::file(folder, &error);
-    let made = AttemptFolder::create(folder, &spec).map_err(trouble)?;
-    let program = std::env::current_exe().map_err(trouble)?;
+    let error = |error: std::io::Error| Error::file(folder, &error);
+    let made = AttemptFolder::create(folder, &spec).map_err(error)?;
+    let program = std::env::current_exe().map_err(error)?;
     let env: Vec<(OsString, OsString)> = command_environment();
-    let mut keeper = start_keeper(&program, &made, &env).map_err(trouble)?;
-    while keeper.try_wait().map_err(trouble)?.is_none() {
+    let mut keeper = start_keeper(&program, &made, &env).map_err(error)?;
+    while keeper.try_wait().map_err(error)?.is_none() {
         if wish.is_to_end()
-            && let Standing::Alive(alive) = look(&made).map_err(trouble)?
+            && let Standing::Alive(alive) = look(&made).map_err(error)?
         {
             // A keeper that cannot be told has ended by itself.
             let _ = alive.stop(Stop::AtOnce);
         }
         thread::sleep(LOOK_EVERY);
     }
-    let Standing::Ended(ending) = look(&made).map_err(trouble)? else {
+    let Standing::Ended(ending) = look(&made).map_err(error)? else {
         let what = format!("`{command}` was tried, and nobody can say how it ended");
-        return Err(Trouble::surroundings(what, "forge init"));
+        return Err(Error::surroundings(what, "forge init"));
     };
     let (colour, output) = match command_end(&made, &ending) {
         CommandEnd::Success => (Colour::Green, String::new()),
         CommandEnd::Interrupted => return Err(interrupted()),
         CommandEnd::Failure { .. } => {
-            let output = forge_driver::outcome::tail(&made, 1024 * 1024).map_err(trouble)?;
+            let output = forge_driver::outcome::tail(&made, 1024 * 1024).map_err(error)?;
             (Colour::Red, excerpt(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
         }
         CommandEnd::Fault { what, .. } => (Colour::Red, what),

@@ -25,7 +25,7 @@ mod summary;
 pub mod watch;
 
 pub use forge_driver::{
-    Trouble, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
+    Error, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
 };
 pub use forge_project::{catalog, detect, error, refuse_agents, settings, trust};
 

@@ -16,7 +16,7 @@ use forge_core::{
     money::{Cost, Money, Tokens},
     view::{Spending, refused},
 };
-use forge_driver::{Trouble, clock::now, layout::Home};
+use forge_driver::{Error, clock::now, layout::Home};
 use forge_project::bounded_read::read_text;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ struct Line {
 
 /// Keeps what a look cost that refused a request. One that is known to have used nothing is not kept, nor
 /// one of which nobody can say anything.
-pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<(), Trouble> {
+pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<(), Error> {
     let is_free = match look.spent.cost {
         Cost::Known(Money(0)) | Cost::Unknown => look.spent.tokens == Tokens::default(),
         Cost::Known(_) | Cost::Estimated(_) => false,
@@ -52,11 +52,11 @@ pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<
     let written = fs::create_dir_all(&folder).and_then(|()| {
         OpenOptions::new().create(true).append(true).open(&path)?.write_all(text.as_bytes())
     });
-    written.map_err(|error| Trouble::file(&path, &error))
+    written.map_err(|error| Error::file(&path, &error))
 }
 
 /// What looks cost that refused a request.
-pub(crate) fn refused_spending(home: &Home) -> Result<Vec<Spending>, Trouble> {
+pub(crate) fn refused_spending(home: &Home) -> Result<Vec<Spending>, Error> {
     let text = read_text(&home.personal()?.join(FILE), BYTES_MAX)?.unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
     Ok((1..).zip(lines).flat_map(|(n, line)| refused(n, line.at, &line.role, &line.look)).collect())

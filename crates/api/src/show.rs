@@ -11,10 +11,10 @@ use forge_core::{
     id::UnitId,
     view::{self, ResultView, RunView, TextVersion, versions},
 };
-use forge_driver::{Trouble, checkouts::span, deliver::offer, summary_file::SUMMARY};
+use forge_driver::{Error, checkouts::span, deliver::offer, summary_file::SUMMARY};
 use similar::TextDiff;
 
-use crate::{edit::Editable, forge::Doors};
+use crate::{edit::Editable, forge::Forge};
 
 /// The most bytes of a diff that is shown.
 const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -46,9 +46,9 @@ pub struct Text {
     pub content: Vec<u8>,
 }
 
-impl Doors {
+impl Forge {
     /// What a run has come to so far.
-    pub fn result(&self, id: &str) -> Result<ResultView, Trouble> {
+    pub fn result(&self, id: &str) -> Result<ResultView, Error> {
         let records: Vec<Record> =
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let run = forge_store::records::fold_facts(&records);
@@ -78,7 +78,7 @@ impl Doors {
     }
 
     /// The content of an artifact.
-    pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Trouble> {
+    pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Error> {
         if name == SUMMARY && !self.is_written_by_an_agent(id, name)? {
             return self.summary(id).map(String::into_bytes);
         }
@@ -89,7 +89,7 @@ impl Doors {
         if name == offer::TEXT
             && let Some(path) = offer::latest(&self.home, id)
         {
-            return std::fs::read(&path).map_err(|error| Trouble::file(&path, &error));
+            return std::fs::read(&path).map_err(|error| Error::file(&path, &error));
         }
         let view = self.result(id)?;
         if let Some(found) = view.artifacts.iter().find(|artifact| artifact.name == name) {
@@ -100,7 +100,7 @@ impl Doors {
     }
 
     /// Whether an artifact of this name is for an agent or a command to write, in the run's own table.
-    fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Trouble> {
+    fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Error> {
         let (run, _) = self.fold(id)?;
         let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
         let is_ours = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
@@ -108,27 +108,27 @@ impl Doors {
     }
 
     /// The change of a run's result.
-    pub fn diff(&self, id: &str) -> Result<Vec<u8>, Trouble> {
+    pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
         let (run, _) = self.fold(id)?;
         let Some(base) = &run.definition().start.base else {
             let what = format!("{id} works on no code");
-            return Err(Trouble::usage(what, format!("forge show {id}")));
+            return Err(Error::usage(what, format!("forge show {id}")));
         };
         let to = run.head().unwrap_or(base);
         Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?)
     }
 
     /// What one unit changed.
-    pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Trouble> {
+    pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Error> {
         let (run, _) = self.fold(id)?;
         if !run.has(unit) {
             let what = format!("{id} has no unit `{unit}`");
-            return Err(Trouble::usage(what, format!("forge status {id}")));
+            return Err(Error::usage(what, format!("forge status {id}")));
         }
         match view::ChangeKind::from_run(&run, unit) {
             view::ChangeKind::Nothing => {
                 let what = format!("`{unit}` has changed nothing yet");
-                Err(Trouble::usage(what, format!("forge status {id}")))
+                Err(Error::usage(what, format!("forge status {id}")))
             }
             view::ChangeKind::Code => self.code_change(&run, unit).map(Change::Code),
             view::ChangeKind::NewTexts => {
@@ -156,7 +156,7 @@ impl Doors {
         }
     }
 
-    fn code_change(&self, run: &Run, unit: &UnitId) -> Result<Vec<u8>, Trouble> {
+    fn code_change(&self, run: &Run, unit: &UnitId) -> Result<Vec<u8>, Error> {
         let repository = &self.home.repository;
         let (from, to) = if let Some(commit) = &run.unit(unit).landed {
             // What landed is one commit.
@@ -170,7 +170,7 @@ impl Doors {
         Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
     }
 
-    fn texts(&self, versions: &[TextVersion]) -> Result<Vec<Text>, Trouble> {
+    fn texts(&self, versions: &[TextVersion]) -> Result<Vec<Text>, Error> {
         let text = |version: &TextVersion| {
             Ok(Text { name: version.name.clone(), content: self.blob(&version.now)? })
         };
@@ -178,7 +178,7 @@ impl Doors {
     }
 
     /// Where texts differ from what they replaced.
-    fn since(&self, versions: &[TextVersion]) -> Result<String, Trouble> {
+    fn since(&self, versions: &[TextVersion]) -> Result<String, Error> {
         let mut since = String::new();
         for version in versions {
             let before = version.before.as_ref().map(|blob| self.blob(blob)).transpose()?;

@@ -10,7 +10,7 @@ use forge_core::{
     event::Event,
     view::{Axis, Spending, StatsRow, StatsView, day, spendings, stats},
 };
-use forge_driver::{Trouble, clock::now};
+use forge_driver::{Error, clock::now};
 use forge_store::{
     journal::{Store, StoreError},
     records::facts,
@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    forge::{Doors, RUNS_MAX},
+    forge::{Forge, RUNS_MAX},
     refused_requests::refused_spending,
 };
 
@@ -59,9 +59,9 @@ pub struct Which {
     pub days: Option<u32>,
 }
 
-impl Doors {
+impl Forge {
     /// What was used up, in a table for each axis.
-    pub fn spending(&self, which: &Which, by: &[Axis]) -> Result<SpendingView, Trouble> {
+    pub fn spending(&self, which: &Which, by: &[Axis]) -> Result<SpendingView, Error> {
         let since = which.days.map(|days| first_of(days, now()));
         let mut unreadable = Vec::new();
         let mut all: Vec<Spending> = Vec::new();
@@ -70,8 +70,8 @@ impl Doors {
                 for id in self.runs_since(&store, which, since)? {
                     match of_run(&store, &id) {
                         Ok(of_run) => all.extend(of_run),
-                        Err(trouble) => {
-                            unreadable.push(Unreadable { run: id, why: trouble.to_string() });
+                        Err(error) => {
+                            unreadable.push(Unreadable { run: id, why: error.to_string() });
                         }
                     }
                 }
@@ -98,7 +98,7 @@ impl Doors {
         store: &Store,
         which: &Which,
         since: Option<Time>,
-    ) -> Result<Vec<String>, Trouble> {
+    ) -> Result<Vec<String>, Error> {
         if let Some(run) = &which.run {
             return Ok(vec![self.resolve(run)?]);
         }
@@ -108,7 +108,7 @@ impl Doors {
     }
 }
 
-fn of_run(store: &Store, id: &str) -> Result<Vec<Spending>, Trouble> {
+fn of_run(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
     let mut all: Vec<(Time, Event)> = Vec::new();
     for record in store.read(id, 1)? {
         all.extend(facts(&record)?.into_iter().map(|fact| (record.at, fact)));

@@ -36,7 +36,7 @@ use forge_core::{
     view::short_commit,
 };
 use forge_driver::{
-    Trouble,
+    Error,
     base_settings::settings_at,
     person::person,
     run_id::new_run_id,
@@ -61,7 +61,7 @@ use strsim::levenshtein;
 use validate_text::refuse_words;
 
 use crate::{
-    forge::{Doors, Left},
+    forge::{Forge, Left},
     start::ready::{Ready, about_checks, find, may_hold},
 };
 
@@ -100,14 +100,14 @@ pub struct Begun {
 
 impl Begun {
     /// Drives it until it stops.
-    pub fn drive(mut self, tell: Tell<'_>) -> Result<Left, Trouble> {
+    pub fn drive(mut self, tell: Tell<'_>) -> Result<Left, Error> {
         self.driver.tell_first(tell)?;
         let how = self.driver.drive(&mut self.signals, tell)?;
         Ok(Left::by(&self.driver, self.run, how))
     }
 
     /// Leaves it to somebody else. The files that show it are there when this returns.
-    pub fn let_go(mut self) -> Result<String, Trouble> {
+    pub fn let_go(mut self) -> Result<String, Error> {
         self.driver.tell_first(&mut |_| {})?;
         self.driver.show();
         Ok(self.run)
@@ -126,9 +126,9 @@ struct Begin {
     signals: Signals,
 }
 
-impl Doors {
+impl Forge {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
-    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Trouble> {
+    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Error> {
         refuse_agents()?;
         let ready = self.ready(request)?;
         if let Some(left_out) = &ready.left_out {
@@ -153,7 +153,7 @@ impl Doors {
     }
 
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
-    fn ready(&self, request: &Request) -> Result<Ready, Trouble> {
+    fn ready(&self, request: &Request) -> Result<Ready, Error> {
         if request.issue.is_none() {
             refuse_words(&request.text)?;
         }
@@ -166,10 +166,10 @@ impl Doors {
         };
         let catalog = Catalog::at(repository, base.as_deref());
         let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
-        let found = self.committed_flow(&catalog, &name).map_err(|trouble| {
+        let found = self.committed_flow(&catalog, &name).map_err(|error| {
             let flows =
                 ["feature", "change"].map(|flow| request.said_again(&[("--flow", flow)], &[]));
-            trouble.or_else_by_flag(request.flow.as_ref(), &flows)
+            error.or_else_by_flag(request.flow.as_ref(), &flows)
         })?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
         let mut params = given_params(request, &found.flow)?;
@@ -222,14 +222,14 @@ impl Doors {
 
     /// Everything that could be wrong was looked at: from here on, things are written. First the
     /// journal: where that cannot be written, nothing else is.
-    fn write_down(&self, request: &Request, ready: Ready, begin: Begin) -> Result<Begun, Trouble> {
+    fn write_down(&self, request: &Request, ready: Ready, begin: Begin) -> Result<Begun, Error> {
         let Begin { chosen, coherence, signals } = begin;
         let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
-        let put = |bytes: &[u8]| -> Result<Blob, Trouble> {
+        let put = |bytes: &[u8]| -> Result<Blob, Error> {
             let blob = blobs.add(bytes);
-            let blob = blob.map_err(|error| Trouble::file(&self.home.dir.join("blobs"), &error))?;
+            let blob = blob.map_err(|error| Error::file(&self.home.dir.join("blobs"), &error))?;
             Ok(Blob(blob.as_str().to_owned()))
         };
         let roles_of_flow: Vec<&str> = found.flow.roles().into_iter().collect();
@@ -290,18 +290,18 @@ impl Doors {
     }
 
     /// What is set for a run that starts from this commit.
-    pub fn settings_at(&self, base: Option<&str>) -> Result<Settings, Trouble> {
+    pub fn settings_at(&self, base: Option<&str>) -> Result<Settings, Error> {
         settings_at(&self.home.repository, base)
     }
 
     /// The flow as it is committed, or why it cannot be used.
-    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<Found, Trouble> {
-        catalog.flow(name).map_err(|trouble| {
+    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<Found, Error> {
+        catalog.flow(name).map_err(|error| {
             let is_here = self.catalog().flow(name).is_ok();
             if is_here && catalog.text(name).is_err() {
                 uncommitted(&[format!("the flow `{name}`")])
             } else {
-                trouble.into()
+                error.into()
             }
         })
     }
@@ -312,7 +312,7 @@ impl Doors {
         base: Option<&str>,
         catalog: &Catalog,
         found: &Found,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let Some(top) = &self.home.repository.top else { return Ok(()) };
         let mut differ = Vec::new();
         for (file, most) in [(FILE, FILE_BYTES_MAX), (INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)] {
@@ -375,13 +375,13 @@ impl Doors {
         found: &Found,
         base: Option<&str>,
         params: &BTreeMap<String, String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let posts = |stage: &Stage, _: Option<&Check>| {
             stage.work == (Work::Deliver { what: Delivery::Comment })
                 && may_hold(&found.flow, params, &stage.when)
         };
         if let Some((stage, _)) = find(&found.flow.stages, &posts) {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!(
                     "the flow `{}` is right, but its stage `{}` posts a comment, and this version \
                      reaches no host",
@@ -399,7 +399,7 @@ impl Doors {
             });
             return match needs {
                 None => Ok(()),
-                Some((stage, _)) => Err(Trouble::usage(
+                Some((stage, _)) => Err(Error::usage(
                     format!(
                         "this repository has no commit yet, and the stage `{}` works on code",
                         stage.name
@@ -410,7 +410,7 @@ impl Doors {
         };
         match self.home.repository.unmet_preconditions(base)?.as_slice() {
             [] => Ok(()),
-            unsuited => Err(Trouble::surroundings(
+            unsuited => Err(Error::surroundings(
                 unsuited.join("\n"),
                 "do that, then run the same command again",
             )),
@@ -423,7 +423,7 @@ impl Doors {
         frozen: &mut forge_project::settings::Frozen,
         settings: &Settings,
         base: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         if settings.verify.commands.is_some() {
             return Ok(());
         }
@@ -449,7 +449,7 @@ impl Doors {
         settings: &Settings,
         found: &Found,
         asks: &mut dyn Asks,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let commands = self.unapproved(settings, found)?;
         if commands.is_empty() {
             return Ok(());
@@ -457,7 +457,7 @@ impl Doors {
         match asks.commands(&commands) {
             Allowed::Once => Ok(()),
             Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
-            Allowed::No => Err(Trouble::person(
+            Allowed::No => Err(Error::person(
                 "you have not allowed the commands that this repository makes Forge run",
                 format!("forge config approve --flow {}", found.flow.name),
             )),
@@ -471,7 +471,7 @@ impl Doors {
         request: &Request,
         settings: &mut Settings,
         found: &Found,
-    ) -> Result<Option<(String, Sessions)>, Trouble> {
+    ) -> Result<Option<(String, Sessions)>, Error> {
         let roles = found.flow.roles();
         if roles.is_empty() {
             return Ok(None);
@@ -485,7 +485,7 @@ impl Doors {
             let others = with_agents(request, settings, agent);
             settings
                 .play(agent)
-                .map_err(|error| Trouble::from(error).or_else_by_flag(Some(agent), &others))?;
+                .map_err(|error| Error::from(error).or_else_by_flag(Some(agent), &others))?;
         }
         if settings.agent.is_none() && settings.scenario().is_some() {
             settings.play_scripted();
@@ -493,7 +493,7 @@ impl Doors {
         let mut scripted = Vec::new();
         for role in roles {
             let Some(name) = settings.agent_for(role) else {
-                return Err(Trouble::usage(
+                return Err(Error::usage(
                     format!(
                         "the flow `{}` has roles, and no agent is set to play them",
                         found.flow.name
@@ -529,24 +529,21 @@ impl Doors {
         settings: &Settings,
         roles: &[&str],
         coherence: Option<&str>,
-    ) -> Result<(String, Sessions), Trouble> {
+    ) -> Result<(String, Sessions), Error> {
         let set = settings.scenario();
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 "the scripted agent has no scenario to play from",
                 "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
             ));
         };
         let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
             let what = format!("there is no scenario {}", path.display());
-            Trouble::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+            Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
         })?;
         let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
-            Trouble::usage(
-                format!("{}, {flaw}", path.display()),
-                "mend the scenario, then try again",
-            )
+            Error::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
         })?;
         let plays = |role: &&&str| {
             scenario
@@ -558,7 +555,7 @@ impl Doors {
         let is_needed = |role: &&&str| Some(**role) != coherence;
         if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
             let what = format!("{}: nobody plays the role `{role}`", path.display());
-            return Err(Trouble::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+            return Err(Error::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
@@ -601,7 +598,7 @@ fn installed_agent() -> Option<(&'static str, &'static str)> {
 }
 
 /// Whether the program of an agent is there. A program of the project itself is in the checkout only.
-fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
+fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
     let own = agent.command.as_ref().and_then(|command| command.first());
     let Some(program) = own.map(String::as_str).or(agent.like.default_command()) else {
         return Ok(());
@@ -613,13 +610,13 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
         (false, false) => in_path(program).is_some(),
     };
     if !is_there {
-        return Err(Trouble::surroundings(
+        return Err(Error::surroundings(
             format!("the agent `{name}` needs the program `{program}`, which is not there"),
             format!("forge agents (says how to get it), or set agents.{name}.command"),
         ));
     }
     if path.is_absolute() && !is_executable(path) {
-        return Err(Trouble::surroundings(
+        return Err(Error::surroundings(
             format!("the agent `{name}` needs the program `{program}`, which is not executable"),
             format!("chmod +x {program}, or set agents.{name}.command"),
         ));
@@ -627,13 +624,13 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn uncommitted(what: &[String]) -> Trouble {
+fn uncommitted(what: &[String]) -> Error {
     let are = if what.len() == 1 {
         "is not committed as it lies"
     } else {
         "are not committed as they lie"
     };
-    Trouble::usage(
+    Error::usage(
         format!(
             "{} {are} in your checkout; a run reads settings, flows and roles from the commit that it starts from",
             what.join(", ")

@@ -6,19 +6,19 @@ use forge_core::{
     flow::{Delivery, Stage, Work},
     run::Phase,
 };
-use forge_driver::{Trouble, summary_file::text};
+use forge_driver::{Error, summary_file::text};
 
-use crate::forge::Doors;
+use crate::forge::Forge;
 
-impl Doors {
+impl Forge {
     /// What a run has come to so far, for people.
-    pub fn summary(&self, id: &str) -> Result<String, Trouble> {
+    pub fn summary(&self, id: &str) -> Result<String, Error> {
         let (run, _) = self.fold(id)?;
         Ok(text(id, &run, run.now()))
     }
 
     /// What a door shows by itself at the end: the summary of a run that is over, if its flow makes one.
-    pub fn last_words(&self, id: &str) -> Result<Option<String>, Trouble> {
+    pub fn last_words(&self, id: &str) -> Result<Option<String>, Error> {
         let (run, _) = self.fold(id)?;
         let sums_up = |stage: &Stage| stage.work == (Work::Deliver { what: Delivery::Summary });
         let is_shown = matches!(run.phase(), Phase::Over(_))

@@ -26,7 +26,7 @@ use forge_core::{
     run::{Phase, State},
     view::sentence,
 };
-use forge_driver::{Trouble, local_executor::wait_for, signals::Signals};
+use forge_driver::{Error, local_executor::wait_for, signals::Signals};
 use forge_keeper::Standing;
 use forge_project::settings::Frozen;
 use rustix::event::{PollFd, PollFlags};
@@ -37,7 +37,7 @@ use self::{
 };
 use crate::watch::events::Age;
 use crate::{
-    forge::Doors,
+    forge::Forge,
     watch::events::{Begun, Form, Seen, Shown, TurnName, has_stream, role},
 };
 
@@ -65,7 +65,7 @@ enum Item {
 
 /// Somebody who watches.
 struct Watch<'a> {
-    doors: &'a Doors,
+    forge: &'a Forge,
     id: &'a str,
     form: Form,
     run: Run,
@@ -79,7 +79,7 @@ struct Watch<'a> {
     age: Age,
 }
 
-impl Doors {
+impl Forge {
     /// Follows a unit until nothing more comes, or until a person wants to stop.
     pub fn watch(
         &self,
@@ -87,7 +87,7 @@ impl Doors {
         name: Option<&str>,
         form: Form,
         tell: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Watched, Trouble> {
+    ) -> Result<Watched, Error> {
         let records = self.records(id, 1)?;
         let mut run = Run::new();
         for (_, record) in &records {
@@ -98,7 +98,7 @@ impl Doors {
             None => at_work(id, &run)?,
         };
         let mut watch = Watch {
-            doors: self,
+            forge: self,
             id,
             form,
             frozen: self.frozen(&run)?,
@@ -125,7 +125,7 @@ fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
 }
 
 impl Watch<'_> {
-    fn watch(&mut self, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Trouble> {
+    fn watch(&mut self, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Error> {
         loop {
             while let Some(item) = self.queue.pop_front() {
                 match item {
@@ -157,8 +157,8 @@ impl Watch<'_> {
         }
     }
 
-    fn take_new(&mut self) -> Result<(), Trouble> {
-        let records = self.doors.records(self.id, self.seq + 1)?;
+    fn take_new(&mut self) -> Result<(), Error> {
+        let records = self.forge.records(self.id, self.seq + 1)?;
         self.take(&records);
         Ok(())
     }
@@ -247,14 +247,10 @@ impl Watch<'_> {
     }
 
     /// Tells what a call prints until it is over.
-    fn follow(
-        &mut self,
-        begun: &Begun,
-        tell: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Watched, Trouble> {
+    fn follow(&mut self, begun: &Begun, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Error> {
         let player = role(&self.run, &begun.call).and_then(|role| self.frozen.who_plays(&role));
         let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.like));
-        let folder = self.doors.home.attempt(self.id, begun.ordinal);
+        let folder = self.forge.home.attempt(self.id, begun.ordinal);
         let mut stream = Stream::of(&folder, source, begun, self.form);
         self.tell(
             tell,
@@ -295,7 +291,7 @@ impl Watch<'_> {
     /// Whether nobody drives the run. Asked only now and then: who asks gets in the way of a driver.
     fn has_no_driver(&mut self) -> bool {
         self.looks += 1;
-        self.looks % LOOKS_PER_DRIVER == 1 && !self.doors.is_driven(self.id)
+        self.looks % LOOKS_PER_DRIVER == 1 && !self.forge.is_driven(self.id)
     }
 
     /// Why nothing more comes, and what to do about it. Nothing, if something may come.
@@ -327,11 +323,11 @@ impl Watch<'_> {
     }
 
     /// Waits a little, or until a person has seen enough.
-    fn wait(&mut self) -> Result<Watched, Trouble> {
+    fn wait(&mut self) -> Result<Watched, Error> {
         let mut files =
             self.signals.files().map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
         wait_for(&mut files, LOOK_EVERY).map_err(|error| {
-            Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
+            Error::surroundings(format!("cannot wait: {error}"), "forge doctor")
         })?;
         Ok(if self.signals.want_an_end() { Watched::Interrupted } else { Watched::ToTheEnd })
     }

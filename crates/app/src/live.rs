@@ -42,10 +42,10 @@ use std::{
 };
 
 use forge_api::{
-    Trouble,
+    Error,
     attendance::Attended,
     follow::{Follower, Picture},
-    forge::{Doors, Left},
+    forge::{Forge, Left},
     person::person,
     run_loop::DriveEnd,
     settings::Switch,
@@ -124,7 +124,7 @@ pub(crate) fn is_supported() -> bool {
 }
 
 /// Shows a run until it stops or the person leaves. The final tree is printed to the scrollback.
-pub(crate) fn show(forge: &Doors, id: &str, task: ScreenTask) -> Result<ScreenExit, Trouble> {
+pub(crate) fn show(forge: &Forge, id: &str, task: ScreenTask) -> Result<ScreenExit, Error> {
     let mut screen = LiveScreen::new(forge, id, task)?;
     let exit = screen.run();
     if let Some(driver) = screen.driver.take() {
@@ -170,7 +170,7 @@ enum ScreenMode {
 }
 
 struct LiveScreen<'a> {
-    forge: &'a Doors,
+    forge: &'a Forge,
     follower: Follower<'a>,
     signals: ScreenSignals,
     terminal: Option<RawTerminal>,
@@ -203,7 +203,7 @@ struct LiveScreen<'a> {
 }
 
 impl<'a> LiveScreen<'a> {
-    fn new(forge: &'a Doors, id: &str, task: ScreenTask) -> Result<Self, Trouble> {
+    fn new(forge: &'a Forge, id: &str, task: ScreenTask) -> Result<Self, Error> {
         let follower = forge.follow(id)?;
         let mut screen = Self {
             forge,
@@ -237,7 +237,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Starts a driver thread for the run.
-    fn drive(&mut self, budget: Option<Money>) -> Result<(), Trouble> {
+    fn drive(&mut self, budget: Option<Money>) -> Result<(), Error> {
         self.driver = Some(DriverThread::start(self.forge, self.follower.id(), budget)?);
         if self.attended.is_none() {
             self.attended = self.forge.attend(self.follower.id());
@@ -247,7 +247,7 @@ impl<'a> LiveScreen<'a> {
         Ok(())
     }
 
-    fn run(&mut self) -> Result<ScreenExit, Trouble> {
+    fn run(&mut self) -> Result<ScreenExit, Error> {
         loop {
             if self.terminal.is_none() && RawTerminal::is_foreground() {
                 self.terminal = Some(RawTerminal::enter()?);
@@ -281,7 +281,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Collects the outcome of the driver thread if it has ended.
-    fn collect_driver(&mut self) -> Result<(), Trouble> {
+    fn collect_driver(&mut self) -> Result<(), Error> {
         let Some(driver) = self.driver.take_if(|driver| driver.is_finished()) else {
             return Ok(());
         };
@@ -292,20 +292,20 @@ impl<'a> LiveScreen<'a> {
                 (self.task, self.driven_by) = (ScreenTask::Attach, DrivenBy::AnotherProcess);
                 self.attended = None;
             }
-            Err(trouble) => return Err(trouble),
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 
     /// Returns why the screen closes, if it does.
-    fn exit_reason(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Trouble> {
+    fn exit_reason(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Error> {
         match self.task {
             ScreenTask::Drive { .. } => self.exit_when_driving(snapshot),
             ScreenTask::Attach => Ok(self.exit_when_attached(snapshot)),
         }
     }
 
-    fn exit_when_driving(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Trouble> {
+    fn exit_when_driving(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Error> {
         let Some(left) = self.outcome.take() else { return Ok(None) };
         match left.how {
             DriveEnd::DrivenElsewhere => {
@@ -445,7 +445,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Waits for a key, a signal, or the next poll.
-    fn wait(&mut self) -> Result<(), Trouble> {
+    fn wait(&mut self) -> Result<(), Error> {
         let stdin = io::stdin();
         let is_half = !self.keys.is_empty();
         let wait = if is_half { ESCAPE_WAIT } else { POLL_INTERVAL };
@@ -463,7 +463,7 @@ impl<'a> LiveScreen<'a> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
                 let what = format!("cannot wait: {error}");
-                return Err(Trouble::surroundings(what, "forge doctor"));
+                return Err(Error::surroundings(what, "forge doctor"));
             }
         }
         let n_signals = self.signals.files().count();
@@ -606,12 +606,12 @@ impl<'a> LiveScreen<'a> {
         };
         let message = match self.send(&command) {
             Ok(()) => done.to_owned(),
-            Err(trouble) => trouble.what,
+            Err(error) => error.what,
         };
         self.message = Some(StatusMessage::until_key(message));
     }
 
-    fn send(&self, command: &Command) -> Result<(), Trouble> {
+    fn send(&self, command: &Command) -> Result<(), Error> {
         self.forge.send(self.follower.id(), command).map(|_| ())
     }
 
@@ -646,8 +646,8 @@ impl<'a> LiveScreen<'a> {
                         self.outcome = Some(left);
                         None
                     }
-                    Err(trouble) => {
-                        self.message = Some(StatusMessage::until_key(trouble.what));
+                    Err(error) => {
+                        self.message = Some(StatusMessage::until_key(error.what));
                         None
                     }
                 }
@@ -675,9 +675,9 @@ impl<'a> LiveScreen<'a> {
             return;
         }
         self.task = ScreenTask::Drive { budget: None };
-        if let Err(trouble) = self.drive(None) {
+        if let Err(error) = self.drive(None) {
             self.task = ScreenTask::Attach;
-            self.message = Some(StatusMessage::until_key(trouble.what));
+            self.message = Some(StatusMessage::until_key(error.what));
         }
     }
 
@@ -723,7 +723,7 @@ impl<'a> LiveScreen<'a> {
                 if let ScreenMode::Asking(dialog) = &mut self.mode {
                     match written {
                         Ok(text) => dialog.set_text(&text),
-                        Err(trouble) => dialog.set_message(StatusMessage::until_key(trouble.what)),
+                        Err(error) => dialog.set_message(StatusMessage::until_key(error.what)),
                     }
                 }
             }
@@ -731,12 +731,12 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Shows a text in the pager. Errors are shown at the question.
-    fn page(&mut self, text: Result<String, Trouble>) {
+    fn page(&mut self, text: Result<String, Error>) {
         let done = text.and_then(|text| {
             self.with_released_terminal(|signals| external_program::run_pager(text, signals))
         });
-        if let (Err(trouble), ScreenMode::Asking(dialog)) = (done, &mut self.mode) {
-            dialog.set_message(StatusMessage::until_key(trouble.what));
+        if let (Err(error), ScreenMode::Asking(dialog)) = (done, &mut self.mode) {
+            dialog.set_message(StatusMessage::until_key(error.what));
         }
     }
 
@@ -756,9 +756,9 @@ impl<'a> LiveScreen<'a> {
                 // Not asked again before the next read shows the answer.
                 self.postponed.insert(question.question.clone());
             }
-            Err(trouble) => {
+            Err(error) => {
                 if let ScreenMode::Asking(dialog) = &mut self.mode {
-                    dialog.set_message(StatusMessage::until_key(trouble.what));
+                    dialog.set_message(StatusMessage::until_key(error.what));
                 }
             }
         }
@@ -767,8 +767,8 @@ impl<'a> LiveScreen<'a> {
     /// Gives the terminal to another program, which gets Ctrl-C meanwhile.
     fn with_released_terminal<T>(
         &mut self,
-        run: impl FnOnce(&mut ScreenSignals) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        run: impl FnOnce(&mut ScreenSignals) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.terminal = None;
         let done = run(&mut self.signals);
         self.signals.received();

@@ -6,7 +6,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forge_api::Trouble;
+use forge_api::Error;
 use forge_core::view::sanitize;
 
 use crate::{
@@ -68,7 +68,7 @@ pub(crate) fn print_note(text: &str) {
 }
 
 /// Prints what failed and the next command.
-pub(crate) fn print_error(error: &Trouble) {
+pub(crate) fn print_error(error: &Error) {
     let red = if has_colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
     print_stderr(&format!("{}error:{} {}", red.0, red.1, sanitize(&error.what)));
     if let Some(next) = &error.next {

@@ -7,10 +7,10 @@ use forge_project::{
 };
 use forge_workspace::Repository;
 
-use crate::Trouble;
+use crate::Error;
 
 /// Reads the settings for a run that starts from `base`.
-pub fn settings_at(repository: &Repository, base: Option<&str>) -> Result<Settings, Trouble> {
+pub fn settings_at(repository: &Repository, base: Option<&str>) -> Result<Settings, Error> {
     let mut sources = Sources::personal(repository.top.as_deref())?;
     if let Some(base) = base {
         let text = text_at(repository, base, FILE, FILE_BYTES_MAX)?;

@@ -24,7 +24,7 @@ use forge_workspace::{
 };
 
 use crate::{
-    Trouble,
+    Error,
     agent_call::{
         output,
         turns::{Turned, turns},
@@ -61,7 +61,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
-        std::fs::create_dir_all(&dir).map_err(|error| Trouble::file(&dir, &error))?;
+        std::fs::create_dir_all(&dir).map_err(|error| Error::file(&dir, &error))?;
         let worked = Worked::by(plan, &dir, &[])?;
         return worked.report(plan);
     }
@@ -236,7 +236,7 @@ fn preserve_uncommitted_changes(
     let is_known =
         |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
     if left.commit == from || known.into_iter().flatten().any(is_known) {
-        repository.unpin(&pin).map_err(Trouble::from)?;
+        repository.unpin(&pin).map_err(Error::from)?;
         return Ok(());
     }
     plan.notice(format!(

@@ -22,7 +22,7 @@ use forge_workspace::{
     CheckoutLocation, FileAccess, FilesPolicy, GitError, OpenCheckout, Repository,
 };
 
-use crate::{Trouble, context::RunContext, layout::Home};
+use crate::{Error, context::RunContext, layout::Home};
 
 /// A checkout that calls work in.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl RunContext<'_> {
     }
 
     /// Whether a call may change the code.
-    pub fn code_access(&self, run: &Run, call: &CallId) -> Result<CodeAccess, Trouble> {
+    pub fn code_access(&self, run: &Run, call: &CallId) -> Result<CodeAccess, Error> {
         let CallId::Attempt(attempt) = call else { return Ok(CodeAccess::Reads) };
         let stages = run.definition().flow.table(&attempt.unit.scope);
         let row = stages.iter().position(|stage| stage.name == attempt.unit.stage);
@@ -153,7 +153,7 @@ pub fn bench_of(
     frozen: &Frozen,
     run: &str,
     scope: &Scope,
-) -> Result<CheckoutLocation, Trouble> {
+) -> Result<CheckoutLocation, Error> {
     Ok(bench(home, &home.checkouts(run, frozen)?, scope))
 }
 

@@ -13,7 +13,7 @@ use forge_project::{
 };
 use forge_workspace::Repository;
 
-use crate::Trouble;
+use crate::Error;
 
 /// What can prove a commit.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub fn checks_at(
     run: &Run,
     repository: &Repository,
     commit: &str,
-) -> Result<Checks, Trouble> {
+) -> Result<Checks, Error> {
     if !frozen.verify.commands.is_empty() {
         return Ok(Checks::Known(frozen.verify.commands.clone()));
     }

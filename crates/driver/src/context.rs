@@ -13,7 +13,7 @@ use forge_store::{
     journal::Store,
 };
 
-use crate::{Trouble, layout::Home, secrets, trusted_folders::TrustedFolders};
+use crate::{Error, layout::Home, secrets, trusted_folders::TrustedFolders};
 
 /// Everything that calls of one run have in common.
 pub struct RunContext<'a> {
@@ -63,7 +63,7 @@ impl RunContext<'_> {
         format!("refs/forge/{}/calls/{ordinal:04}", self.id)
     }
 
-    pub fn own_program(&self) -> Result<String, Trouble> {
+    pub fn own_program(&self) -> Result<String, Error> {
         read_file_text(self.program.to_owned())
     }
 
@@ -83,12 +83,12 @@ impl RunContext<'_> {
     }
 
     /// A role, as it was frozen.
-    pub fn role(&self, run: &Run, role: &str) -> Result<Role, Trouble> {
+    pub fn role(&self, run: &Run, role: &str) -> Result<Role, Error> {
         let blob = run.definition().start.roles.get(role).expect("all roles of a flow are frozen");
         Ok(Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?)
     }
 
-    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+    pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Error> {
         read_blob(self.blobs, blob)
     }
 }
@@ -99,18 +99,18 @@ pub fn boxes(checkouts: &Path, ordinal: u32) -> AttemptFolder {
 }
 
 /// The content of a blob.
-pub fn read_blob(blobs: &Blobs, blob: &Blob) -> Result<Vec<u8>, Trouble> {
+pub fn read_blob(blobs: &Blobs, blob: &Blob) -> Result<Vec<u8>, Error> {
     let id: BlobId = blob.0.parse().map_err(|_| damaged(&blob.0))?;
-    blobs.get(&id).map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))
+    blobs.get(&id).map_err(|error| Error::surroundings(error.to_string(), "forge doctor"))
 }
 
-pub fn damaged(blob: &str) -> Trouble {
-    Trouble::surroundings(format!("`{blob}` is not the name of a blob"), "forge doctor")
+pub fn damaged(blob: &str) -> Error {
+    Error::surroundings(format!("`{blob}` is not the name of a blob"), "forge doctor")
 }
 
-pub fn read_file_text(path: PathBuf) -> Result<String, Trouble> {
+pub fn read_file_text(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let what = format!("{} is not UTF-8", path.to_string_lossy());
-        Trouble::surroundings(what, "move the repository to a path that is")
+        Error::surroundings(what, "move the repository to a path that is")
     })
 }

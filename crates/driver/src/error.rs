@@ -11,7 +11,7 @@ use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
 /// An error that a user can fix.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
     /// What happened, and why.
@@ -20,7 +20,7 @@ pub struct Trouble {
     pub next: Option<String>,
 }
 
-impl Trouble {
+impl Error {
     /// Wrong use, and the right one.
     pub fn usage(what: impl Into<String>, next: impl Into<String>) -> Self {
         ProjectError::usage(what, next).into()
@@ -50,21 +50,21 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for Error {}
 
-impl From<ProjectError> for Trouble {
+impl From<ProjectError> for Error {
     fn from(ProjectError { kind, what, next }: ProjectError) -> Self {
         Self { kind, what, next }
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::NoSuchRun { .. }
@@ -89,19 +89,19 @@ impl From<StoreError> for Trouble {
     }
 }
 
-impl From<GitError> for Trouble {
+impl From<GitError> for Error {
     fn from(error: GitError) -> Self {
         ProjectError::from(error).into()
     }
 }
 
-impl From<WorkspaceError> for Trouble {
+impl From<WorkspaceError> for Error {
     fn from(failure: WorkspaceError) -> Self {
         ProjectError::from(failure).into()
     }
 }
 
-impl From<FindRepositoryError> for Trouble {
+impl From<FindRepositoryError> for Error {
     fn from(error: FindRepositoryError) -> Self {
         ProjectError::from(error).into()
     }

@@ -11,7 +11,7 @@ use forge_project::{personal_dirs::state_dir, settings::Frozen, trust::Trust};
 use forge_workspace::Repository;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Trouble, run_id::slug};
+use crate::{Error, run_id::slug};
 
 /// Forge's place in one repository.
 #[derive(Clone, Debug)]
@@ -24,13 +24,13 @@ pub struct Home {
 
 impl Home {
     /// The place in the repository that a folder lies in.
-    pub fn find(from: &Path) -> Result<Self, Trouble> {
+    pub fn find(from: &Path) -> Result<Self, Error> {
         let repository = Repository::find(from)?;
         // SQLite and the folders of calls take paths as text.
         if repository.common_dir.to_str().is_none() {
             let path = repository.common_dir.display();
             let what = format!("the path of the repository is not UTF-8: {path}");
-            return Err(Trouble::surroundings(what, "move the repository to a path that is"));
+            return Err(Error::surroundings(what, "move the repository to a path that is"));
         }
         let dir = repository.common_dir.join("forge");
         Ok(Self { repository, dir })
@@ -47,7 +47,7 @@ impl Home {
     }
 
     /// Where the checkouts of a run lie: outside the repository, unless somebody said otherwise.
-    pub fn checkouts(&self, run: &str, frozen: &Frozen) -> Result<PathBuf, Trouble> {
+    pub fn checkouts(&self, run: &str, frozen: &Frozen) -> Result<PathBuf, Error> {
         if let Some(root) = &frozen.root {
             let top = self.repository.top.as_deref().unwrap_or(&self.repository.common_dir);
             return Ok(top.join(root).join(run));
@@ -56,7 +56,7 @@ impl Home {
     }
 
     /// What Forge keeps of this repository for one person, outside of it.
-    pub fn personal(&self) -> Result<PathBuf, Trouble> {
+    pub fn personal(&self) -> Result<PathBuf, Error> {
         let path = &self.repository.common_dir;
         let sum = Sha256::digest(path.as_os_str().as_encoded_bytes());
         let sum = hex(&sum[..4]);
@@ -66,7 +66,7 @@ impl Home {
     }
 
     /// What this person approved for this repository.
-    pub fn trust(&self) -> Result<Trust, Trouble> {
+    pub fn trust(&self) -> Result<Trust, Error> {
         Ok(Trust::at(&state_dir()?, &self.repository.common_dir))
     }
 

@@ -47,4 +47,4 @@ pub mod snapshot;
 pub mod summary_file;
 pub mod trusted_folders;
 
-pub use error::Trouble;
+pub use error::Error;

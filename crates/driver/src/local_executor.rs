@@ -29,7 +29,7 @@ use rustix::{
 };
 
 use crate::{
-    Trouble,
+    Error,
     agent_call::{
         output::{look_for_artifact, report},
         turns::usage_of_lost_call,
@@ -80,11 +80,7 @@ impl Calls {
     }
 
     /// Starts, finds or stops calls as the run wants it, and tells what has ended meanwhile.
-    pub fn reconcile(
-        &mut self,
-        context: &RunContext<'_>,
-        run: &Run,
-    ) -> Result<Vec<Report>, Trouble> {
+    pub fn reconcile(&mut self, context: &RunContext<'_>, run: &Run) -> Result<Vec<Report>, Error> {
         let wanted: BTreeSet<CallId> = wanted(run).into_iter().filter_map(call_of).collect();
         let mut reports = Vec::new();
         let folder_of = |call: &Call| context.home.attempt(context.id, call.ordinal);
@@ -121,7 +117,7 @@ impl Calls {
         call: &CallId,
         ordinal: u32,
         want: Want,
-    ) -> Result<Vec<Report>, Trouble> {
+    ) -> Result<Vec<Report>, Error> {
         if let Some(followed) = self.under_way.get_mut(call) {
             if !may_continue(run, want, followed.on_stop) {
                 followed.stop(run)?;
@@ -151,12 +147,12 @@ impl Calls {
                 reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
             }
             Err(Pending::Report(report) | Pending::RecordFirst(report)) => reports.push(*report),
-            Err(Pending::Failed(trouble)) => return Err(trouble),
+            Err(Pending::Failed(error)) => return Err(error),
             Err(Pending::Cancelled) => {
                 reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
             }
             Err(Pending::KeeperDied(folder)) => {
-                sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
+                sweep(&folder.path).map_err(|error| Error::file(&folder.path, &error))?;
                 reports.push(lost(&plan));
             }
             Err(Pending::Running(folder, on_stop, keeper)) => {
@@ -184,7 +180,7 @@ impl Calls {
                     EndedWithoutResult::NeverBegan
                 };
                 context.trusted.given_up(&folder.path);
-                match voided(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+                match voided(&folder).map_err(|error| Error::file(&folder.path, &error))? {
                     Voided::ByUs => reports.push(given_up(&plan, without)?),
                     // A keeper was faster: it is followed, or was heard of, at the next step.
                     Voided::No => {}
@@ -252,13 +248,13 @@ fn start(
     call: &CallId,
     step: &Step,
     starts: u32,
-) -> Result<Followed, Trouble> {
-    let trouble = |error: io::Error| Trouble::file(context.program, &error);
+) -> Result<Followed, Error> {
+    let error = |error: io::Error| Error::file(context.program, &error);
     context.trusted.prepared(step);
     let (folder, env) = context.prepare(run, call, step)?;
     let child =
-        start_knowing_keeper(context.program, &folder, &env, context.secrets).map_err(trouble)?;
-    let handle = watch(&child).map_err(trouble)?;
+        start_knowing_keeper(context.program, &folder, &env, context.secrets).map_err(error)?;
+    let handle = watch(&child).map_err(error)?;
     let process = ProcessHandle::Child(child, handle);
     Ok(Followed { folder, on_stop: step.on_stop, process, starts, stopped: None })
 }
@@ -279,10 +275,10 @@ fn lost(plan: &Plan<'_>) -> Report {
 
 /// What a call comes to that does not go on. What it did before that still has its price, and an agent
 /// its session.
-fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Trouble> {
+fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Error> {
     let Plan { context, run, call, .. } = *plan;
     let folder = plan.folder();
-    let standing = look(&folder).map_err(|error| Trouble::file(&folder.path, &error))?;
+    let standing = look(&folder).map_err(|error| Error::file(&folder.path, &error))?;
     Ok(match (standing, run.call_kind(call)) {
         (Standing::Ended(_), CallKind::Agent { .. }) => {
             without_result(call, without.outcome(), usage_of_lost_call(plan))
@@ -356,7 +352,7 @@ impl Followed {
     }
 
     /// Tells the keeper to stop, once for each way of stopping.
-    fn stop(&mut self, run: &Run) -> Result<(), Trouble> {
+    fn stop(&mut self, run: &Run) -> Result<(), Error> {
         let how = match stop(run) {
             wanted::StopManner::Gently => forge_keeper::Stop::Gently,
             wanted::StopManner::AtOnce => forge_keeper::Stop::AtOnce,
@@ -364,11 +360,11 @@ impl Followed {
         if self.stopped == Some(how) {
             return Ok(());
         }
-        let trouble = |error: io::Error| Trouble::file(&self.folder.path, &error);
+        let error = |error: io::Error| Error::file(&self.folder.path, &error);
         let told = match &self.process {
             ProcessHandle::Keeper(keeper) => keeper.stop(how),
             // Our keeper may not have claimed its folder yet; then it never will.
-            ProcessHandle::Child(..) => match give_up(&self.folder).map_err(trouble)? {
+            ProcessHandle::Child(..) => match give_up(&self.folder).map_err(error)? {
                 Standing::Alive(keeper) => keeper.stop(how),
                 Standing::Void | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
                     Ok(())

@@ -34,7 +34,7 @@ use forge_project::settings::{NotifierKind, Settings, Switch};
 use forge_store::{atomic_file::replace, journal::JournalRecord, records::facts};
 
 use crate::{
-    Trouble,
+    Error,
     base_settings::settings_at,
     layout::Home,
     notify::notice::{Desktop, Kind, Notice, Recipients},
@@ -246,7 +246,7 @@ impl Notifier {
     fn who(&self) -> Recipients {
         let repository = &self.home.repository;
         let dir = repository.top.clone().unwrap_or_else(|| repository.common_dir.clone());
-        let found = || -> Result<Recipients, Trouble> {
+        let found = || -> Result<Recipients, Error> {
             let settings = settings_at(repository, self.base.as_deref())?;
             let notify = &settings.notify;
             let allowed = |notifier| is_allowed(&self.home, &settings, notifier);
@@ -260,8 +260,8 @@ impl Notifier {
             };
             Ok(Recipients { command, webhook, desktop, dir: dir.clone() })
         };
-        found().unwrap_or_else(|trouble| {
-            self.note(&format!("nobody could be told: {trouble}"));
+        found().unwrap_or_else(|error| {
+            self.note(&format!("nobody could be told: {error}"));
             Recipients { dir: dir.clone(), ..Recipients::default() }
         })
     }

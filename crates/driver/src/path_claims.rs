@@ -9,12 +9,12 @@ use forge_core::{
     view::RunRow,
 };
 
-use crate::{Trouble, context::RunContext};
+use crate::{Error, context::RunContext};
 
 impl RunContext<'_> {
     /// What else is worked on that touches what this unit may write, in words: by another part of the
     /// run, or by another run. Items beside it in the same list never are; the law sees to that.
-    pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Trouble> {
+    pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Error> {
         let all = claims(run);
         let trusted: Vec<&PathClaim> =
             all.iter().filter(|claim| claim.scope == unit.scope).collect();

@@ -31,7 +31,7 @@ use forge_workspace::{OpenedCheckout, Operation, OperationResult};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Trouble,
+    Error,
     context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
     plan::{
@@ -60,18 +60,18 @@ pub enum Pending {
     /// This is to be a fact before the plan goes on.
     RecordFirst(Box<Report>),
     /// Something that a user can mend.
-    Failed(Trouble),
+    Failed(Error),
 }
 
 impl From<forge_project::Error> for Pending {
     fn from(error: forge_project::Error) -> Self {
-        Trouble::from(error).into()
+        Error::from(error).into()
     }
 }
 
-impl From<Trouble> for Pending {
-    fn from(trouble: Trouble) -> Self {
-        Self::Failed(trouble)
+impl From<Error> for Pending {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -136,7 +136,7 @@ impl Plan<'_> {
     pub fn while_wanted(
         &self,
         path: PathBuf,
-        what: impl FnOnce() -> Result<StepKind, Trouble>,
+        what: impl FnOnce() -> Result<StepKind, Error>,
     ) -> Result<Ending, Pending> {
         self.step(path, OnStop::Cancel, what)
     }
@@ -145,7 +145,7 @@ impl Plan<'_> {
     pub fn opened(
         &self,
         name: &str,
-        order: impl FnOnce() -> Result<Operation, Trouble>,
+        order: impl FnOnce() -> Result<Operation, Error>,
     ) -> Result<OpenedCheckout, Pending> {
         let OperationResult::Opened(opened) = self.bench(name, OnStop::Cancel, order)? else {
             unreachable!("the bench opens what it is asked to open")
@@ -172,7 +172,7 @@ impl Plan<'_> {
         &self,
         name: &str,
         on_stop: OnStop,
-        order: impl FnOnce() -> Result<Operation, Trouble>,
+        order: impl FnOnce() -> Result<Operation, Error>,
     ) -> Result<OperationResult, Pending> {
         self.try_bench(name, on_stop, order)?
             .map_err(|what| self.fault(FaultClass::NoWorkspace, what))
@@ -183,7 +183,7 @@ impl Plan<'_> {
         &self,
         name: &str,
         on_stop: OnStop,
-        order: impl FnOnce() -> Result<Operation, Trouble>,
+        order: impl FnOnce() -> Result<Operation, Error>,
     ) -> Result<Result<OperationResult, String>, Pending> {
         let mut order = Some(order);
         let mut what = || {
@@ -197,7 +197,7 @@ impl Plan<'_> {
                 (Err(Pending::KeeperDied(folder)), Some(next)) => {
                     // Whoever is left of it must not work beside the next one.
                     if !self.context.trusted.knows(next) {
-                        sweep(&folder.path).map_err(|error| Trouble::file(&folder.path, &error))?;
+                        sweep(&folder.path).map_err(|error| Error::file(&folder.path, &error))?;
                     }
                 }
                 (Ok(Ending { how: How::Signalled { .. }, .. }), Some(_)) => {}
@@ -218,7 +218,7 @@ impl Plan<'_> {
     }
 
     /// The order that was given to a step of the bench.
-    pub fn ordered(&self, name: &str) -> Result<Operation, Trouble> {
+    pub fn ordered(&self, name: &str) -> Result<Operation, Error> {
         let last =
             self.step_attempts(name).take_while(|path| self.context.trusted.knows(path)).last();
         let folder = last.unwrap_or_else(|| self.steps().join(name));
@@ -226,7 +226,7 @@ impl Plan<'_> {
             return Ok(order);
         }
         let path = order_file(&AttemptFolder::at(folder));
-        let bytes = fs::read(&path).map_err(|error| Trouble::file(&path, &error))?;
+        let bytes = fs::read(&path).map_err(|error| Error::file(&path, &error))?;
         serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
     }
 
@@ -244,7 +244,7 @@ impl Plan<'_> {
         &self,
         path: PathBuf,
         on_stop: OnStop,
-        what: impl FnOnce() -> Result<StepKind, Trouble>,
+        what: impl FnOnce() -> Result<StepKind, Error>,
     ) -> Result<Ending, Pending> {
         let folder = AttemptFolder::at(path);
         let trusted = self.context.trusted;
@@ -254,7 +254,7 @@ impl Plan<'_> {
         if let Some(aside) = trusted.quarantine_foreign(&folder.path)? {
             self.notice(foreign_files_notice(&aside));
         }
-        match look(&folder).map_err(|error| Trouble::file(&folder.path, &error))? {
+        match look(&folder).map_err(|error| Error::file(&folder.path, &error))? {
             Standing::Ended(ending) => {
                 trusted.ended(&folder.path, &ending);
                 Ok(ending)
@@ -303,7 +303,7 @@ impl Plan<'_> {
                 }
             }
         }
-        replace(&mark, wanted.as_bytes()).map_err(|error| Trouble::file(&mark, &error))?;
+        replace(&mark, wanted.as_bytes()).map_err(|error| Error::file(&mark, &error))?;
         Ok(())
     }
 

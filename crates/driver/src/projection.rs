@@ -32,7 +32,7 @@ use forge_store::{
 use serde::Serialize;
 
 use crate::{
-    Trouble,
+    Error,
     layout::Home,
     summary_file::{self, SUMMARY},
 };
@@ -79,12 +79,12 @@ impl Projector {
     }
 
     /// The last record that `events.jsonl` shows.
-    pub fn shown(&mut self) -> Result<u64, Trouble> {
+    pub fn shown(&mut self) -> Result<u64, Error> {
         if let Some(shown) = self.shown {
             return Ok(shown);
         }
         let shown =
-            last_whole_line(&self.events).map_err(|error| Trouble::file(&self.events, &error))?;
+            last_whole_line(&self.events).map_err(|error| Error::file(&self.events, &error))?;
         self.shown = Some(shown);
         Ok(shown)
     }
@@ -96,7 +96,7 @@ impl Projector {
     }
 
     /// Appends the records that are not shown yet.
-    pub fn add(&mut self, records: &[JournalRecord]) -> Result<(), Trouble> {
+    pub fn add(&mut self, records: &[JournalRecord]) -> Result<(), Error> {
         let shown = self.shown()?;
         let new: Vec<&JournalRecord> = records.iter().filter(|record| record.seq > shown).collect();
         let Some(last) = new.last() else { return Ok(()) };
@@ -109,26 +109,26 @@ impl Projector {
             let mut file = OpenOptions::new().append(true).create(true).open(&self.events)?;
             file.write_all(text.as_bytes())
         };
-        append().map_err(|error| Trouble::file(&self.events, &error))?;
+        append().map_err(|error| Error::file(&self.events, &error))?;
         self.shown = Some(last.seq);
         Ok(())
     }
 
     /// Shows where the run stands after its last record.
-    pub fn show(&mut self, run: &Run, seq: u64, blobs: &Blobs) -> Result<(), Trouble> {
+    pub fn show(&mut self, run: &Run, seq: u64, blobs: &Blobs) -> Result<(), Error> {
         if self.state == seq {
             return Ok(());
         }
         let text = state_text(seq, &self.id, run);
         let path = self.dir.join("state.json");
-        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+        replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))?;
         self.show_summary(run)?;
         let folder = self.dir.join("artifacts");
         if self.state == 0 {
-            self.artifacts = lying_in(&folder).map_err(|error| Trouble::file(&folder, &error))?;
+            self.artifacts = lying_in(&folder).map_err(|error| Error::file(&folder, &error))?;
             let path = folder.join(REQUEST);
             let request = run.definition().start.request.as_bytes();
-            replace(&path, request).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, request).map_err(|error| Error::file(&path, &error))?;
             self.artifacts.remove(&path);
         }
         self.state = seq;
@@ -138,7 +138,7 @@ impl Projector {
     }
 
     /// Whoever finds a run that no longer goes on finds what it came to.
-    fn show_summary(&self, run: &Run) -> Result<(), Trouble> {
+    fn show_summary(&self, run: &Run) -> Result<(), Error> {
         let path = self.dir.join(SUMMARY);
         let shown = match run.phase() {
             Phase::Held(_) | Phase::Over(_) => {
@@ -149,14 +149,14 @@ impl Projector {
                 removed => removed,
             },
         };
-        shown.map_err(|error| Trouble::file(&path, &error))
+        shown.map_err(|error| Error::file(&path, &error))
     }
 
     fn show_artifacts(
         &mut self,
         shown: &BTreeMap<PathBuf, Blob>,
         blobs: &Blobs,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         for (path, blob) in shown {
             if self.artifacts.get(path).is_some_and(|there| there.as_ref() == Some(blob)) {
                 continue;
@@ -164,8 +164,8 @@ impl Projector {
             let Ok(id) = blob.0.parse() else { continue };
             let bytes = blobs
                 .get(&id)
-                .map_err(|error| Trouble::surroundings(error.to_string(), "forge doctor"))?;
-            replace(path, &bytes).map_err(|error| Trouble::file(path, &error))?;
+                .map_err(|error| Error::surroundings(error.to_string(), "forge doctor"))?;
+            replace(path, &bytes).map_err(|error| Error::file(path, &error))?;
             self.artifacts.insert(path.clone(), Some(blob.clone()));
         }
         let over: Vec<PathBuf> =
@@ -174,7 +174,7 @@ impl Projector {
             match fs::remove_file(&path) {
                 // It was a file that a crash left half written, and has its name by now.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                removed => removed.map_err(|error| Trouble::file(&path, &error))?,
+                removed => removed.map_err(|error| Error::file(&path, &error))?,
             }
             self.artifacts.remove(&path);
         }

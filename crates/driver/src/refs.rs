@@ -11,10 +11,10 @@ use forge_workspace::{
     BranchUpdate, MoveRunHead, Operation, OperationResult, RunHeadUpdate, perform,
 };
 
-use crate::{Trouble, layout::Home};
+use crate::{Error, layout::Home};
 
 /// Keeps the commit that a run starts from.
-pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Trouble> {
+pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Error> {
     match &run.definition().start.base {
         Some(base) => Ok(home.repository.pin(&format!("refs/forge/{id}/base"), base)?),
         None => Ok(()),
@@ -23,7 +23,7 @@ pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Trouble> {
 
 /// Moves the result and the branch of a run to where its facts say. What a person should know
 /// about it, if anything.
-pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Trouble> {
+pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Error> {
     let (true, Some(head)) = (run.has_landed(), run.head()) else { return Ok(None) };
     let name = format!("refs/forge/{id}/head");
     let repository = &home.repository;

@@ -2,10 +2,10 @@
 
 use forge_core::{Refusal, event};
 
-use crate::Trouble;
+use crate::Error;
 
 /// A command that was refused, as trouble of the person who gave it.
-pub fn refused(id: &str, refusal: &Refusal) -> Trouble {
+pub fn refused(id: &str, refusal: &Refusal) -> Error {
     let next = match refusal {
         Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } => {
             format!("forge resume {id} --budget AMOUNT")
@@ -31,5 +31,5 @@ pub fn refused(id: &str, refusal: &Refusal) -> Trouble {
         | Refusal::NotItsTurn(_)
         | Refusal::WordsMissing => format!("forge status {id}"),
     };
-    Trouble::usage(refusal.to_string(), next)
+    Error::usage(refusal.to_string(), next)
 }

@@ -3,7 +3,7 @@
 use forge_core::result::ResultKey;
 use forge_core::{Run, id::CallId};
 
-use crate::{Trouble, context::RunContext};
+use crate::{Error, context::RunContext};
 
 /// Keys that the result of a call must have: what its role says, and what its row needs.
 pub fn required_result_keys(
@@ -11,7 +11,7 @@ pub fn required_result_keys(
     run: &Run,
     call: &CallId,
     role: &str,
-) -> Result<Vec<ResultKey>, Trouble> {
+) -> Result<Vec<ResultKey>, Error> {
     let mut must = context.role(run, role)?.must;
     match call {
         CallId::Attempt(attempt) => {

@@ -31,7 +31,7 @@ use forge_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Trouble,
+    Error,
     clock::now,
     context::RunContext,
     layout::Home,
@@ -70,7 +70,7 @@ pub struct Driver {
     /// When the files were last brought up to date.
     shown: Option<Instant>,
     /// Why they no longer can be.
-    behind: Option<Trouble>,
+    behind: Option<Error>,
     /// The last moment of which the run has heard.
     ticked: Option<u64>,
     /// Where the checkouts of the run lie.
@@ -118,7 +118,7 @@ impl Driver {
         id: &str,
         start: event::Start,
         frozen: Frozen,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Error> {
         let lock = RunLock::take(&home.dir, id)?;
         let input = Input::Command(Command::Start(Box::new(start)));
         let record = decide(&Run::new(), now(), &input).map_err(|refusal| refused(id, &refusal))?;
@@ -129,7 +129,7 @@ impl Driver {
     }
 
     /// Tells the record that a run began with.
-    pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+    pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let records = self.store.read(&self.id, 1)?;
         self.behind = self.projector.add(&records).err();
         for record in &records {
@@ -140,12 +140,12 @@ impl Driver {
     }
 
     /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
-    pub fn take_over(home: &Home, id: &str, lock: RunLock) -> Result<Self, Trouble> {
+    pub fn take_over(home: &Home, id: &str, lock: RunLock) -> Result<Self, Error> {
         let mut store = Store::open(&home.dir)?;
         let writer = store.take_over(lock)?;
         let records = store.read(id, 1)?;
         let run = fold(&records)?;
-        let blobs = Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?;
+        let blobs = Blobs::open(&home.dir).map_err(|error| Error::file(&home.dir, &error))?;
         let frozen = frozen(&run, &blobs)?;
         let mut driver = Self::over(home, id, store, writer, run, frozen)?;
         driver.behind = driver.projector.add(&records).err();
@@ -160,9 +160,9 @@ impl Driver {
         writer: Writer,
         run: Run,
         frozen: Frozen,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(|error| {
-            Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+            Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
         })?;
         refs::pin_base(home, id, &run)?;
         let first = run.units().first().map(|(unit, _, _)| unit.clone());
@@ -175,7 +175,7 @@ impl Driver {
             secrets,
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
-            blobs: Blobs::open(&home.dir).map_err(|error| Trouble::file(&home.dir, &error))?,
+            blobs: Blobs::open(&home.dir).map_err(|error| Error::file(&home.dir, &error))?,
             projector: Projector::new(home, id),
             home: home.clone(),
             id: id.to_owned(),
@@ -206,7 +206,7 @@ impl Driver {
     }
 
     /// Decides on an input, and makes it true. Whether anything followed.
-    pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Trouble> {
+    pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Error> {
         self.put_settling(input, &[], tell)
     }
 
@@ -215,7 +215,7 @@ impl Driver {
         input: &Input,
         settled: &[(CommandId, String)],
         tell: Tell<'_>,
-    ) -> Result<Result<(), Refusal>, Trouble> {
+    ) -> Result<Result<(), Refusal>, Error> {
         let record = match decide(&self.run, now(), input) {
             Ok(record) => record,
             Err(refusal) => return Ok(Err(refusal)),
@@ -265,7 +265,7 @@ impl Driver {
     }
 
     /// Settles what other doors asked. They learn the outcome with the facts, or why not.
-    pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+    pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let version = self.store.data_version()?;
         if self.seen == Some(version) {
             return Ok(());
@@ -290,7 +290,7 @@ impl Driver {
     }
 
     /// Drives until the run stops: done, failed, held, waiting for a person.
-    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<DriveEnd, Trouble> {
+    pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<DriveEnd, Error> {
         loop {
             self.take_commands(tell)?;
             self.note_failures();
@@ -322,7 +322,7 @@ impl Driver {
             }
             self.show_now_and_then();
             self.calls.wait(&signals.files(), self.longest_wait()).map_err(|error| {
-                Trouble::surroundings(format!("cannot wait: {error}"), "forge doctor")
+                Error::surroundings(format!("cannot wait: {error}"), "forge doctor")
             })?;
             if heard(&mut signals.hang_ups) > 0 {
                 return Ok(DriveEnd::TerminalGone);
@@ -344,12 +344,12 @@ impl Driver {
     }
 
     /// Lets the run hear that time went by: what is ready starts.
-    pub fn hear_time(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+    pub fn hear_time(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         self.hear(&Input::Tick, tell)
     }
 
     /// Puts an input that nobody waits for. A refusal means that it no longer matters.
-    fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Trouble> {
+    fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Error> {
         let _no_longer_matters = self.put(input, tell)?;
         Ok(())
     }
@@ -377,7 +377,7 @@ impl Driver {
     }
 
     /// Why the files that show the run are behind, if they are.
-    pub fn behind(&self) -> Option<&Trouble> {
+    pub fn behind(&self) -> Option<&Error> {
         self.behind.as_ref()
     }
 

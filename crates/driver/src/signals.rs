@@ -11,7 +11,7 @@ use std::{
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::Trouble;
+use crate::Error;
 
 /// The signals of a person at the terminal.
 pub struct Signals {
@@ -22,7 +22,7 @@ pub struct Signals {
 
 impl Signals {
     /// From now on, Ctrl-C and the like are read by the loop.
-    pub fn listen() -> Result<Self, Trouble> {
+    pub fn listen() -> Result<Self, Error> {
         let pair = |signals: &[i32]| -> std::io::Result<UnixStream> {
             let (reader, writer) = UnixStream::pair()?;
             reader.set_nonblocking(true)?;
@@ -33,7 +33,7 @@ impl Signals {
         };
         let listen = || Ok((pair(&[SIGINT, SIGTERM])?, pair(&[SIGHUP])?));
         let (interrupts, hang_ups) = listen().map_err(|error: std::io::Error| {
-            Trouble::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+            Error::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
         })?;
         Ok(Self { interrupts, hang_ups, n_interrupts: 0 })
     }
@@ -64,7 +64,7 @@ fn send_byte(mut stream: &UnixStream) {
 
 impl Signals {
     /// Signals that a door passes on. The process itself is not listened to.
-    pub fn channel() -> Result<(Self, SignalSender), Trouble> {
+    pub fn channel() -> Result<(Self, SignalSender), Error> {
         let pairs = || -> std::io::Result<_> {
             let (interrupts, hang_ups) = (UnixStream::pair()?, UnixStream::pair()?);
             interrupts.0.set_nonblocking(true)?;
@@ -72,7 +72,7 @@ impl Signals {
             Ok((interrupts, hang_ups))
         };
         let (interrupts, hang_ups) = pairs().map_err(|error| {
-            Trouble::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
+            Error::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
         })?;
         let hands = SignalSender { interrupts: interrupts.1, hang_ups: hang_ups.1 };
         Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, hands))

@@ -4,11 +4,11 @@ use forge_core::Run;
 use forge_project::settings::{Agent, Frozen};
 use forge_store::blobs::Blobs;
 
-use crate::Trouble;
+use crate::Error;
 
 /// What was frozen when the run started.
-pub fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Trouble> {
-    let missing = |what: String| Trouble::surroundings(what, "forge doctor");
+pub fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Error> {
+    let missing = |what: String| Error::surroundings(what, "forge doctor");
     let Some(blob) = &run.definition().start.settings else {
         return Ok(forge_project::settings::Settings::default().freeze(Agent::Nobody));
     };

@@ -32,7 +32,7 @@ use forge_keeper::Ending;
 use forge_workspace::{Operation, OperationResult};
 
 use crate::{
-    Trouble,
+    Error,
     layout::Home,
     plan::step::{Step, StepKind, steps_of},
 };
@@ -107,7 +107,7 @@ impl TrustedFolders {
     }
 
     /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
-    pub fn quarantine_foreign(&self, folder: &Path) -> Result<Option<PathBuf>, Trouble> {
+    pub fn quarantine_foreign(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
         if self.knows(folder) {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ pub fn quarantine_before_start(
     home: &Home,
     id: &str,
     facts: &[Event],
-) -> Result<Vec<(UnitId, String)>, Trouble> {
+) -> Result<Vec<(UnitId, String)>, Error> {
     let mut told = Vec::new();
     for fact in facts {
         let (unit, call) = if let Event::AttemptStarted { attempt, call: Some(call) } = fact {
@@ -191,24 +191,24 @@ pub fn foreign_files_notice(aside: &Path) -> String {
 }
 
 /// Moves something away from where a folder of ours belongs; where it is now, if it was there.
-fn quarantine(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Trouble> {
-    let trouble = |error: io::Error| Trouble::file(planted, &error);
+fn quarantine(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Error> {
+    let error = |error: io::Error| Error::file(planted, &error);
     let Ok(metadata) = fs::symlink_metadata(planted) else { return Ok(None) };
     let place = attempts.join(ASIDE);
     if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
-        fs::remove_file(&place).map_err(trouble)?;
+        fs::remove_file(&place).map_err(error)?;
     }
-    fs::create_dir_all(&place).map_err(trouble)?;
+    fs::create_dir_all(&place).map_err(error)?;
     if metadata.is_dir() {
         // A folder that its owner may not change cannot be moved.
-        fs::set_permissions(planted, Permissions::from_mode(0o700)).map_err(trouble)?;
+        fs::set_permissions(planted, Permissions::from_mode(0o700)).map_err(error)?;
     }
     let mut chance = [0_u8; 8];
     rustix::rand::getrandom(&mut chance, rustix::rand::GetRandomFlags::empty())
-        .map_err(|error| trouble(error.into()))?;
+        .map_err(|errno| error(errno.into()))?;
     let name = planted.file_name().unwrap_or_default().to_string_lossy();
     let aside = place.join(format!("{name}.{}", hex(&chance)));
-    fs::rename(planted, &aside).map_err(trouble)?;
+    fs::rename(planted, &aside).map_err(error)?;
     Ok(Some(aside))
 }
 

@@ -28,7 +28,7 @@ use forge_core::{
     view::moment,
 };
 use forge_driver::{
-    Trouble,
+    Error,
     agent_call::usage::{errors, spent},
     local_executor::{wait_for, watch},
     outcome::last_words,
@@ -151,7 +151,7 @@ impl ProbeState {
             Self::NoModel => "does not get this model",
             Self::NoNetwork => "does not reach its provider",
             Self::Limited => "has reached a limit",
-            Self::ProviderTrouble => "gets no answer, because its provider has trouble",
+            Self::ProviderTrouble => "gets no answer, because its provider has error",
             Self::Refused => "does not want to",
             Self::NoResult => "answers, but leaves no result that could be used",
             Self::TooSlow => "does not answer in time",
@@ -170,7 +170,7 @@ impl Roster {
         model: Option<&str>,
         ask: AskCommands<'_>,
         tell: &mut dyn FnMut(&Plan),
-    ) -> Result<Probed, Trouble> {
+    ) -> Result<Probed, Error> {
         refuse_agents()?;
         let table = self.agent(name)?;
         let probe = Probe { name, table, model: model.or(table.model.as_deref()) };
@@ -193,7 +193,7 @@ impl Roster {
     }
 
     /// An agent that the repository set up is started only if a person has seen how.
-    fn ask_about(&self, name: &str, ask: AskCommands<'_>) -> Result<(), Trouble> {
+    fn ask_about(&self, name: &str, ask: AskCommands<'_>) -> Result<(), Error> {
         let Some(line) = self.settings.agent_of_repository(name) else { return Ok(()) };
         if self.is_allowed(name) {
             return Ok(());
@@ -205,7 +205,7 @@ impl Roster {
                 trust.approve(&line, &person())?;
                 Ok(())
             }
-            (Allowed::No, _) => Err(Trouble::person(
+            (Allowed::No, _) => Err(Error::person(
                 format!("you have not allowed the agent `{name}` that this repository sets up"),
                 format!("forge agents check {name} --allow"),
             )),
@@ -226,7 +226,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn make() -> Result<Self, Trouble> {
+    pub(crate) fn make() -> Result<Self, Error> {
         let mut bytes = [0_u8; 4];
         let _as_good_as_any =
             rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
@@ -238,7 +238,7 @@ impl Place {
             DirBuilder::new()
                 .mode(0o700)
                 .create(&path)
-                .map_err(|error| Trouble::file(&path, &error))?;
+                .map_err(|error| Error::file(&path, &error))?;
         }
         Ok(place)
     }
@@ -296,13 +296,13 @@ impl Probe<'_> {
         path: Option<&Path>,
         version: Option<String>,
         tell: &mut dyn FnMut(&Plan),
-    ) -> Result<Probed, Trouble> {
-        let trouble = |error: io::Error| Trouble::file(&place.path, &error);
+    ) -> Result<Probed, Error> {
+        let error = |error: io::Error| Error::file(&place.path, &error);
         let (spec, env) = self.prepare(place, path)?;
         let cap = (!self.kind().plays_scenario()).then_some(CAP);
         tell(&Plan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
-        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
-        replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(trouble)?;
+        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
+        replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(error)?;
         let mut signals = Signals::listen()?;
         let ending = run_to_its_end(&folder, &env, &mut signals)?;
         let heard = match open_regular(&folder.transcript()) {
@@ -334,7 +334,7 @@ impl Probe<'_> {
         &self,
         place: &Place,
         path: Option<&Path>,
-    ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
+    ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
         let folder = place.folder();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut words = command(self.table);
@@ -359,7 +359,7 @@ impl Probe<'_> {
         });
         let argv = if self.kind().plays_scenario() {
             let scenario = place.path.join("scenario.toml");
-            fs::write(&scenario, SCENARIO).map_err(|error| Trouble::file(&scenario, &error))?;
+            fs::write(&scenario, SCENARIO).map_err(|error| Error::file(&scenario, &error))?;
             let log = place.path.join("scripted.log");
             vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
         } else {
@@ -525,28 +525,28 @@ pub(crate) fn run_to_its_end(
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
     signals: &mut Signals,
-) -> Result<Option<Ending>, Trouble> {
-    let trouble = |error: io::Error| Trouble::file(&folder.path, &error);
-    let mut child = start_keeper(&own_program()?, folder, env).map_err(trouble)?;
-    let handle = watch(&child).map_err(trouble)?;
+) -> Result<Option<Ending>, Error> {
+    let error = |error: io::Error| Error::file(&folder.path, &error);
+    let mut child = start_keeper(&own_program()?, folder, env).map_err(error)?;
+    let handle = watch(&child).map_err(error)?;
     let mut stop = Stop::Gently;
-    while child.try_wait().map_err(trouble)?.is_none() {
+    while child.try_wait().map_err(error)?.is_none() {
         let [interrupts, hang_ups] = signals.files();
         let readable = |file| PollFd::from_borrowed_fd(file, PollFlags::IN);
         let mut files =
             [PollFd::new(&handle, PollFlags::IN), readable(interrupts), readable(hang_ups)];
-        wait_for(&mut files, LONG).map_err(trouble)?;
+        wait_for(&mut files, LONG).map_err(error)?;
         if signals.want_an_end() {
             // A keeper that has not begun yet never will.
-            if let Standing::Alive(keeper) = give_up(folder).map_err(trouble)? {
+            if let Standing::Alive(keeper) = give_up(folder).map_err(error)? {
                 let _has_ended_meanwhile = keeper.stop(stop);
             }
             stop = Stop::AtOnce;
         }
     }
-    match look(folder).map_err(trouble)? {
+    match look(folder).map_err(error)? {
         Standing::Ended(ending) => Ok(Some(ending)),
-        Standing::Void => Err(Trouble {
+        Standing::Void => Err(Error {
             kind: forge_project::error::Kind::Interrupted,
             what: "you stopped it before it began".to_owned(),
             next: None,
@@ -578,9 +578,9 @@ fn brief(kind: AgentKind) -> String {
     )
 }
 
-pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
+pub(crate) fn own_program() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(|error| {
-        Trouble::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+        Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
     })
 }
 

@@ -17,7 +17,7 @@ use std::{
 
 use forge_agents::{AgentKind, registry};
 use forge_driver::{
-    Trouble,
+    Error,
     local_executor::{wait_for, watch},
 };
 use forge_project::{
@@ -172,7 +172,7 @@ pub(crate) enum Program {
 
 impl Roster {
     /// The agents that a person has who stands in this folder. It need not be in a repository.
-    pub fn of(here: &Path) -> Result<Self, Trouble> {
+    pub fn of(here: &Path) -> Result<Self, Error> {
         let repository = Repository::find(here).ok();
         let top = repository.as_ref().and_then(|repository| repository.top.clone());
         let settings = Settings::read(top.as_deref())?;
@@ -191,19 +191,19 @@ impl Roster {
     }
 
     /// An agent by its name.
-    pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Trouble> {
+    pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Error> {
         if let Some(table) = self.settings.agents.get(name) {
             return Ok(table);
         }
         if RESERVED.contains(&name) {
-            return Err(Trouble::usage(
+            return Err(Error::usage(
                 format!("this Forge does not know the agent `{name}` yet"),
                 format!("`[agents.{name}] command = [\"…\"]` makes it any program"),
             ));
         }
         let near = nearest(name, self.settings.agents.keys().map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Err(Trouble::usage(format!("there is no agent `{name}`{near}"), "forge agents"))
+        Err(Error::usage(format!("there is no agent `{name}`{near}"), "forge agents"))
     }
 
     fn row(&self, name: &str, table: &AgentTable) -> AgentRow {

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use forge_driver::{Trouble, projection::Projector};
+use forge_driver::{Error, projection::Projector};
 use forge_project::{
     personal_dirs::config_dir,
     refuse_agents,
@@ -23,7 +23,7 @@ use forge_project::{
 };
 use forge_store::atomic_file::replace;
 
-use crate::forge::{Doors, RUNS_MAX};
+use crate::forge::{Forge, RUNS_MAX};
 
 /// What was not touched for this long is nobody's any more. No process of ours keeps such a file for longer than minutes.
 const STALE: Duration = Duration::from_secs(3_600);
@@ -61,7 +61,7 @@ enum How {
     Rewrite { path: PathBuf, text: String },
 }
 
-impl Doors {
+impl Forge {
     /// All that can be mended now.
     pub fn fixable(&self) -> Vec<Fixable> {
         let mut all = self.older_settings();
@@ -77,14 +77,14 @@ impl Doors {
     }
 
     /// Mends one thing, and says what was done. Agents are refused.
-    pub fn fix(&self, fixable: &Fixable) -> Result<String, Trouble> {
+    pub fn fix(&self, fixable: &Fixable) -> Result<String, Error> {
         refuse_agents()?;
         match &fixable.how {
             How::Show { run } => {
                 self.view(run)?;
                 match self.is_behind(run) {
                     None => Ok(format!("brought the files of {run} up to date")),
-                    Some(_) => Err(Trouble::surroundings(
+                    Some(_) => Err(Error::surroundings(
                         format!("the files of {run} are still behind"),
                         "forge doctor --rebuild",
                     )),
@@ -98,7 +98,7 @@ impl Doors {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     Err(error) => Err(error),
                 };
-                removed.map_err(|error| Trouble::file(path, &error))?;
+                removed.map_err(|error| Error::file(path, &error))?;
                 Ok(format!("removed {}", path.display()))
             }
             How::Rewrite { path, text } => {
@@ -107,7 +107,7 @@ impl Doors {
                     if path.is_symlink() { fs::canonicalize(path) } else { Ok(path.clone()) };
                 place
                     .and_then(|place| replace(&place, text.as_bytes()))
-                    .map_err(|error| Trouble::file(path, &error))?;
+                    .map_err(|error| Error::file(path, &error))?;
                 Ok(format!("rewrote {}; what it was is in {}", path.display(), backup.display()))
             }
         }
@@ -150,7 +150,7 @@ impl Doors {
 }
 
 /// Copies a file beside itself under a name that nothing has yet.
-fn kept_beside(path: &Path) -> Result<PathBuf, Trouble> {
+fn kept_beside(path: &Path) -> Result<PathBuf, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".before-fix");
     for n in 1..=BACKUPS_MAX {
@@ -161,14 +161,14 @@ fn kept_beside(path: &Path) -> Result<PathBuf, Trouble> {
         let backup = PathBuf::from(backup);
         match File::create_new(&backup) {
             Ok(_) => {
-                fs::copy(path, &backup).map_err(|error| Trouble::file(&backup, &error))?;
+                fs::copy(path, &backup).map_err(|error| Error::file(&backup, &error))?;
                 return Ok(backup);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Trouble::file(&backup, &error)),
+            Err(error) => return Err(Error::file(&backup, &error)),
         }
     }
-    Err(Trouble::surroundings(
+    Err(Error::surroundings(
         format!("{} was mended {BACKUPS_MAX} times already", path.display()),
         format!("look at {}.before-fix, and remove those that you do not need", path.display()),
     ))

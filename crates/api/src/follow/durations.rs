@@ -16,7 +16,7 @@ use forge_core::{
     run::State,
     view::RunRow,
 };
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_store::{
     journal::{JournalRecord, Store},
     records::facts,
@@ -205,7 +205,7 @@ pub(super) struct Usual {
 
 impl Usual {
     /// Finds the runs to learn from.
-    pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Trouble> {
+    pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Error> {
         let (rows, _) = store.latest(ROWS_MAX)?;
         let fits = |row: &forge_store::journal::JournalRow| {
             let parsed = serde_json::from_str::<RunRow>(&row.row).ok();
@@ -241,7 +241,7 @@ fn median(took: &[u64]) -> u64 {
 }
 
 /// How long the units of a run took that ended well, by their places in the flow.
-fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Trouble> {
+fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Error> {
     let mut run = Run::new();
     let mut times = Times::default();
     for record in records {

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use forge_core::event::Approvals;
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::error::Kind;
 
 use crate::start::{
@@ -44,7 +44,7 @@ pub(super) struct Chosen {
 
 impl Ready {
     /// Asks what is open, in the order in which a person thinks of it.
-    pub(super) fn choose(&self, request: &Request, asks: &mut dyn Asks) -> Result<Chosen, Trouble> {
+    pub(super) fn choose(&self, request: &Request, asks: &mut dyn Asks) -> Result<Chosen, Error> {
         let mut chosen = Chosen {
             text: self.discussed(request, asks)?,
             params: self.params.clone(),
@@ -99,7 +99,7 @@ impl Ready {
     }
 
     /// The request, with what the person said to a few questions.
-    fn discussed(&self, request: &Request, asks: &mut dyn Asks) -> Result<String, Trouble> {
+    fn discussed(&self, request: &Request, asks: &mut dyn Asks) -> Result<String, Error> {
         match request.discuss {
             Discuss::No => return Ok(self.text.clone()),
             Discuss::First => {}
@@ -108,7 +108,7 @@ impl Ready {
             Reply::Said(answers) => answers,
             Reply::Stop => return Err(stopped()),
             Reply::Nobody => {
-                return Err(Trouble::usage(
+                return Err(Error::usage(
                     "`--discuss` asks at a terminal, and there is none; say it in the request instead",
                     examples(&[
                         "forge run \"show totals; leave the export as it is; done when the tests pass\"",
@@ -145,7 +145,7 @@ impl Ready {
         request: &Request,
         asks: &mut dyn Asks,
         detected: &Detected,
-    ) -> Result<Option<(String, String, Option<String>)>, Trouble> {
+    ) -> Result<Option<(String, String, Option<String>)>, Error> {
         let Detected { value, why } = detected;
         if request.takes_what_is_detected() {
             let note = format!("effort {value} was detected and taken: {why}");
@@ -183,7 +183,7 @@ impl Ready {
         &self,
         request: &Request,
         asks: &mut dyn Asks,
-    ) -> Result<Option<(Option<String>, Option<String>)>, Trouble> {
+    ) -> Result<Option<(Option<String>, Option<String>)>, Error> {
         let current = || {
             self.branch.clone().filter(|_| self.lands).ok_or_else(|| {
                 let what = if self.lands {
@@ -193,7 +193,7 @@ impl Ready {
                 };
                 let new = request.said_again(&[("--branch", "new")], &[]);
                 let unsaid = request.said_again(&[], &["--branch"]);
-                Trouble::usage(what, examples(&[&new, &unsaid]))
+                Error::usage(what, examples(&[&new, &unsaid]))
             })
         };
         match (request.branch, self.another_branch()) {
@@ -218,7 +218,7 @@ impl Ready {
         request: &Request,
         asks: &mut dyn Asks,
         chosen: &mut Chosen,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let Some(why) = self.why_no_auto(request, chosen) else { return Ok(()) };
         let reply = match request.unsaid {
             Unsaid::Taken => Reply::Said(()),
@@ -233,7 +233,7 @@ impl Ready {
             Reply::Stop => Err(stopped()),
             Reply::Nobody => {
                 let ways = self.ways_without_auto(request, chosen).join("\n  ");
-                Err(Trouble::person(
+                Err(Error::person(
                     format!("`--auto` cannot be with {why}"),
                     format!("one of\n  {ways}"),
                 ))
@@ -292,12 +292,7 @@ impl Ready {
     }
 
     /// What nobody said, with the commands that say it.
-    fn nobody_said(
-        &self,
-        request: &Request,
-        open: &[Open],
-        detected: Option<&Detected>,
-    ) -> Trouble {
+    fn nobody_said(&self, request: &Request, open: &[Open], detected: Option<&Detected>) -> Error {
         let mut what = Vec::new();
         let mut commands = Vec::new();
         let mut means = BTreeMap::new();
@@ -336,7 +331,7 @@ impl Ready {
             let means = means.get(command).map(String::as_str).unwrap_or_default();
             format!("\n  {command}{means}")
         });
-        Trouble::person(what.join("\n"), format!("one of{}", commands.collect::<String>()))
+        Error::person(what.join("\n"), format!("one of{}", commands.collect::<String>()))
     }
 }
 
@@ -348,7 +343,7 @@ enum Open {
 }
 
 /// A person wanted no run after all.
-fn stopped() -> Trouble {
+fn stopped() -> Error {
     let what = "you stopped before the run began; nothing was made".to_owned();
-    Trouble { kind: Kind::Interrupted, what, next: None }
+    Error { kind: Kind::Interrupted, what, next: None }
 }

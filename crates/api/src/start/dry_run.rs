@@ -9,13 +9,13 @@ use forge_core::{
     flow::{Check, Delivery, Exhausted, Gate, Stage, StageOrder, Work},
     money::Money,
 };
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::settings::VerifyFrom;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    forge::Doors,
+    forge::Forge,
     start::{
         flow_outline::{Runs, all_params, both, pruned, runs},
         prompts::Nobody,
@@ -154,9 +154,9 @@ pub struct DryGate {
     pub player: Option<DryPlayer>,
 }
 
-impl Doors {
+impl Forge {
     /// Says what would run. Nothing is written, and nobody is asked or called.
-    pub fn dry_run(&self, request: &Request) -> Result<DryRun, Trouble> {
+    pub fn dry_run(&self, request: &Request) -> Result<DryRun, Error> {
         let ready = self.ready(request)?;
         let mut asked = ready.would_ask(request);
         let taken = Request { unsaid: Unsaid::Taken, discuss: Discuss::No, ..request.clone() };

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::bounded_read::read_text;
 use serde_json::Value;
 
@@ -47,9 +47,9 @@ impl Tracker {
 
 impl Issue {
     /// Reads the file of an issue. The name of the field with story points is a setting.
-    pub(super) fn read(path: &Path, points: &str) -> Result<Self, Trouble> {
+    pub(super) fn read(path: &Path, points: &str) -> Result<Self, Error> {
         let wrong = |what: String| {
-            Trouble::usage(
+            Error::usage(
                 format!("{}: {what}", path.display()),
                 examples(&[
                     "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json",

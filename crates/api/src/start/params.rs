@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use forge_core::flow::Flow;
-use forge_driver::Trouble;
+use forge_driver::Error;
 
 use crate::start::{
     flow_outline::EFFORT,
@@ -26,7 +26,7 @@ const FEATURE: &str = "feature";
 pub(super) fn given_params(
     request: &Request,
     flow: &Flow,
-) -> Result<BTreeMap<String, String>, Trouble> {
+) -> Result<BTreeMap<String, String>, Error> {
     let mut params = request.params.clone();
     if let Some(effort) = &request.effort {
         if params.contains_key(EFFORT) {
@@ -42,7 +42,7 @@ pub(super) fn given_params(
         Offered::ByTheFlow => {}
         Offered::No => {
             if flow.accepts(PULL_REQUEST, "no").is_err() {
-                return Err(Trouble::usage(
+                return Err(Error::usage(
                     format!(
                         "the flow `{}` offers no pull request that `--no-pr` could leave out",
                         flow.name
@@ -63,9 +63,9 @@ pub(super) fn given_params(
 }
 
 /// The effort as the flow writes it: `m` is M.
-fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, Trouble> {
+fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, Error> {
     let Some(param) = flow.params.get(EFFORT) else {
-        return Err(Trouble::usage(
+        return Err(Error::usage(
             format!("the flow `{}` knows no effort that could be chosen", flow.name),
             examples(&[
                 &request.said_again(&[], &["--effort"]),
@@ -88,17 +88,17 @@ fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, 
 }
 
 /// A refusal with the same command in two efforts.
-fn with_efforts(what: String, request: &Request, flow: &Flow) -> Trouble {
+fn with_efforts(what: String, request: &Request, flow: &Flow) -> Error {
     let values = flow.params.get(EFFORT).map(|param| param.values.as_slice()).unwrap_or_default();
     let said = |value: Option<&String>| match value {
         Some(value) => request.said_again(&[("--effort", value)], &[]),
         None => request.said_again(&[], &["--effort"]),
     };
-    Trouble::usage(what, examples(&[&said(values.first()), &said(values.get(1))]))
+    Error::usage(what, examples(&[&said(values.first()), &said(values.get(1))]))
 }
 
 /// A refusal with two choices that the flow offers, where it offers some.
-fn with_params(what: String, name: &str, request: &Request, flow: &Flow) -> Trouble {
+fn with_params(what: String, name: &str, request: &Request, flow: &Flow) -> Error {
     let named = flow.params.get_key_value(name).or_else(|| flow.params.iter().next());
     let said = |value: Option<&String>| match (named, value) {
         (Some((name, _)), Some(value)) => {
@@ -108,5 +108,5 @@ fn with_params(what: String, name: &str, request: &Request, flow: &Flow) -> Trou
     };
     let values = named.map(|(_, param)| param.values.as_slice()).unwrap_or_default();
     let commands = examples(&[&said(values.first()), &said(values.get(1))]);
-    Trouble::usage(what, format!("{commands}\n   all of them: forge flow show {}", flow.name))
+    Error::usage(what, format!("{commands}\n   all of them: forge flow show {}", flow.name))
 }

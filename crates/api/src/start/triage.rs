@@ -27,7 +27,7 @@ use forge_core::{
     view::Amount,
 };
 use forge_driver::{
-    Trouble,
+    Error,
     agent_call::usage::{errors, model_use, spent},
     secrets::redacted_text,
     setup::{
@@ -48,7 +48,7 @@ use crate::{
         check::{Place, own_program, run_to_its_end},
         list::command,
     },
-    forge::Doors,
+    forge::Forge,
     refused_requests::keep_refused,
     start::{ready::Ready, validate_text::refused},
 };
@@ -77,7 +77,7 @@ enum Looked {
     Stopped(Coherence),
 }
 
-impl Doors {
+impl Forge {
     /// Lets the flow's agent look at the request. Gives what it cost, and what a person should know.
     pub(super) fn look_at_request(
         &self,
@@ -85,7 +85,7 @@ impl Doors {
         text: &str,
         budget: Option<Money>,
         signals: &mut Signals,
-    ) -> Result<(Option<Coherence>, Option<String>), Trouble> {
+    ) -> Result<(Option<Coherence>, Option<String>), Error> {
         let Some(role) = ready.looker() else { return Ok((None, None)) };
         let (_, prompt) = ready.catalog.role_text(&ready.found, role)?;
         let Some(name) = ready.settings.agent_for(role) else { return Ok((None, None)) };
@@ -118,7 +118,7 @@ impl Doors {
                 keep_refused(&self.home, role, &coherence)?;
                 let paid = paid(&coherence.spent);
                 let what = format!("you stopped before the run began; nothing was made{paid}");
-                Err(Trouble { kind: forge_project::error::Kind::Interrupted, what, next: None })
+                Err(Error { kind: forge_project::error::Kind::Interrupted, what, next: None })
             }
             Looked::Unseen(coherence) => {
                 let note = format!("the request was not looked at: {}", coherence.summary.trim());
@@ -200,12 +200,12 @@ impl Look<'_> {
         self.table.like
     }
 
-    fn call(&self, place: &Place, text: &str, signals: &mut Signals) -> Result<Looked, Trouble> {
-        let trouble = |error: std::io::Error| Trouble::file(&place.path, &error);
+    fn call(&self, place: &Place, text: &str, signals: &mut Signals) -> Result<Looked, Error> {
+        let error = |error: std::io::Error| Error::file(&place.path, &error);
         let (spec, env) = self.prepare(place)?;
-        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(trouble)?;
-        replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(trouble)?;
-        replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(trouble)?;
+        let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
+        replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(error)?;
+        replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(error)?;
         let ending = run_to_its_end(&folder, &env, signals)?;
         let heard = match open_regular(&folder.transcript()) {
             Ok(file) => hear(self.kind(), std::io::BufReader::new(file), &Earlier::default()),
@@ -273,7 +273,7 @@ impl Look<'_> {
     fn prepare(
         &self,
         place: &Place,
-    ) -> Result<(Spec, Vec<(std::ffi::OsString, std::ffi::OsString)>), Trouble> {
+    ) -> Result<(Spec, Vec<(std::ffi::OsString, std::ffi::OsString)>), Error> {
         let folder = place.folder();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut words = command(self.table);
@@ -300,7 +300,7 @@ impl Look<'_> {
         let argv = if self.kind().plays_scenario() {
             let scenario = place.path.join("scenario.toml");
             fs::write(&scenario, self.scenario.unwrap_or_default())
-                .map_err(|error| Trouble::file(&scenario, &error))?;
+                .map_err(|error| Error::file(&scenario, &error))?;
             let log = place.path.join("scripted.log");
             vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
         } else {

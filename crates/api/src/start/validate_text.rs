@@ -6,7 +6,7 @@
 //! Invariant: this looks at the words and at nothing else, so that the same words always get the
 //! same answer, and nothing was made or called before it.
 
-use forge_driver::Trouble;
+use forge_driver::Error;
 
 /// Shorter texts say nothing that could be done.
 const REQUEST_CHARS_MIN: usize = 5;
@@ -16,7 +16,7 @@ const FLAGS: [&str; 8] =
     ["--auto", "--yes", "--nopr", "--no-pr", "--discuss", "--effort", "--type", "--resume"];
 
 /// Refuses words that cannot be a request.
-pub(super) fn refuse_words(text: &str) -> Result<(), Trouble> {
+pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
     let text = text.trim();
     if text.is_empty() {
         return Err(refused("the request is empty"));
@@ -45,7 +45,7 @@ pub(super) fn refuse_words(text: &str) -> Result<(), Trouble> {
 }
 
 /// What looks like a flag at the end of a request was meant as one.
-fn refuse_flags(text: &str) -> Result<(), Trouble> {
+fn refuse_flags(text: &str) -> Result<(), Error> {
     let Some(last) = text.split_whitespace().next_back() else { return Ok(()) };
     let name = last.split_once('=').map_or(last, |(name, _)| name);
     let is_one = FLAGS.contains(&name) && (last.contains('=') || name != "--effort");
@@ -56,7 +56,7 @@ fn refuse_flags(text: &str) -> Result<(), Trouble> {
         return Ok(());
     }
     let flag = before.map_or_else(|| last.to_owned(), |before| format!("{before} {last}"));
-    Err(Trouble::usage(
+    Err(Error::usage(
         format!(
             "the request ends with `{flag}`, which is no part of it if it stands inside the quotes"
         ),
@@ -68,7 +68,7 @@ fn refuse_flags(text: &str) -> Result<(), Trouble> {
 }
 
 /// What an address alone is, and how to go on: nothing is fetched yet.
-fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Trouble {
+fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Error {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (what, fetch) = match words.as_slice() {
@@ -98,7 +98,7 @@ fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Trouble {
             ));
         }
     };
-    Trouble::usage(
+    Error::usage(
         format!("`{}` is {what}, which this version cannot fetch by itself", shown(address)),
         format!("save it and name the file:\n  {fetch}\n  forge run --issue issue.json"),
     )
@@ -166,8 +166,8 @@ fn is_issue_key(key: &str) -> bool {
 }
 
 /// A refusal with two requests that would be taken.
-pub(super) fn refused(what: impl Into<String>) -> Trouble {
-    Trouble::usage(
+pub(super) fn refused(what: impl Into<String>) -> Error {
+    Error::usage(
         what,
         examples(&[
             "forge run \"show the total at the end of the list\"",
@@ -195,9 +195,9 @@ mod tests {
     use super::*;
 
     fn why(text: &str) -> String {
-        let trouble = refuse_words(text).expect_err(text);
-        assert!(trouble.next.is_some_and(|next| next.contains("forge run")), "{text}");
-        trouble.what
+        let error = refuse_words(text).expect_err(text);
+        assert!(error.next.is_some_and(|next| next.contains("forge run")), "{text}");
+        error.what
     }
 
     #[test]

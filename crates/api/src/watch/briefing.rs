@@ -17,7 +17,7 @@ use forge_core::{
     id::{AttemptId, CallId},
 };
 use forge_driver::{
-    Trouble,
+    Error,
     agent_call::turns::{ANEW, REPAIR},
     plan::step::steps_of,
     setup::turn::BRIEF,
@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    forge::Doors,
+    forge::Forge,
     watch::{
         events::{TurnName, role},
         find_unit::{Target, find},
@@ -95,9 +95,9 @@ pub struct InboxFile {
     pub bytes: u64,
 }
 
-impl Doors {
+impl Forge {
     /// What an agent was told in a call of a unit.
-    pub fn told(&self, id: &str, unit: &str, which: &Which) -> Result<Told, Trouble> {
+    pub fn told(&self, id: &str, unit: &str, which: &Which) -> Result<Told, Error> {
         let (run, begun) = begun(&self.records(id, 1)?);
         let calls: Vec<CallId> = begun.iter().map(|begun| begun.call.clone()).collect();
         let target = find("brief", id, &run, &calls, unit)?;
@@ -106,7 +106,7 @@ impl Doors {
         let folder = self.home.attempt(id, ordinal);
         if !folder.is_dir() {
             let what = format!("the folder of {call} is gone: {}", folder.display());
-            return Err(Trouble::usage(what, format!("forge log {id}")));
+            return Err(Error::usage(what, format!("forge log {id}")));
         }
         let frozen = self.frozen(&run)?;
         let role = role(&run, &call);
@@ -130,7 +130,7 @@ impl Doors {
                 Some(_) => format!("{call} was told nothing yet: its agent has not begun"),
                 None => format!("{call} is no agent's: nobody was told anything"),
             };
-            return Err(Trouble::usage(what, format!("forge watch {id} {call}")));
+            return Err(Error::usage(what, format!("forge watch {id} {call}")));
         }
         let boxes = self.home.checkouts(id, &frozen)?.join("boxes").join(format!("{ordinal:04}"));
         let inbox = [boxes, folder.clone()].map(|path| AttemptFolder::at(path).inbox());
@@ -161,7 +161,7 @@ impl Doors {
         begun: &[Begun],
         target: &Target,
         which: &Which,
-    ) -> Result<(Begun, Option<CallId>), Trouble> {
+    ) -> Result<(Begun, Option<CallId>), Error> {
         // A driver makes the folder of a call when it starts it. What is under way without one was only wanted.
         let is_due = |one: &Begun| {
             run.calls().contains_key(&one.call) && !self.home.attempt(id, one.ordinal).is_dir()
@@ -181,16 +181,16 @@ impl Doors {
                     Ok(before) => format!("forge brief {id} {} (the one before)", before.call),
                     Err(_) => format!("forge status {id}"),
                 };
-                Err(Trouble::usage(what, next))
+                Err(Error::usage(what, next))
             }
         }
     }
 
     /// A file that an agent was given to read.
-    pub fn inbox_file(&self, told: &Told, name: &str) -> Result<Vec<u8>, Trouble> {
+    pub fn inbox_file(&self, told: &Told, name: &str) -> Result<Vec<u8>, Error> {
         let next = format!("forge brief {} {}", told.run, told.call);
         let Some(folder) = &told.inbox_folder else {
-            return Err(Trouble::usage(format!("the inbox of {} is gone", told.call), next));
+            return Err(Error::usage(format!("the inbox of {} is gone", told.call), next));
         };
         let found = told.inbox.iter().find(|file| file.name == name);
         let Some(found) = found else {
@@ -198,11 +198,11 @@ impl Doors {
             let near = forge_project::suggest::nearest(name, names);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let what = format!("{} had no `{name}` to read{near}", told.call);
-            return Err(Trouble::usage(what, next));
+            return Err(Error::usage(what, next));
         };
         let path = Path::new(folder).join(&found.name);
         read(&path, FILE_BYTES_MAX)?
-            .ok_or_else(|| Trouble::usage(format!("{} is gone", path.display()), next))
+            .ok_or_else(|| Error::usage(format!("{} is gone", path.display()), next))
     }
 }
 
@@ -239,7 +239,7 @@ fn chosen(
     begun: &[Begun],
     target: &Target,
     which: &Which,
-) -> Result<Begun, Trouble> {
+) -> Result<Begun, Error> {
     let (unit, call) = match target {
         Target::Unit(unit) => (unit, None),
         Target::Call(call) => (call.unit(), Some(call)),
@@ -272,7 +272,7 @@ fn chosen(
         let attempt = which.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
         let gate = which.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
         let what = format!("nobody was called for {unit}{attempt}{gate} yet");
-        Trouble::usage(what, format!("forge status {id}"))
+        Error::usage(what, format!("forge status {id}"))
     })
 }
 
@@ -302,11 +302,11 @@ fn listed(inbox: &Path) -> Option<Vec<InboxFile>> {
 }
 
 /// A file up to a limit. Nothing, if there is none.
-fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Trouble> {
+fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     let mut bytes = Vec::new();
     match open_regular(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
         Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Trouble::file(path, &error)),
+        Err(error) => Err(Error::file(path, &error)),
     }
 }

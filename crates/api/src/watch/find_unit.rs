@@ -7,7 +7,7 @@ use forge_core::{
     flow::Work,
     id::{CallId, UnitId},
 };
-use forge_driver::Trouble;
+use forge_driver::Error;
 use forge_project::suggest::nearest;
 
 /// The most names that are offered to a person.
@@ -40,10 +40,10 @@ pub(super) fn find(
     run: &Run,
     calls: &[CallId],
     name: &str,
-) -> Result<Target, Trouble> {
+) -> Result<Target, Error> {
     let wanted = parts(name);
     if wanted.is_empty() {
-        return Err(Trouble::usage("the unit has no name", format!("forge status {id}")));
+        return Err(Error::usage("the unit has no name", format!("forge status {id}")));
     }
     if name.contains('#') {
         let names: Vec<String> = calls.iter().map(ToString::to_string).collect();
@@ -78,19 +78,19 @@ pub(super) fn find(
 }
 
 /// The unit that is worked on, if it is one.
-pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Trouble> {
+pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
     let mut units: Vec<&UnitId> = run.calls().keys().map(CallId::unit).collect();
     units.sort();
     units.dedup();
     match units.as_slice() {
         [one] => Ok(Target::Unit((*one).clone())),
-        [] => Err(Trouble::usage(
+        [] => Err(Error::usage(
             format!("nothing is worked on in {id} now; name the unit that you mean"),
             format!("forge status {id}"),
         )),
         several => {
             let names: Vec<String> = several.iter().map(ToString::to_string).collect();
-            Err(Trouble::usage(
+            Err(Error::usage(
                 format!("several units are worked on: {}", names.join(", ")),
                 format!("forge watch {id} {}", names[0]),
             ))
@@ -143,7 +143,7 @@ fn fits(part: &str, wanted: &str) -> bool {
     part == wanted || part.split_once('#').is_some_and(|(name, _)| name == wanted)
 }
 
-fn nobody(id: &str, name: &str, names: &[String]) -> Trouble {
+fn nobody(id: &str, name: &str, names: &[String]) -> Error {
     let near = nearest(name, names.iter().map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let what = if name.contains('#') {
@@ -151,21 +151,16 @@ fn nobody(id: &str, name: &str, names: &[String]) -> Trouble {
     } else {
         format!("{id} has no unit `{name}` with work of its own{near}")
     };
-    Trouble::usage(what, format!("forge status {id}"))
+    Error::usage(what, format!("forge status {id}"))
 }
 
-fn ambiguous<'a>(
-    door: &str,
-    id: &str,
-    name: &str,
-    names: impl Iterator<Item = &'a str>,
-) -> Trouble {
+fn ambiguous<'a>(door: &str, id: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Error {
     let mut names: Vec<&str> = names.collect();
     let more = names.len().saturating_sub(NAMES_MAX);
     names.truncate(NAMES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let what = format!("`{name}` can be {}{more}", names.join(", "));
-    Trouble::usage(what, format!("forge {door} {id} {}", names[0]))
+    Error::usage(what, format!("forge {door} {id} {}", names[0]))
 }
 
 #[cfg(test)]

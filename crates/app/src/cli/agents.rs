@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use forge_api::{
-    Trouble,
+    Error,
     agents::{
         check::{Plan, ProbeState, Probed},
         list::{AgentRow, ListedKind, Roster},
@@ -61,7 +61,7 @@ const INDENT: usize = NAME_WIDTH + 2;
 const UNUSABLE: u8 = 2;
 
 impl AgentsArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let roster = Roster::of(&current_dir()?)?;
         match self.subcommand {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
@@ -79,7 +79,7 @@ impl AgentsArgs {
 }
 
 impl CheckArgs {
-    fn run(self, roster: &Roster) -> Result<ExitCode, Trouble> {
+    fn run(self, roster: &Roster) -> Result<ExitCode, Error> {
         let mut allowed = |commands: &[String]| {
             // `--allow` names the agent, so it counts as consent.
             if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }

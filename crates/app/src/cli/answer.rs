@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use forge_api::{
-    Trouble,
-    forge::{Doors, RUNS_MAX, Sent},
+    Error,
+    forge::{Forge, RUNS_MAX, Sent},
     person::person,
 };
 use forge_core::{Command, event, id::QuestionId, view::Course};
@@ -55,7 +55,7 @@ struct ParsedAnswer {
 impl AnswerArgs {
     /// Assigns the positional arguments. A first argument that is a question id means that no run is named: no run id
     /// looks like a question id.
-    fn parse(self, forge: &Doors) -> Result<ParsedAnswer, Trouble> {
+    fn parse(self, forge: &Forge) -> Result<ParsedAnswer, Error> {
         let Self { run, question, choice, mut words } = self;
         let Some(run) = run else { return Err(missing_answer(forge, None)?) };
         let (run, question, choice) = if let Ok(asked) = run.parse::<QuestionId>() {
@@ -65,13 +65,13 @@ impl AnswerArgs {
         } else {
             let run = forge.resolve(&run)?;
             let Some(question) = question else { return Err(missing_answer(forge, Some(&run))?) };
-            let question = question.parse().map_err(|error| {
-                Trouble::usage(format!("{error}"), format!("forge status {run}"))
-            })?;
+            let question = question
+                .parse()
+                .map_err(|error| Error::usage(format!("{error}"), format!("forge status {run}")))?;
             (run, question, choice)
         };
         let wrong = |what: String| {
-            Trouble::usage(what, format!("forge status {run} (says what can be answered)"))
+            Error::usage(what, format!("forge status {run} (says what can be answered)"))
         };
         let all = AnswerChoice::value_variants().iter().filter_map(AnswerChoice::to_possible_value);
         let all: Vec<String> = all.map(|value| value.get_name().to_owned()).collect();
@@ -85,7 +85,7 @@ impl AnswerArgs {
         Ok(ParsedAnswer { run, question, choice, words })
     }
 
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let ParsedAnswer { run, question, choice, mut words } = self.parse(&forge)?;
         let answer = match choice {
@@ -95,7 +95,7 @@ impl AnswerArgs {
             AnswerChoice::GiveUp => event::Answer::GiveUp,
             AnswerChoice::Waive => {
                 if words.is_empty() {
-                    return Err(Trouble::usage(
+                    return Err(Error::usage(
                         "what is waived has to be named",
                         format!("forge answer {run} {question} waive GATE \"why\""),
                     ));
@@ -140,7 +140,7 @@ impl AnswerArgs {
 }
 
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.
-fn missing_answer(forge: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> {
+fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
     let what = "QUESTION and CHOICE are missing";
     let runs: Vec<String> = if let Some(run) = run {
         vec![run.to_owned()]
@@ -155,15 +155,12 @@ fn missing_answer(forge: &Doors, run: Option<&str>) -> Result<Trouble, Trouble> 
                 asked.options.iter().map(|option| answer_command(&run, &asked.question, option));
             let commands = commands.collect::<Vec<String>>().join("\n   or: ");
             let what = format!("{what}; {run} asks {}: {}", asked.question, asked.text);
-            return Ok(Trouble::usage(
-                what,
-                format!("{commands}\n   all of it: forge status {run}"),
-            ));
+            return Ok(Error::usage(what, format!("{commands}\n   all of it: forge status {run}")));
         }
     }
     let what = match run {
         Some(run) => format!("{what}, and {run} asks nothing"),
         None => format!("{what}, and no run asks anything"),
     };
-    Ok(Trouble::usage(what, "forge status"))
+    Ok(Error::usage(what, "forge status"))
 }

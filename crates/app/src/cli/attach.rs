@@ -8,8 +8,8 @@ use std::{
 
 use clap::Args;
 use forge_api::{
-    Trouble,
-    forge::{Doors, Left},
+    Error,
+    forge::{Forge, Left},
     run_loop::DriveEnd,
 };
 use forge_core::view::{Course, Standing};
@@ -44,7 +44,7 @@ pub(crate) struct AttachArgs {
 }
 
 impl AttachArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Attach)?;
         if !self.plain && live::is_supported() {
@@ -69,7 +69,7 @@ impl AttachArgs {
 }
 
 /// Shows the live screen. A run without a driver is shown, too; the screen offers to drive it.
-fn show_screen(forge: &Doors, run: &str) -> Result<ExitCode, Trouble> {
+fn show_screen(forge: &Forge, run: &str) -> Result<ExitCode, Error> {
     let exit = live::show(forge, run, ScreenTask::Attach)?;
     match exit {
         ScreenExit::Finished(_) => wait_for_driver(forge, run),
@@ -79,29 +79,29 @@ fn show_screen(forge: &Doors, run: &str) -> Result<ExitCode, Trouble> {
 }
 
 /// Builds the error for a run that could continue but has no driver.
-fn not_driven(run: &str, standing: Standing) -> Trouble {
+fn not_driven(run: &str, standing: Standing) -> Error {
     let (why, next) = match standing.course() {
         Course::Asking => {
             (": it waits for your answer", format!("forge status {run} (what it asks), then "))
         }
         Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
     };
-    Trouble::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
+    Error::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
 }
 
-fn has_driver_or_screen(forge: &Doors, run: &str) -> bool {
+fn has_driver_or_screen(forge: &Forge, run: &str) -> bool {
     forge.is_driven(run) || forge.is_attended(run)
 }
 
 /// Watches whether a followed run still has a driver.
 struct DriverPresence<'a> {
-    forge: &'a Doors,
+    forge: &'a Forge,
     run: &'a str,
     absent_looks: u32,
 }
 
 impl<'a> DriverPresence<'a> {
-    fn new(forge: &'a Doors, run: &'a str) -> Self {
+    fn new(forge: &'a Forge, run: &'a str) -> Self {
         Self { forge, run, absent_looks: 0 }
     }
 }
@@ -115,7 +115,7 @@ impl log::FollowUntil for DriverPresence<'_> {
 }
 
 /// Waits until the driver has exited: it writes the run's last commit after the last fact.
-fn wait_for_driver(forge: &Doors, run: &str) {
+fn wait_for_driver(forge: &Forge, run: &str) {
     let began = Instant::now();
     while forge.is_driven(run) {
         if began.elapsed() >= DRIVER_EXIT_WAIT {

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
-    Trouble,
+    Error,
     watch::{Told, Which, events::TurnName},
 };
 use forge_core::view::sanitize;
@@ -40,7 +40,7 @@ pub(crate) struct BriefArgs {
 }
 
 impl BriefArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;
         let which = Which { attempt: self.attempt, gate: self.gate };

@@ -1,13 +1,13 @@
 //! Chooses the run for a command that names none: the only one that the action applies to.
 //!
-//! Not here: prefixes of run ids (`Doors::resolve`), and read-only commands, which take the latest run.
+//! Not here: prefixes of run ids (`Forge::resolve`), and read-only commands, which take the latest run.
 //!
 //! Invariant: if several runs qualify, the user has to name one.
 
 use forge_api::{
-    Trouble,
+    Error,
     clock::now,
-    forge::{Doors, RUNS_MAX},
+    forge::{Forge, RUNS_MAX},
 };
 use forge_core::view::{Course, RunRow};
 
@@ -54,10 +54,10 @@ impl RunAction {
 
 /// Resolves the named run, or finds the only one that `action` applies to.
 pub(crate) fn choose_run(
-    forge: &Doors,
+    forge: &Forge,
     named: Option<&str>,
     action: RunAction,
-) -> Result<String, Trouble> {
+) -> Result<String, Error> {
     if let Some(named) = named {
         return forge.resolve(named);
     }
@@ -112,14 +112,14 @@ pub(crate) fn choose_run(
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
         Some(rows) => Err(several_runs(rows, action)),
-        None => Err(Trouble::usage(
+        None => Err(Error::usage(
             format!("there is no run that could be {}", action.past_participle()),
             "forge status",
         )),
     }
 }
 
-fn several_runs(rows: &[&RunRow], action: RunAction) -> Trouble {
+fn several_runs(rows: &[&RunRow], action: RunAction) -> Error {
     let now = now();
     let mut lines: Vec<String> = rows
         .iter()
@@ -132,7 +132,7 @@ fn several_runs(rows: &[&RunRow], action: RunAction) -> Trouble {
     if rows.len() > LISTED_MAX {
         lines.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
     }
-    Trouble::usage(
+    Error::usage(
         format!("{} runs could be {}; say which", rows.len(), action.past_participle()),
         format!("{}, one of\n{}", action.command(), lines.join("\n")),
     )

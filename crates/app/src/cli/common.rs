@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use forge_api::{Trouble, forge::Doors, start::examples};
+use forge_api::{Error, forge::Forge, start::examples};
 use forge_core::money::Money;
 
 use crate::terminal_output;
@@ -14,22 +14,19 @@ pub(super) const INTERRUPTED: u8 = 130;
 pub(crate) const EXAMPLE_REQUEST: &str = "'show the total at the end of the list'";
 
 /// Opens Forge for the repository of the current directory.
-pub(super) fn open_forge() -> Result<Doors, Trouble> {
-    Doors::open(&current_dir()?)
+pub(super) fn open_forge() -> Result<Forge, Error> {
+    Forge::open(&current_dir()?)
 }
 
 /// Returns the current directory, or says that it was deleted.
-pub(super) fn current_dir() -> Result<PathBuf, Trouble> {
+pub(super) fn current_dir() -> Result<PathBuf, Error> {
     env::current_dir().map_err(|error| {
-        Trouble::surroundings(
-            format!("the current folder is gone: {error}"),
-            "go into your project",
-        )
+        Error::surroundings(format!("the current folder is gone: {error}"), "go into your project")
     })
 }
 
 /// Resolves a prefix of a run id, or takes the run that changed last.
-pub(super) fn named_or_latest(forge: &Doors, named: Option<&str>) -> Result<String, Trouble> {
+pub(super) fn named_or_latest(forge: &Forge, named: Option<&str>) -> Result<String, Error> {
     match named {
         Some(prefix) => forge.resolve(prefix),
         None => forge.latest(),
@@ -43,11 +40,11 @@ pub(super) fn print_json(value: &impl serde::Serialize) {
 }
 
 /// Parses a budget in dollars. The error shows `command` with two valid amounts in place of `AMOUNT`.
-pub(crate) fn parse_budget(text: &str, command: &str) -> Result<Money, Trouble> {
+pub(crate) fn parse_budget(text: &str, command: &str) -> Result<Money, Error> {
     let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
     amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
         let what = format!("`--budget {text}` is no amount in dollars that is more than nothing");
         let commands = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
-        Trouble::usage(what, examples(&[&commands[0], &commands[1]]))
+        Error::usage(what, examples(&[&commands[0], &commands[1]]))
     })
 }

@@ -4,9 +4,9 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use forge_api::{
-    Trouble,
+    Error,
     catalog::Catalog,
-    forge::Doors,
+    forge::Forge,
     settings::{
         self, Explained, SettingRow,
         edit::{EditedFile, SettingChange},
@@ -103,7 +103,7 @@ impl TargetFlags {
 }
 
 impl SettingsTarget {
-    fn file(self) -> Result<EditedFile, Trouble> {
+    fn file(self) -> Result<EditedFile, Error> {
         match self {
             // The user's file can be changed outside of a repository, too.
             Self::User => {
@@ -117,7 +117,7 @@ impl SettingsTarget {
 }
 
 impl ConfigArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self.subcommand {
             ConfigSubcommand::List { json } => list(json)?,
             ConfigSubcommand::Explain { key, json } => explain(&key, json)?,
@@ -140,7 +140,7 @@ impl ConfigArgs {
     }
 }
 
-fn list(json: bool) -> Result<(), Trouble> {
+fn list(json: bool) -> Result<(), Error> {
     let settings = open_forge()?.settings()?;
     let rows = settings.list();
     if json {
@@ -164,7 +164,7 @@ fn list(json: bool) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn explain(key: &str, json: bool) -> Result<(), Trouble> {
+fn explain(key: &str, json: bool) -> Result<(), Error> {
     let explained = open_forge()?.settings()?.explain(key)?;
     if json {
         print_json(&explained);
@@ -214,7 +214,7 @@ fn print_change(
     target: SettingsTarget,
     file: &EditedFile,
     change: &SettingChange,
-) -> Result<(), Trouble> {
+) -> Result<(), Error> {
     let (path, key) = (file.path().display(), &change.key);
     terminal_output::print(&match &change.value {
         Some(value) => format!("{path}: {key} = {value}"),
@@ -251,14 +251,14 @@ fn print_change(
     Ok(())
 }
 
-fn checkout_dir(forge: &Doors) -> Result<PathBuf, Trouble> {
+fn checkout_dir(forge: &Forge) -> Result<PathBuf, Error> {
     forge.home.repository.top.clone().ok_or_else(|| {
         let what = "a bare repository has no checkout to write settings in";
-        Trouble::usage(what, "forge config set KEY VALUE --user")
+        Error::usage(what, "forge config set KEY VALUE --user")
     })
 }
 
-fn approve(flow: Option<&str>) -> Result<ExitCode, Trouble> {
+fn approve(flow: Option<&str>) -> Result<ExitCode, Error> {
     // A run reads its settings and flows from a commit, so the committed ones are approved.
     let forge = open_forge()?;
     let base = forge.home.repository.head();

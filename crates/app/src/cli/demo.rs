@@ -6,8 +6,8 @@ use std::{env, fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
-    Trouble, demo,
-    forge::Doors,
+    Error, demo,
+    forge::Forge,
     refuse_agents,
     run_id::new_run_id,
     start::{Allowed, Asks, Request},
@@ -29,7 +29,7 @@ pub(crate) struct DemoArgs {
 }
 
 impl DemoArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         refuse_agents()?;
         let temporary = env::temp_dir().join(format!("forge-demo-{}", new_run_id("")));
         let dir = self.dir.clone().unwrap_or(temporary);
@@ -43,7 +43,7 @@ impl DemoArgs {
             demo::FLOW,
             demo::REQUEST
         ));
-        let forge = Doors::open(&dir)?;
+        let forge = Forge::open(&dir)?;
         let request = Request {
             flow: Some(demo::FLOW.to_owned()),
             approvals: Approvals::Automatic,

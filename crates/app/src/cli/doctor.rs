@@ -4,9 +4,9 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
-    Trouble,
+    Error,
     doctor::{Consent, Finding, Health, Salvaged},
-    forge::{Doors, Rebuilt},
+    forge::{Forge, Rebuilt},
 };
 use forge_core::view::sanitize;
 
@@ -38,7 +38,7 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         if let Some(folder) = &self.salvage {
             let report = forge.salvage(folder)?;
@@ -94,7 +94,7 @@ impl DoctorArgs {
     }
 
     /// Repairs what can be repaired, reports it on stderr, and returns the exit code.
-    fn fix(&self, forge: &Doors) -> u8 {
+    fn fix(&self, forge: &Forge) -> u8 {
         let mut code = 0;
         for found in forge.fixable() {
             let may = match found.consent {
@@ -109,9 +109,9 @@ impl DoctorArgs {
             match may {
                 Confirmation::Given => match forge.fix(&found) {
                     Ok(done) => terminal_output::print_stderr(&sanitize(&format!("fixed  {done}"))),
-                    Err(trouble) => {
-                        terminal_output::print_error(&trouble);
-                        code = trouble.kind.exit_code();
+                    Err(error) => {
+                        terminal_output::print_error(&error);
+                        code = error.kind.exit_code();
                     }
                 },
                 Confirmation::Refused => terminal_output::print_stderr("left   as it is"),

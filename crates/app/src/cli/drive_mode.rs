@@ -12,8 +12,8 @@ use std::{
 
 use clap::Args;
 use forge_api::{
-    Trouble,
-    forge::{Doors, Left},
+    Error,
+    forge::{Forge, Left},
     run_loop::DriveEnd,
     settings::Switch,
     start::{Begun, Request},
@@ -131,10 +131,10 @@ impl DriveArgs {
     /// Drives a run that was just started, or detaches it.
     pub(crate) fn drive(
         &self,
-        forge: &Doors,
+        forge: &Forge,
         begun: Begun,
         notes: &[String],
-    ) -> Result<ExitCode, Trouble> {
+    ) -> Result<ExitCode, Error> {
         let (mode, run) = (self.mode(), begun.run.clone());
         if let DriveMode::Here(form) = mode {
             form.print_started(&run);
@@ -156,30 +156,30 @@ impl DriveArgs {
 
 /// Starts a run and drives it until it stops.
 pub(crate) fn start_and_drive(
-    forge: &Doors,
+    forge: &Forge,
     request: &Request,
     notes: &[String],
     drive_args: &DriveArgs,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, Error> {
     let begun = forge.begin(request, &mut TerminalPrompts)?;
     drive_args.drive(forge, begun, notes)
 }
 
 pub(crate) fn drive_on_screen(
-    forge: &Doors,
+    forge: &Forge,
     run: &str,
     budget: Option<Money>,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, Error> {
     let exit = live::show(forge, run, ScreenTask::Drive { budget })?;
     report_screen_exit(forge, run, exit)
 }
 
 /// Reports why the live screen was closed and what to do next.
 pub(crate) fn report_screen_exit(
-    forge: &Doors,
+    forge: &Forge,
     run: &str,
     exit: ScreenExit,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, Error> {
     match exit {
         ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
         ScreenExit::Detached => detach(forge, run, None),
@@ -214,10 +214,10 @@ pub(crate) fn report_screen_exit(
 
 /// Reports how the run ended or stopped and what to do next. Returns the exit code.
 pub(crate) fn report_outcome(
-    forge: &Doors,
+    forge: &Forge,
     outcome: Left,
     form: OutputFormat,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
         terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
     }
@@ -272,15 +272,15 @@ pub(crate) fn report_outcome(
 }
 
 /// Starts a driver process with a session of its own and without a terminal.
-pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<ExitCode, Trouble> {
+pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<ExitCode, Error> {
     let folder = forge.home.run(run);
     let log = folder.join(DRIVER_LOG);
-    let file = |error| Trouble::file(&log, &error);
+    let file = |error| Error::file(&log, &error);
     let out = OpenOptions::new().create(true).append(true).open(&log).map_err(file)?;
     let err = out.try_clone().map_err(file)?;
     let cannot = |error| {
         let what = format!("a driver cannot be started: {error}");
-        Trouble::surroundings(what, format!("forge resume {run}"))
+        Error::surroundings(what, format!("forge resume {run}"))
     };
     let program = env::current_exe().map_err(cannot)?;
     let mut command = Command::new(program);
@@ -299,7 +299,7 @@ pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<
         if let Some(status) = child.try_wait().map_err(cannot)? {
             if status.code() == Some(2) {
                 let what = format!("the driver could not go on; why: {}", log.display());
-                return Err(Trouble::surroundings(what, format!("forge resume {run} --plain")));
+                return Err(Error::surroundings(what, format!("forge resume {run} --plain")));
             }
             break;
         }
@@ -313,7 +313,7 @@ pub(crate) fn detach(forge: &Doors, run: &str, budget: Option<Money>) -> Result<
 }
 
 /// Prints whether the result is verified and how to merge it.
-fn print_result(forge: &Doors, run: &str) -> Result<(), Trouble> {
+fn print_result(forge: &Forge, run: &str) -> Result<(), Error> {
     let result = forge.result(run)?;
     terminal_output::print_progress(&format!(
         "proof  {}; forge show {run}",

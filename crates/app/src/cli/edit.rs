@@ -9,8 +9,8 @@ use std::{
 
 use clap::Args;
 use forge_api::{
-    Trouble,
-    forge::{Doors, Sent},
+    Error,
+    forge::{Forge, Sent},
     refuse_agents,
 };
 
@@ -37,7 +37,7 @@ pub(crate) struct EditArgs {
 }
 
 impl EditArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         refuse_agents()?;
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;
@@ -56,14 +56,14 @@ impl EditArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn reason(&self, example: &str) -> Result<&str, Trouble> {
+    fn reason(&self, example: &str) -> Result<&str, Error> {
         match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
             Some(why) => Ok(why),
-            None => Err(Trouble::usage("changing something by hand needs a reason", example)),
+            None => Err(Error::usage("changing something by hand needs a reason", example)),
         }
     }
 
-    fn code(&self, forge: &Doors, run: &str, unit: &str) -> Result<Sent, Trouble> {
+    fn code(&self, forge: &Forge, run: &str, unit: &str) -> Result<Sent, Error> {
         let id = parse_unit_id(unit)?;
         let checkout = forge.checkout(run, &id)?;
         let example = format!(
@@ -73,33 +73,33 @@ impl EditArgs {
         forge.edit_code(run, &id, self.reason(&example)?)
     }
 
-    fn artifact(&self, forge: &Doors, run: &str, name: &str) -> Result<Sent, Trouble> {
+    fn artifact(&self, forge: &Forge, run: &str, name: &str) -> Result<Sent, Error> {
         let found = forge.editable(run, name)?;
         let why = self.reason(&format!("forge edit {run} {name} --why REASON"))?;
         let content = match &self.file {
             Some(path) if path == Path::new("-") => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_to_end(&mut bytes);
-                read.map_err(|error| Trouble::file(Path::new("standard input"), &error))?;
+                read.map_err(|error| Error::file(Path::new("standard input"), &error))?;
                 bytes
             }
-            Some(path) => fs::read(path).map_err(|error| Trouble::file(path, &error))?,
+            Some(path) => fs::read(path).map_err(|error| Error::file(path, &error))?,
             None => edit_text(&found.name, &found.content, run)?,
         };
         if content == found.content {
             let what = format!("`{}` is as it was; nothing is changed", found.name);
-            return Err(Trouble::usage(what, format!("forge edit {run} {name} --why REASON")));
+            return Err(Error::usage(what, format!("forge edit {run} {name} --why REASON")));
         }
         forge.edit_artifact(run, &found.unit, &found.name, &content, why)
     }
 }
 
 /// Opens `content` in the user's editor and returns the edited text.
-fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> {
+fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let editor = editor.filter(|editor| !editor.trim().is_empty());
     let (Some(editor), true) = (editor, io::stdin().is_terminal()) else {
-        return Err(Trouble::usage(
+        return Err(Error::usage(
             "there is no editor here: EDITOR is not set, or this is no terminal",
             format!("forge edit {run} {name} --file NEW --why REASON"),
         ));
@@ -107,16 +107,16 @@ fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Trouble> 
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
     let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));
-    let trouble = |error: io::Error| Trouble::file(&path, &error);
-    fs::write(&path, content).map_err(trouble)?;
+    let error = |error: io::Error| Error::file(&path, &error);
+    fs::write(&path, content).map_err(error)?;
     let line = format!("{editor} \"$1\"");
     let status = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).status();
-    let content = fs::read(&path).map_err(trouble);
+    let content = fs::read(&path).map_err(error);
     // The file was only for the editor.
     let _ = fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => content,
-        Ok(_) => Err(Trouble::usage("the editor failed; nothing is changed", editor)),
-        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
+        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
 }

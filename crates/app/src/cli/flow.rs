@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use forge_api::{
-    Trouble,
+    Error,
     catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
 };
 use forge_core::flow::{
@@ -51,7 +51,7 @@ enum FlowSubcommand {
 }
 
 impl FlowArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let catalog = open_forge()?.catalog();
         match self.subcommand {
             FlowSubcommand::List { json } => {
@@ -100,7 +100,7 @@ fn check_text(found: &Found) -> String {
     format!("`{}` is right; it makes at most {most} agent calls by itself", found.flow.name)
 }
 
-fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Trouble> {
+fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
     let names = match name {
         Some(name) => vec![name],
         None => catalog.names()?,
@@ -130,11 +130,11 @@ fn flow_rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
             problem: None,
             calls_max: Some(found.flow.calls_max().0),
         },
-        Err(trouble) => FlowRow {
+        Err(error) => FlowRow {
             name: name.clone(),
             description: String::new(),
             origin: catalog.text(name).map(|(_, from)| origin_text(&from)).unwrap_or_default(),
-            problem: Some(trouble.what),
+            problem: Some(error.what),
             calls_max: None,
         },
     };

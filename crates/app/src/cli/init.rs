@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{
-    Trouble,
+    Error,
     init::{Purpose, Tried, settings_text},
 };
 use forge_core::{
@@ -27,7 +27,7 @@ pub(crate) struct InitArgs {
 }
 
 impl InitArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let (head, mut project) = forge.project()?;
         for found in project.setup.iter().chain(&project.verify) {

@@ -3,7 +3,7 @@
 use std::{process::ExitCode, thread, time::Duration};
 
 use clap::Args;
-use forge_api::{Trouble, forge::Doors};
+use forge_api::{Error, forge::Forge};
 use forge_core::{
     Run,
     event::Record,
@@ -53,13 +53,13 @@ impl FollowUntil for Forever {
 }
 
 /// Prints the facts of a run until it has ended or `until` stops it.
-pub(crate) fn follow(forge: &Doors, run: &str, until: &mut dyn FollowUntil) -> Result<(), Trouble> {
+pub(crate) fn follow(forge: &Forge, run: &str, until: &mut dyn FollowUntil) -> Result<(), Error> {
     LogArgs { run: None, follow: true, no_pager: true, json: false }
         .print_records(forge, run, until)
 }
 
 impl LogArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
@@ -75,10 +75,10 @@ impl LogArgs {
 
     fn print_records(
         &self,
-        forge: &Doors,
+        forge: &Forge,
         run: &str,
         until: &mut dyn FollowUntil,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let mut state = Run::new();
         let mut seen = self.print_new(forge, run, 0, &mut state)?;
         let mut can_continue = true;
@@ -94,11 +94,11 @@ impl LogArgs {
     /// Prints the records after `seen` and returns the number of the last one.
     fn print_new(
         &self,
-        forge: &Doors,
+        forge: &Forge,
         run: &str,
         seen: u64,
         state: &mut Run,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, Error> {
         let mut last = seen;
         for (seq, record) in forge.records(run, seen + 1)? {
             state.take(&record);

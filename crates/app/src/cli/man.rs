@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use clap_mangen::Man as Page;
-use forge_api::Trouble;
+use forge_api::Error;
 
 use crate::{
     format,
@@ -27,7 +27,7 @@ pub(crate) struct ManArgs {
 }
 
 impl ManArgs {
-    pub(crate) fn run(self, mut command: clap::Command) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self, mut command: clap::Command) -> Result<ExitCode, Error> {
         command.build();
         let Some(dir) = &self.dir else {
             let page = render(&command, "forge");
@@ -38,11 +38,11 @@ impl ManArgs {
             }
             return Ok(ExitCode::SUCCESS);
         };
-        fs::create_dir_all(dir).map_err(|error| Trouble::file(dir, &error))?;
+        fs::create_dir_all(dir).map_err(|error| Error::file(dir, &error))?;
         let pages = pages("forge", &command);
         for (name, page) in &pages {
             let path = dir.join(format!("{name}.1"));
-            fs::write(&path, page).map_err(|error| Trouble::file(&path, &error))?;
+            fs::write(&path, page).map_err(|error| Error::file(&path, &error))?;
         }
         let n = u32::try_from(pages.len()).unwrap_or(u32::MAX);
         terminal_output::print(&format!(

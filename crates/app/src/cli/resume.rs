@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::{Trouble, import_run::Named, start::Request};
+use forge_api::{Error, import_run::Named, start::Request};
 use forge_core::event::Record;
 
 use super::{
@@ -29,7 +29,7 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         if self.drive_args.own_session {
             // Fails for a process-group leader, which needs no other session.
             let _leads_already = rustix::process::setsid();

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, process::ExitCode};
 
 use clap::Args;
-use forge_api::Trouble;
+use forge_api::Error;
 use forge_core::event::Record;
 
 use super::{
@@ -25,7 +25,7 @@ pub(crate) struct RewindArgs {
 }
 
 impl RewindArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let form = OutputFormat::from_json_flag(self.json);
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use forge_api::{
-    Trouble,
+    Error,
     start::{BranchChoice, Discuss, Offered, Request, Unsaid, examples},
 };
 use forge_core::event::{Approvals, Detail};
@@ -78,7 +78,7 @@ enum BranchArg {
 }
 
 impl RunArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let request = self.request()?;
         let forge = open_forge()?;
         if self.dry {
@@ -95,7 +95,7 @@ impl RunArgs {
         start_and_drive(&forge, &request, &[], &self.drive_args)
     }
 
-    fn request(&self) -> Result<Request, Trouble> {
+    fn request(&self) -> Result<Request, Error> {
         Ok(Request {
             older: None,
             text: self.request.clone().unwrap_or_default(),
@@ -126,11 +126,11 @@ impl RunArgs {
     }
 }
 
-fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
+fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
     let wrong = |what: String| {
         let commands = ["effort=S", "effort=M"]
             .map(|param| format!("forge run --param {param} {EXAMPLE_REQUEST}"));
-        Trouble::usage(what, examples(&[&commands[0], &commands[1]]))
+        Error::usage(what, examples(&[&commands[0], &commands[1]]))
     };
     let mut params = BTreeMap::new();
     for param in given {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::Trouble;
+use forge_api::Error;
 use forge_core::view::sanitize;
 
 use super::common::{named_or_latest, open_forge, print_json};
@@ -44,7 +44,7 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = named_or_latest(&forge, self.run.as_deref())?;
         let paging = Paging::from_no_pager(self.no_pager);

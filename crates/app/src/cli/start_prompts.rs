@@ -5,9 +5,9 @@
 use std::io;
 
 use forge_api::{
-    Trouble,
+    Error,
     fast_forward::Offer,
-    forge::Doors,
+    forge::Forge,
     start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
 };
 use forge_core::view::sanitize;
@@ -126,7 +126,7 @@ pub(crate) fn approve_commands(commands: &[String]) -> Allowed {
 
 /// Offers to fast-forward the user's branch to the result of the run, if the run was started for one; or prints the
 /// command for it.
-pub(crate) fn offer_fast_forward(forge: &Doors, run: &str) -> Result<(), Trouble> {
+pub(crate) fn offer_fast_forward(forge: &Forge, run: &str) -> Result<(), Error> {
     let Some(offer) = forge.offer_onto(run)? else { return Ok(()) };
     let Offer { branch, onto, cannot, by_hand, .. } = &offer;
     if let Some(why) = cannot {

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use forge_api::{
-    Trouble,
+    Error,
     spending::{SpendingView, Which},
 };
 use forge_core::view::{Axis, StatsRow, StatsView, sanitize};
@@ -63,7 +63,7 @@ const BAR_WIDTH: usize = 16;
 const KEY_WIDTH_MIN: usize = 10;
 
 impl StatsArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let which = Which { run: self.run, days: self.days };
         let axes = match self.by {

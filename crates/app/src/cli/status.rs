@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path, process::ExitCode};
 
 use clap::Args;
-use forge_api::{Trouble, clock::now, forge::RUNS_MAX};
+use forge_api::{Error, clock::now, forge::RUNS_MAX};
 use forge_core::{
     Time,
     view::{RunRow, RunView, Standing, short_commit},
@@ -33,7 +33,7 @@ pub(crate) struct StatusArgs {
 const LINES_MAX: usize = 50;
 
 impl StatusArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let Some(prefix) = &self.run else {
             if self.json {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::{Trouble, forge::Sent, person::person};
+use forge_api::{Error, forge::Sent, person::person};
 use forge_core::Command;
 
 use super::{
@@ -34,7 +34,7 @@ pub(crate) struct AbandonArgs {
 }
 
 impl PauseArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
         let sent = forge.send(&run, &Command::Pause { by: person() })?;
@@ -48,7 +48,7 @@ impl PauseArgs {
 }
 
 impl StopArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
         forge.send(&run, &Command::Stop { by: person() })?;
@@ -58,7 +58,7 @@ impl StopArgs {
 }
 
 impl AbandonArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
         forge.send(&run, &Command::Abandon { by: person() })?;

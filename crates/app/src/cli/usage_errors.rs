@@ -11,7 +11,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use forge_api::{
-    Trouble,
+    Error,
     start::{examples, quoted},
 };
 
@@ -32,7 +32,7 @@ pub(crate) fn run_usage_error(
     error: &clap::Error,
     args: &[OsString],
     cli: &Command,
-) -> Option<Trouble> {
+) -> Option<Error> {
     if !error.use_stderr() || args.get(1)? != RUN {
         return None;
     }
@@ -51,21 +51,21 @@ pub(crate) fn run_usage_error(
             let near = named(ContextKind::SuggestedArg);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let what = format!("`forge run` has no flag `{flag}`{near}");
-            Trouble::usage(what, with_help(WITH_FLAGS, PLAIN))
+            Error::usage(what, with_help(WITH_FLAGS, PLAIN))
         }
         ErrorKind::ArgumentConflict => match named(ContextKind::PriorArg) {
-            Some(prior) if prior != flag => Trouble::usage(
+            Some(prior) if prior != flag => Error::usage(
                 contradiction(flag, prior),
                 examples(&[&example_with(prior), &example_with(flag)]),
             ),
-            Some(_) | None => Trouble::usage(
+            Some(_) | None => Error::usage(
                 format!("`{flag}` is given twice"),
                 with_help(&example_with(flag), PLAIN),
             ),
         },
         ErrorKind::MissingRequiredArgument => {
             let what = "nothing is asked for: say in quotes what you want";
-            Trouble::usage(what, examples(&[PLAIN, BY_ISSUE]))
+            Error::usage(what, examples(&[PLAIN, BY_ISSUE]))
         }
         ErrorKind::InvalidValue => {
             let what = match named(ContextKind::InvalidValue) {
@@ -78,13 +78,13 @@ pub(crate) fn run_usage_error(
                 }
                 Some(_) | None => String::new(),
             };
-            Trouble::usage(format!("{what}{can_be}"), examples_with_value(flag))
+            Error::usage(format!("{what}{can_be}"), examples_with_value(flag))
         }
         _ => {
             let text = error.render().to_string();
             let first = text.lines().next().unwrap_or_default();
             let what = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-            Trouble::usage(what, with_help(WITH_FLAGS, PLAIN))
+            Error::usage(what, with_help(WITH_FLAGS, PLAIN))
         }
     };
     Some(refusal)
@@ -144,7 +144,7 @@ fn example_values(name: &str) -> Option<[&'static str; 2]> {
 }
 
 /// Suggests the same command with the request in quotes.
-fn unquoted_request(run: &Command, words: &[String]) -> Trouble {
+fn unquoted_request(run: &Command, words: &[String]) -> Error {
     let takes_value = |word: &str| {
         let name = word.trim_start_matches('-');
         let mut flags = run.get_arguments();
@@ -166,7 +166,7 @@ fn unquoted_request(run: &Command, words: &[String]) -> Trouble {
     }
     flags.insert(0, "forge run".to_owned());
     flags.push(quoted(&request.join(" ")));
-    Trouble::usage(
+    Error::usage(
         format!("the request is {} words; put it into quotes", request.len()),
         examples(&[&flags.join(" "), BY_ISSUE]),
     )

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{
-    Trouble,
+    Error,
     watch::{
         Watched,
         events::{Form, Seen, Shown, TurnName},
@@ -32,7 +32,7 @@ pub(crate) struct WatchArgs {
     json: bool,
 }
 impl WatchArgs {
-    pub(crate) fn run(self) -> Result<ExitCode, Trouble> {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;
         let form = if self.raw { Form::Bytes } else { Form::Signals };

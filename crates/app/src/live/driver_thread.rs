@@ -6,8 +6,8 @@ use std::{
 };
 
 use forge_api::{
-    Trouble,
-    forge::{Doors, Left},
+    Error,
+    forge::{Forge, Left},
     signals::{SignalSender, Signals},
 };
 use forge_core::money::Money;
@@ -15,14 +15,14 @@ use forge_core::money::Money;
 /// A running driver and the way to send it signals.
 pub(crate) struct DriverThread {
     signals: SignalSender,
-    thread: JoinHandle<Result<Left, Trouble>>,
+    thread: JoinHandle<Result<Left, Error>>,
 }
 
 impl DriverThread {
     /// Resumes a run in a new thread, and waits until the driver holds it or has failed.
-    pub(crate) fn start(forge: &Doors, run: &str, budget: Option<Money>) -> Result<Self, Trouble> {
+    pub(crate) fn start(forge: &Forge, run: &str, budget: Option<Money>) -> Result<Self, Error> {
         let (mut receiver, signals) = Signals::channel()?;
-        let forge = Doors { home: forge.home.clone() };
+        let forge = Forge { home: forge.home.clone() };
         let run = run.to_owned();
         let (started, has_started) = channel();
         let thread = thread::spawn(move || {
@@ -52,7 +52,7 @@ impl DriverThread {
     }
 
     /// Waits for the driver and returns its outcome. A panic of the driver continues here.
-    pub(crate) fn join(self) -> Result<Left, Trouble> {
+    pub(crate) fn join(self) -> Result<Left, Error> {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use forge_api::Trouble;
+use forge_api::Error;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{ScreenSignal, ScreenSignals};
@@ -28,7 +28,7 @@ pub(crate) fn suspend() {
 }
 
 /// Shows a sanitized text, which may have Forge's own colours, in the pager.
-pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(), Trouble> {
+pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(), Error> {
     let named = ["FORGE_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
     let pager = named.filter(|pager| !["", "cat"].contains(&pager.trim()));
     let pager = pager.unwrap_or_else(|| PAGER.to_owned());
@@ -36,7 +36,7 @@ pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(),
         .args(["-c", &pager])
         .stdin(Stdio::piped())
         .spawn()
-        .map_err(|error| Trouble::file(Path::new("/bin/sh"), &error))?;
+        .map_err(|error| Error::file(Path::new("/bin/sh"), &error))?;
     let stdin = child.stdin.take();
     // A long text is written while the pager already shows its beginning.
     let writer = thread::spawn(move || {
@@ -47,19 +47,19 @@ pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(),
     let _written = writer.join();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Trouble::surroundings("the pager failed", "set PAGER")),
-        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+        Ok(_) => Err(Error::surroundings("the pager failed", "set PAGER")),
+        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
 }
 
 /// Opens `so_far` in the person's editor and returns the edited text.
-pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<String, Trouble> {
+pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<String, Error> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
     let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()) else {
-        return Err(Trouble::surroundings("no editor is set: EDITOR is empty", "set EDITOR"));
+        return Err(Error::surroundings("no editor is set: EDITOR is empty", "set EDITOR"));
     };
     let path = env::temp_dir().join(format!("forge-answer-{}.md", std::process::id()));
-    let trouble = |error: io::Error| Trouble::file(&path, &error);
+    let error = |error: io::Error| Error::file(&path, &error);
     // A leftover of an earlier process with the same id.
     let _ignored = fs::remove_file(&path);
     let mut file = fs::OpenOptions::new()
@@ -67,18 +67,18 @@ pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<St
         .create_new(true)
         .mode(0o600)
         .open(&path)
-        .map_err(trouble)?;
-    file.write_all(so_far.as_bytes()).map_err(trouble)?;
+        .map_err(error)?;
+    file.write_all(so_far.as_bytes()).map_err(error)?;
     let line = format!("{editor} \"$1\"");
     let child = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).spawn();
     let status = child.and_then(|mut child| wait(&mut child, signals));
-    let text = fs::read_to_string(&path).map_err(trouble);
+    let text = fs::read_to_string(&path).map_err(error);
     // The file was only for the editor.
     let _ = fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => text,
-        Ok(_) => Err(Trouble::usage("the editor failed; nothing was written", editor)),
-        Err(error) => Err(Trouble::file(Path::new("/bin/sh"), &error)),
+        Ok(_) => Err(Error::usage("the editor failed; nothing was written", editor)),
+        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
 }
 

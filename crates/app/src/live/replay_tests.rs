@@ -19,7 +19,7 @@ use std::{
 
 use forge_api::{
     follow::{Follower, Picture},
-    forge::Doors,
+    forge::Forge,
 };
 use forge_core::view::RunView;
 
@@ -47,7 +47,7 @@ const LOOKS_PER_RESIZE: usize = 16;
 
 /// A person who looks at a run, and who compares all that is seen.
 struct Watcher<'a> {
-    forge: &'a Doors,
+    forge: &'a Forge,
     follower: Follower<'a>,
     painter: Painter,
     screen: vt100::Parser,
@@ -62,7 +62,7 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn at(forge: &'a Doors, id: &str, size: ScreenSize) -> Self {
+    fn at(forge: &'a Forge, id: &str, size: ScreenSize) -> Self {
         Self {
             forge,
             follower: forge.follow(id).expect("the run is there"),

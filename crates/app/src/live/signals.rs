@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use forge_api::Trouble;
+use forge_api::Error;
 use signal_hook::{
     SigId,
     consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH},
@@ -37,7 +37,7 @@ pub(crate) struct ScreenSignals {
 }
 
 impl ScreenSignals {
-    pub(crate) fn listen() -> Result<Self, Trouble> {
+    pub(crate) fn listen() -> Result<Self, Error> {
         let mut signals = Self { streams: Vec::new(), ids: Vec::new() };
         for (signal, means) in [
             (SIGINT, ScreenSignal::Interrupt),
@@ -48,7 +48,7 @@ impl ScreenSignals {
             (SIGWINCH, ScreenSignal::Redraw),
         ] {
             signals.register(signal, means).map_err(|error| {
-                Trouble::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+                Error::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
             })?;
         }
         Ok(signals)

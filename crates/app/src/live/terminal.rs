@@ -9,7 +9,7 @@ use std::{
     sync::Mutex,
 };
 
-use forge_api::Trouble;
+use forge_api::Error;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use super::{
@@ -28,9 +28,9 @@ pub(crate) struct RawTerminal;
 
 impl RawTerminal {
     /// Enters raw mode and the alternate screen.
-    pub(crate) fn enter() -> Result<Self, Trouble> {
+    pub(crate) fn enter() -> Result<Self, Error> {
         let failed = |error: io::Error| {
-            Trouble::surroundings(format!("the terminal cannot be set: {error}"), "add --plain")
+            Error::surroundings(format!("the terminal cannot be set: {error}"), "add --plain")
         };
         let before = termios::tcgetattr(io::stdin()).map_err(|error| failed(error.into()))?;
         *lock() = Some(before.clone());

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use forge_api::{
-    Trouble,
+    Error,
     show::{Change, Text},
 };
 use forge_core::{
@@ -156,10 +156,10 @@ pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
 }
 
 /// Parses the name of a unit.
-pub(crate) fn parse_unit_id(text: &str) -> Result<UnitId, Trouble> {
+pub(crate) fn parse_unit_id(text: &str) -> Result<UnitId, Error> {
     text.parse().map_err(|_| {
         let what =
             format!("`{text}` is not the name of a unit, such as plan or build.T2/implement");
-        Trouble::usage(what, "forge status RUN")
+        Error::usage(what, "forge status RUN")
     })
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use forge_api::clock::now;
-use forge_api::forge::Doors;
+use forge_api::forge::Forge;
 use forge_core::{
     Command, Effect, Input, Report, Run, Time, decide,
     event::{
@@ -40,11 +40,11 @@ pub(super) const PACE: Time = 5;
 const AT_ONCE: usize = 10;
 
 /// A repository with an empty journal.
-pub(super) fn repository() -> (tempfile::TempDir, Doors) {
+pub(super) fn repository() -> (tempfile::TempDir, Forge) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let made = Program::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
     assert!(made.is_ok_and(|made| made.success()), "git makes a repository");
-    let forge = Doors::open(folder.path()).expect("it is a repository");
+    let forge = Forge::open(folder.path()).expect("it is a repository");
     (folder, forge)
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Spoken {
 
 impl Feeder {
     /// Begins a run and holds its lock, as a driver does. Gives what `status` says after its first record.
-    pub(super) fn start(forge: &Doors, made: Made) -> (Self, Fed) {
+    pub(super) fn start(forge: &Forge, made: Made) -> (Self, Fed) {
         let (more, wants) = sync_channel::<usize>(0);
         let (tell, fed) = sync_channel(0);
         let dir = forge.home.dir.clone();
@@ -117,7 +117,7 @@ impl Feeder {
 }
 
 /// Appends all facts of a run as fast as the disk takes them, and tells what `status` says after each record.
-pub(super) fn freely(forge: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
+pub(super) fn freely(forge: &Forge, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
     let (tell, told) = channel();
     let mut journal = Journal::begin(&forge.home.dir, made);
     let first = journal.fed();
@@ -134,7 +134,7 @@ pub(super) fn freely(forge: &Doors, made: Made) -> (Receiver<Fed>, Fed, JoinHand
 }
 
 /// Appends all facts of a run.
-pub(super) fn whole(forge: &Doors, made: Made) {
+pub(super) fn whole(forge: &Forge, made: Made) {
     Journal::begin(&forge.home.dir, made).feed(usize::MAX);
 }
 

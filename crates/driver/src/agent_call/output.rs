@@ -23,7 +23,7 @@ use forge_keeper::{AttemptFolder, Ending, collect};
 use serde_json::Value;
 
 use crate::{
-    Trouble,
+    Error,
     context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
     plan::Plan,
@@ -47,7 +47,7 @@ pub fn report(
     call: &CallId,
     folder: &AttemptFolder,
     ending: &Ending,
-) -> Result<Report, Trouble> {
+) -> Result<Report, Error> {
     let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
     match (run.call_kind(call), call) {
         (CallKind::Command { .. }, CallId::Attempt(attempt)) => {
@@ -137,7 +137,7 @@ pub fn read_agent_output(
     plan: &Plan<'_>,
     answers: [Option<&Value>; 2],
     must: &[ResultKey],
-) -> Result<Result<AgentOutput, Outcome>, Trouble> {
+) -> Result<Result<AgentOutput, Outcome>, Error> {
     let Plan { context, run, call, .. } = *plan;
     let folder = plan.boxes();
     let [last, before] = answers;
@@ -184,7 +184,7 @@ pub fn look_for_artifact(
     run: &Run,
     judgement: &JudgementId,
     name: &str,
-) -> Result<Report, Trouble> {
+) -> Result<Report, Error> {
     let unit = run.unit(&judgement.attempt.unit);
     let name = artifact_name(name, &judgement.attempt.unit.scope);
     // A blob that cannot be read is no fault of the author's.
@@ -320,7 +320,7 @@ fn take_artifacts(
     run: &Run,
     call: &CallId,
     folder: &AttemptFolder,
-) -> Result<Result<BTreeMap<String, Blob>, String>, Trouble> {
+) -> Result<Result<BTreeMap<String, Blob>, String>, Error> {
     let stage = run.stage(call.unit());
     let writes = match call {
         CallId::Attempt(_) => &stage.writes,
@@ -338,7 +338,7 @@ fn take_artifacts(
         };
         // A full disk is nobody's miss: the driver stops, and the outbox is still there later.
         let blob = context.blobs.add(&context.redacted(&bytes));
-        let blob = blob.map_err(|error| Trouble::file(&context.home.dir.join("blobs"), &error))?;
+        let blob = blob.map_err(|error| Error::file(&context.home.dir.join("blobs"), &error))?;
         artifacts.insert(name, Blob(blob.as_str().to_owned()));
     }
     Ok(Ok(artifacts))
@@ -364,7 +364,7 @@ fn resolve_symlinked_writes(
     context: &RunContext<'_>,
     run: &Run,
     mut lists: BTreeMap<String, Vec<Item>>,
-) -> Result<BTreeMap<String, Vec<Item>>, Trouble> {
+) -> Result<BTreeMap<String, Vec<Item>>, Error> {
     let has_paths = lists.values().flatten().any(|item| !item.writes.is_empty());
     let (true, Some(_), Some(head)) = (has_paths, &run.definition().start.base, run.head()) else {
         return Ok(lists);

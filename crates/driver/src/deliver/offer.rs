@@ -24,7 +24,7 @@ use forge_project::bounded_read::read_text;
 use forge_store::{atomic_file::replace, records::facts};
 
 use crate::{
-    Trouble,
+    Error,
     checks::checks_at,
     deliver::{
         evidence, pull_request_text,
@@ -62,8 +62,8 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             return Ok(done(plan, Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));
         }
     }
-    let tree = repository.code_tree(head).map_err(Trouble::from)?;
-    if tree == repository.code_tree(base).map_err(Trouble::from)? {
+    let tree = repository.code_tree(head).map_err(Error::from)?;
+    if tree == repository.code_tree(base).map_err(Error::from)? {
         return Ok(nothing(
             plan,
             "nothing to deliver, because the code is what the run started from",
@@ -95,8 +95,8 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
     let Plan { context, run, .. } = *plan;
     let mut told: Vec<Event> = Vec::new();
-    for record in context.store.read(context.id, 1).map_err(Trouble::from)? {
-        told.extend(facts(&record).map_err(Trouble::from)?);
+    for record in context.store.read(context.id, 1).map_err(Error::from)? {
+        told.extend(facts(&record).map_err(Error::from)?);
     }
     let verifies = |unit: &UnitId, gate: &str| {
         run.has(unit)
@@ -117,12 +117,12 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
 }
 
 /// Makes the record, unless it is there. What it is called, below the live folder of the run.
-fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
+fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
     let Plan { context, .. } = *plan;
     let live = context.home.run(context.id);
     let pin = || {
         let name = format!("refs/forge/{}/delivered", context.id);
-        context.home.repository.pin(&name, &offer.commit).map_err(Trouble::from)
+        context.home.repository.pin(&name, &offer.commit).map_err(Error::from)
     };
     let folder = if let Some(folder) = found(&live, &offer.mark)? {
         folder
@@ -136,7 +136,7 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
         // The file by which it is found comes last, so that a record is whole or not there.
         for (name, content) in [(TEXT, text), (FILE, json)] {
             let path = live.join(folder(number)).join(name);
-            replace(&path, content.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, content.as_bytes()).map_err(|error| Error::file(&path, &error))?;
         }
         folder(number)
     };
@@ -146,10 +146,10 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
 }
 
 /// What is told as done must outlive the machine.
-fn sync(place: &Path) -> Result<(), Trouble> {
+fn sync(place: &Path) -> Result<(), Error> {
     let sync = |path: &Path| {
         let synced = fs::File::open(path).and_then(|file| file.sync_all());
-        synced.map_err(|error| Trouble::file(path, &error))
+        synced.map_err(|error| Error::file(path, &error))
     };
     sync(&place.join(TEXT))?;
     sync(&place.join(FILE))?;
@@ -161,7 +161,7 @@ fn folder(number: u32) -> String {
 }
 
 /// The folder of the record with this mark, below the live folder.
-fn found(live: &Path, mark: &str) -> Result<Option<String>, Trouble> {
+fn found(live: &Path, mark: &str) -> Result<Option<String>, Error> {
     let mut number = 1;
     while let Some(offer) = read(&live.join(folder(number)).join(FILE))? {
         if offer.mark == mark {
@@ -179,10 +179,10 @@ pub fn latest(home: &Home, run: &str) -> Option<PathBuf> {
     there.take_while(|place| place.join(FILE).exists()).last().map(|place| place.join(TEXT))
 }
 
-fn read(path: &Path) -> Result<Option<Offer>, Trouble> {
+fn read(path: &Path) -> Result<Option<Offer>, Error> {
     let Some(text) = read_text(path, OFFER_BYTES_MAX)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|error| {
         let what = format!("{} cannot be read: {error}", path.display());
-        Trouble::surroundings(what, "move its folder aside, then resume")
+        Error::surroundings(what, "move its folder aside, then resume")
     })
 }

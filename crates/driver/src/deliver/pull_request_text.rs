@@ -17,7 +17,7 @@ use forge_core::{
 };
 use forge_project::bounded_text::start_of;
 
-use crate::{Trouble, deliver::types::Offer, plan::Plan};
+use crate::{Error, deliver::types::Offer, plan::Plan};
 
 /// The most characters of a title.
 const TITLE_CHARS_MAX: usize = 72;
@@ -38,7 +38,7 @@ pub(super) fn title(request: &str) -> String {
 }
 
 /// What the offer says.
-pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Trouble> {
+pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
     let run = plan.run;
     let mut text = format!("# {}\n", flat(&offer.title));
     section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
@@ -117,7 +117,7 @@ fn parts(run: &Run) -> Option<String> {
 }
 
 /// An artifact that the stage may read, cut and quoted.
-fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Trouble> {
+fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Error> {
     let readings = inbox::entries(plan.run, plan.call.unit(), None);
     let Some(reading) = readings.into_iter().find(|reading| reading.name == artifact) else {
         return Ok(None);

@@ -20,7 +20,7 @@ use forge_project::settings::RunRecord;
 use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, RecordFile};
 
 use crate::{
-    Trouble,
+    Error,
     deliver::reports::{done, nothing, put},
     plan::{Pending, Plan, step::OnStop},
     projection::state_text,
@@ -60,7 +60,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     Ok(done(plan, Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
 }
 
-fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Trouble> {
+fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let records = context.store.read(context.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
@@ -122,15 +122,15 @@ fn artifacts(run: &Run) -> Vec<(String, Blob)> {
         .collect()
 }
 
-fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<RecordFile, Trouble> {
+fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<RecordFile, Error> {
     let blob = put(plan, text.as_bytes())?;
     at(plan, path.to_owned(), &blob)
 }
 
-fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<RecordFile, Trouble> {
+fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<RecordFile, Error> {
     let id = blob
         .0
         .parse()
-        .map_err(|_| Trouble::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
+        .map_err(|_| Error::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
     Ok(RecordFile { path, from: plan.context.blobs.path(&id) })
 }

@@ -7,12 +7,12 @@ use forge_core::{
     money::Spent,
 };
 
-use crate::{Trouble, plan::Plan};
+use crate::{Error, plan::Plan};
 
 /// Keeps bytes that a fact or an order is about to name.
-pub(super) fn put(plan: &Plan<'_>, bytes: &[u8]) -> Result<Blob, Trouble> {
+pub(super) fn put(plan: &Plan<'_>, bytes: &[u8]) -> Result<Blob, Error> {
     let blob = plan.context.blobs.add(bytes);
-    let blob = blob.map_err(|error| Trouble::file(&plan.context.home.dir.join("blobs"), &error))?;
+    let blob = blob.map_err(|error| Error::file(&plan.context.home.dir.join("blobs"), &error))?;
     Ok(Blob(blob.as_str().to_owned()))
 }
 

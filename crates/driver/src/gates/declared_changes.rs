@@ -17,7 +17,7 @@ use forge_project::{
 use forge_workspace::{FileChange, HooksResult, Operation, OperationResult, RunHooks};
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{Span, own_commit, scope_of, span},
     gates::{
         protected_files::{guard_of, names},
@@ -40,7 +40,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     let repository = &context.home.repository;
     let unit = call.unit();
-    let span = span(repository, run, unit).map_err(Trouble::from)?;
+    let span = span(repository, run, unit).map_err(Error::from)?;
     let mut receipt = receipt_at(plan, 0);
     let mut findings: Vec<Finding> = Vec::new();
     let mut judged_commit = span.to.clone();
@@ -64,7 +64,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         }
     }
     // What the hooks added is looked at like everything else.
-    let changes = repository.changes(&span.from, &judged_commit).map_err(Trouble::from)?;
+    let changes = repository.changes(&span.from, &judged_commit).map_err(Error::from)?;
     findings.extend(settings(&changes, context.frozen));
     if let Some(item) = run.item(&unit.scope).filter(|item| !item.writes.is_empty()) {
         findings.extend(outside(&changes, &item.id, &item.writes));

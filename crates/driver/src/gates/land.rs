@@ -14,7 +14,7 @@ use forge_core::{
 use forge_workspace::{MergeCommits, MergeConflict, MergeResult, Operation, OperationResult};
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
     gates::{
@@ -84,7 +84,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         }
     }
     receipt.commit = Some(commit);
-    receipt.tree = Some(repository.code_tree(&landed).map_err(Trouble::from)?);
+    receipt.tree = Some(repository.code_tree(&landed).map_err(Error::from)?);
     receipt.notes.extend(base_moved(plan, &landed)?);
     receipt.head = Some(landed);
     Ok(judged(plan, ruling(Vec::new()), receipt))
@@ -107,7 +107,7 @@ fn conflict(conflict: &MergeConflict) -> Finding {
 }
 
 /// The branch that the run came from may have moved on: nothing stops, but a person should know.
-fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Trouble> {
+fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Error> {
     let start = &plan.run.definition().start;
     let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
     let moved = plan.context.home.repository.branch_advance(branch, base, landed)?;

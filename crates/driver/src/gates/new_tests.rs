@@ -18,7 +18,7 @@ use forge_project::{
 use forge_workspace::FileChangeKind;
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{Caches, span},
     gates::{
         ruling::{finding, judged, receipt_at, ruling},
@@ -42,8 +42,8 @@ struct Said {
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let repository = &context.home.repository;
-    let span = span(repository, run, call.unit()).map_err(Trouble::from)?;
-    let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
+    let span = span(repository, run, call.unit()).map_err(Error::from)?;
+    let changes = repository.changes(&span.from, &span.to).map_err(Error::from)?;
     let is_test = |path: &str| protected_kind(path) == Some(ProtectedKind::Test);
     let paths: Vec<String> = changes
         .iter()
@@ -62,8 +62,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
     let pin = context.pin(ordinal);
-    let only_tests =
-        repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Trouble::from)?;
+    let only_tests = repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Error::from)?;
     let without = said(plan, "without-", &only_tests)?;
     let (mut findings, mut proved) = (Vec::new(), Vec::new());
     let new: Vec<&String> =

@@ -22,7 +22,7 @@ use forge_store::records::facts;
 use forge_workspace::{FileChange, FileChangeKind, GitError, Repository};
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{Span, span},
     gates::ruling::{finding, judged, receipt_at, ruling},
     plan::{Pending, Plan},
@@ -36,8 +36,8 @@ const FILES_MAX: usize = 200;
 /// The gate `guarded`. It runs nothing.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let repository = &plan.context.home.repository;
-    let span = span(repository, plan.run, plan.call.unit()).map_err(Trouble::from)?;
-    let changes = repository.changes(&span.from, &span.to).map_err(Trouble::from)?;
+    let span = span(repository, plan.run, plan.call.unit()).map_err(Error::from)?;
+    let changes = repository.changes(&span.from, &span.to).map_err(Error::from)?;
     let mut findings = Vec::new();
     for change in &changes {
         let guard = guard_of(&change.path, plan.context.frozen);
@@ -66,7 +66,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 }
 
 /// The files to which a person agreed in this run as they are at this commit: nobody is asked twice.
-fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Trouble> {
+fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Error> {
     let Plan { context, run, .. } = *plan;
     let mut asked = Asked::default();
     for record in context.store.read(context.id, 1)? {
@@ -159,12 +159,12 @@ fn look(
     span: &Span,
     change: &FileChange,
     guard: ProtectedKind,
-) -> Result<Finding, Trouble> {
+) -> Result<Finding, Error> {
     let path = &change.path;
     let is_welcome = match (guard, &change.kind) {
         (ProtectedKind::Test, FileChangeKind::Added) => true,
         (ProtectedKind::Test, FileChangeKind::Modified) => {
-            let text = |commit: &str| -> Result<Option<String>, Trouble> {
+            let text = |commit: &str| -> Result<Option<String>, Error> {
                 match repository.file_at(commit, path, FILE_BYTES_MAX) {
                     Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
                     // What is too large to be compared is for a person to see.

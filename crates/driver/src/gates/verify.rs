@@ -19,7 +19,7 @@ use forge_project::{settings::FinalCheckout, test_output::excerpt};
 use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
     gates::ruling::{finding, judged, receipt_at, ruling},
@@ -80,7 +80,7 @@ pub(super) fn prove(
 ) -> Result<Proved, Pending> {
     let Plan { context, run, .. } = *plan;
     let repository = &context.home.repository;
-    let tree = repository.code_tree(commit).map_err(Trouble::from)?;
+    let tree = repository.code_tree(commit).map_err(Error::from)?;
     let mut proved = Proved { evidence: Vec::new(), findings: Vec::new(), took_ms: 0 };
     let known = |command: &String| {
         caches == Caches::Kept && run.evidence(&tree, command) == Some(Colour::Green)
@@ -145,7 +145,7 @@ pub(super) fn limits(plan: &Plan<'_>) -> Limits {
     Limits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
 }
 
-fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Trouble> {
+fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Error> {
     let output = excerpt(&transcript(folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
     let proof = Proof::Command { command: command.to_owned(), output };
     let what = format!("`{command}` failed with exit code {code}");
@@ -153,9 +153,9 @@ fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Trou
 }
 
 /// The end of what a step printed.
-pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Trouble> {
+pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Error> {
     crate::outcome::tail(folder, TRANSCRIPT_BYTES_MAX)
-        .map_err(|error| Trouble::file(&folder.transcript(), &error))
+        .map_err(|error| Error::file(&folder.transcript(), &error))
 }
 
 /// Whether the checks changed files of the commit: then they proved something else.
@@ -166,7 +166,7 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
         return Ok(None);
     }
     let tracked: BTreeSet<String> =
-        repository.files_at(commit, "").map_err(Trouble::from)?.into_iter().collect();
+        repository.files_at(commit, "").map_err(Error::from)?.into_iter().collect();
     let touched: Vec<String> =
         discarded.into_iter().filter(|path| tracked.contains(path)).collect();
     Ok(touched.first().map(|first| {
@@ -204,7 +204,7 @@ fn at_the_base(
 ) -> Result<(), Pending> {
     let Plan { context, run, .. } = *plan;
     let base = run.definition().start.base.as_deref().expect("a run with checkouts has a base");
-    let base_tree = context.home.repository.code_tree(base).map_err(Trouble::from)?;
+    let base_tree = context.home.repository.code_tree(base).map_err(Error::from)?;
     let red: Vec<String> = proved
         .evidence
         .iter()

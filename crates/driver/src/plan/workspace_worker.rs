@@ -11,7 +11,7 @@ use forge_store::atomic_file::replace;
 use forge_workspace::{Operation, OperationResult, WorkspaceError};
 
 use crate::{
-    Trouble,
+    Error,
     outcome::{CommandEnd, command_end},
     secrets::guard,
 };
@@ -31,8 +31,8 @@ pub fn made_file(folder: &AttemptFolder) -> PathBuf {
     folder.path.join("made.json")
 }
 
-pub fn unreadable(path: &Path, error: &serde_json::Error) -> Trouble {
-    Trouble::surroundings(format!("{}: {error}", path.display()), "forge doctor")
+pub fn unreadable(path: &Path, error: &serde_json::Error) -> Error {
+    Error::surroundings(format!("{}: {error}", path.display()), "forge doctor")
 }
 
 /// Writes down what the bench is to do.
@@ -53,7 +53,7 @@ pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable)
 pub fn made(
     folder: &AttemptFolder,
     ending: &Ending,
-) -> Result<Result<OperationResult, Option<String>>, Trouble> {
+) -> Result<Result<OperationResult, Option<String>>, Error> {
     if ending.how == How::Interrupted {
         return Ok(Err(None));
     }

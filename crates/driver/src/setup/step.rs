@@ -6,7 +6,7 @@ use forge_core::{Run, id::CallId, run::CallKind};
 use forge_keeper::{AttemptFolder, Limits};
 
 use crate::{
-    Trouble,
+    Error,
     context::RunContext,
     plan::{
         step::{Step, StepKind},
@@ -26,10 +26,10 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         step: &Step,
-    ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Trouble> {
+    ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Error> {
         let path = &step.folder;
         let own = self.own_program()?;
-        has_room(&self.home.dir).map_err(|error| Trouble::file(path, &error))?;
+        has_room(&self.home.dir).map_err(|error| Error::file(path, &error))?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
             (StepKind::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
                 self.turn_spec(run, call, path, turn, dir, &role)?
@@ -52,7 +52,7 @@ impl RunContext<'_> {
             }
         };
         let folder =
-            AttemptFolder::create(path, &spec).map_err(|error| Trouble::file(path, &error))?;
+            AttemptFolder::create(path, &spec).map_err(|error| Error::file(path, &error))?;
         match &step.what {
             StepKind::Turn { turn, conflicts, .. } => {
                 self.tell(run, call, &folder, turn, conflicts)?;
@@ -61,7 +61,7 @@ impl RunContext<'_> {
                 self.fill_inbox(run, call, &folder)?;
             }
             StepKind::Bench(order) => {
-                write_order(&folder, order).map_err(|error| Trouble::file(path, &error))?;
+                write_order(&folder, order).map_err(|error| Error::file(path, &error))?;
             }
             StepKind::Shell { .. } => {}
         }

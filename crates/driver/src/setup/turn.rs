@@ -17,7 +17,7 @@ use forge_project::settings::FrozenAgent;
 use forge_store::{atomic_file::replace, blobs::BlobId};
 
 use crate::{
-    Trouble,
+    Error,
     checkouts::{so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
@@ -51,7 +51,7 @@ impl RunContext<'_> {
         turn: &Turn,
         dir: &Path,
         role: &str,
-    ) -> Result<(Spec, Vec<(OsString, OsString)>), Trouble> {
+    ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
         let agent = self.player(role);
         let kind = agent.like;
         let under_way = &run.calls()[call];
@@ -116,12 +116,12 @@ impl RunContext<'_> {
         &self,
         start: &forge_agents::Start,
         agent: &FrozenAgent,
-    ) -> Result<Vec<(OsString, OsString)>, Trouble> {
+    ) -> Result<Vec<(OsString, OsString)>, Error> {
         let mut env = passed_on(start, &agent.pass);
         if self.checkouts.is_dir() {
             let path = self.checkouts.join("gitconfig");
             let text = agent_git_config(&self.home.repository);
-            replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))?;
             env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
             env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
         }
@@ -134,7 +134,7 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         folder: &AttemptFolder,
-    ) -> Result<Vec<InboxEntry>, Trouble> {
+    ) -> Result<Vec<InboxEntry>, Error> {
         let gate = match call {
             CallId::Attempt(_) => None,
             CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
@@ -146,7 +146,7 @@ impl RunContext<'_> {
                 InboxSource::Request => run.definition().start.request.clone().into_bytes(),
                 InboxSource::Blob(blob) => self.blob(blob)?,
             };
-            replace(&path, &bytes).map_err(|error| Trouble::file(&path, &error))?;
+            replace(&path, &bytes).map_err(|error| Error::file(&path, &error))?;
         }
         Ok(readings)
     }
@@ -159,7 +159,7 @@ impl RunContext<'_> {
         folder: &AttemptFolder,
         turn: &Turn,
         conflicts: &[String],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let CallKind::Agent { role } = run.call_kind(call) else {
             unreachable!("only agents have turns")
         };
@@ -211,7 +211,7 @@ impl RunContext<'_> {
             }
         };
         let path = folder.path.join(BRIEF);
-        replace(&path, text.as_bytes()).map_err(|error| Trouble::file(&path, &error))
+        replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
     }
 
     /// What the agent of a unit that was sent back wrote itself and does not find in its inbox.
@@ -220,7 +220,7 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         inbox: &[InboxEntry],
-    ) -> Result<Vec<LeftBefore>, Trouble> {
+    ) -> Result<Vec<LeftBefore>, Error> {
         let unit = run.unit(call.unit());
         let mut left = Vec::new();
         match (call, unit.due) {
@@ -244,7 +244,7 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         folder: &AttemptFolder,
-    ) -> Result<Option<Vec<String>>, Trouble> {
+    ) -> Result<Option<Vec<String>>, Error> {
         if run.definition().start.base.is_none() {
             return Ok(None);
         }
@@ -259,12 +259,12 @@ impl RunContext<'_> {
         }
         let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
         let path = folder.inbox().join(CHANGE);
-        replace(&path, &self.redacted(&diff)).map_err(|error| Trouble::file(&path, &error))?;
+        replace(&path, &self.redacted(&diff)).map_err(|error| Error::file(&path, &error))?;
         Ok(Some(changes.into_iter().map(|change| change.path).collect()))
     }
 
     /// The command line of the scripted agent.
-    pub(super) fn scripted(&self, agent: &FrozenAgent) -> Result<Vec<String>, Trouble> {
+    pub(super) fn scripted(&self, agent: &FrozenAgent) -> Result<Vec<String>, Error> {
         let scenario = agent.scenario.as_ref().expect("the scripted agent plays from a scenario");
         let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
         let log = self.home.attempts(self.id).join("scripted.log");
@@ -278,7 +278,7 @@ impl RunContext<'_> {
 }
 
 /// Makes an empty inbox and an empty outbox, whatever was there before the call began.
-fn make_boxes(boxes: &AttemptFolder) -> Result<(), Trouble> {
+fn make_boxes(boxes: &AttemptFolder) -> Result<(), Error> {
     let make = || -> io::Result<()> {
         match std::fs::remove_dir_all(&boxes.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -289,5 +289,5 @@ fn make_boxes(boxes: &AttemptFolder) -> Result<(), Trouble> {
         folders.create(boxes.inbox())?;
         folders.create(boxes.outbox())
     };
-    make().map_err(|error| Trouble::file(&boxes.path, &error))
+    make().map_err(|error| Error::file(&boxes.path, &error))
 }
