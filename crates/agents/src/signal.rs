@@ -275,7 +275,7 @@ pub enum End {
     Lost,
 }
 
-/// Which limit of [`forge_keeper::Limits`] was reached.
+/// Which limit of [`forge_keeper::StepLimits`] was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watchdog {
     Wall,

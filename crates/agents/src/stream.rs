@@ -10,7 +10,7 @@
 
 use std::io::{self, BufRead};
 
-use forge_keeper::How;
+use forge_keeper::ExitReason;
 use serde_json::Value;
 
 use crate::agent::{Earlier, StreamReader};
@@ -170,10 +170,10 @@ impl Heard {
 
     /// What the call comes to. `how` is how the process ended, as its keeper says; `None` if the
     /// keeper is gone. `errors` is the tail of what it wrote to its standard error.
-    pub fn end(&self, how: Option<&How>, errors: &str) -> End {
+    pub fn end(&self, how: Option<&ExitReason>, errors: &str) -> End {
         let Some(how) = how else { return End::Lost };
         match how {
-            How::Exited { code: 0 } => match &self.word {
+            ExitReason::Exited { code: 0 } => match &self.word {
                 Some(Word::Well) => End::Done,
                 Some(Word::Badly(why)) => ended_badly(why),
                 None => match self.standing_limit() {
@@ -184,17 +184,19 @@ impl Heard {
                     None => End::Done,
                 },
             },
-            How::Exited { code } => self.broke_off(&format!("exit code {code}"), errors),
-            How::Signalled { signal } => {
+            ExitReason::Exited { code } => self.broke_off(&format!("exit code {code}"), errors),
+            ExitReason::Signalled { signal } => {
                 self.broke_off(&format!("killed by signal {signal}"), errors)
             }
             // Who waits for a provider has nothing to say, and takes long.
-            How::TimedOut => self.stopped(Watchdog::Wall),
-            How::Silent => self.stopped(Watchdog::Silence),
-            How::TooMuchOutput => End::Stopped(Watchdog::Output),
-            How::OverBudget => End::OverBudget { what: "it spent more than it may".to_owned() },
-            How::Interrupted => End::Interrupted,
-            How::NotStarted { why } => End::NotStarted { why: why.clone() },
+            ExitReason::TimedOut => self.stopped(Watchdog::Wall),
+            ExitReason::Silent => self.stopped(Watchdog::Silence),
+            ExitReason::TooMuchOutput => End::Stopped(Watchdog::Output),
+            ExitReason::OverBudget => {
+                End::OverBudget { what: "it spent more than it may".to_owned() }
+            }
+            ExitReason::Interrupted => End::Interrupted,
+            ExitReason::NotStarted { why } => End::NotStarted { why: why.clone() },
         }
     }
 

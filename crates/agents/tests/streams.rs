@@ -15,7 +15,7 @@ use forge_agents::{
     Tokens, Turn, Use, Watchdog, hear, parse_result, registry, session_id,
 };
 use forge_core::result::ResultKey;
-use forge_keeper::{How, Redactor, Stderr};
+use forge_keeper::{ExitReason, Redactor, Stderr};
 use serde_json::Value;
 
 fn claude() -> AgentKind {
@@ -87,8 +87,8 @@ fn heard(name: &str) -> Heard {
     hear(claude(), recorded(name).as_slice(), &Earlier::default())
 }
 
-fn how(code: i32) -> How {
-    if code < 0 { How::Signalled { signal: -code } } else { How::Exited { code } }
+fn how(code: i32) -> ExitReason {
+    if code < 0 { ExitReason::Signalled { signal: -code } } else { ExitReason::Exited { code } }
 }
 
 fn words(end: &End) -> String {
@@ -153,22 +153,26 @@ fn success_needs_a_clear_last_line_and_exit_code_0() {
     for (name, code, expected) in CLAUDE {
         let heard = heard(name);
         if *expected == "done" {
-            for bad in [How::Exited { code: 1 }, How::Signalled { signal: 15 }] {
+            for bad in [ExitReason::Exited { code: 1 }, ExitReason::Signalled { signal: 15 }] {
                 assert_ne!(heard.end(Some(&bad), ""), End::Done, "{name}");
             }
         } else {
-            assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done, "{name} {code}");
+            assert_ne!(
+                heard.end(Some(&ExitReason::Exited { code: 0 }), ""),
+                End::Done,
+                "{name} {code}"
+            );
         }
-        assert_eq!(heard.end(Some(&How::Interrupted), ""), End::Interrupted);
+        assert_eq!(heard.end(Some(&ExitReason::Interrupted), ""), End::Interrupted);
         assert_eq!(heard.end(None, ""), End::Lost);
-        assert!(matches!(heard.end(Some(&How::OverBudget), ""), End::OverBudget { .. }));
+        assert!(matches!(heard.end(Some(&ExitReason::OverBudget), ""), End::OverBudget { .. }));
     }
 }
 
 #[test]
 fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
     let nothing = hear(claude(), &b""[..], &Earlier::default());
-    let end = |errors: &str| words(&nothing.end(Some(&How::Exited { code: 1 }), errors));
+    let end = |errors: &str| words(&nothing.end(Some(&ExitReason::Exited { code: 1 }), errors));
     assert!(
         end("Error: Session ID 1 is already in use.\n").starts_with("failed Tooling: exit code 1")
     );
@@ -193,7 +197,7 @@ fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never
             let (some, heard) = signals(claude(), &stream[..cut], 4096);
             let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
             assert!(all.starts_with(whole), "{name} cut at {cut}");
-            let end = heard.end(Some(&How::Exited { code: 0 }), "");
+            let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
             assert_ne!(end, End::Done, "{name} cut at {cut}, {expected}");
         }
     }
@@ -332,17 +336,17 @@ fn a_new_stream_behind_a_finished_one_must_end_well_itself() {
     let (first, second) = (recorded("trivial"), recorded("kill-mid-tool-killed"));
     let glued = [first.clone(), second].concat();
     let heard = hear(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
     let [used] = &heard.uses()[..] else { panic!("one model") };
     assert!(matches!(used.cost, Price::Estimated(_)), "the first is known, the second is not");
     // One that came no further than its first line has nothing to say of its end.
     let begun = recorded("no-key").split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
     let glued = [first.clone(), begun].concat();
     let heard = hear(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
     let twice = [first.clone(), first].concat();
     let heard = hear(claude(), twice.as_slice(), &Earlier::default());
-    assert_eq!(heard.end(Some(&How::Exited { code: 0 }), ""), End::Done);
+    assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
     assert_eq!(heard.uses()[0].cost, Price::Reported(2 * 4185));
 }
 
@@ -463,17 +467,17 @@ fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
 fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":39000,"error_status":429,"error":"rate_limit"}"#;
     let said = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"on"}]}}"#;
-    let end = |stream: &str, how: How| {
+    let end = |stream: &str, how: ExitReason| {
         hear(claude(), stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
     };
-    let End::Limited(limit) = end(retry, How::Silent) else { panic!("a limit") };
+    let End::Limited(limit) = end(retry, ExitReason::Silent) else { panic!("a limit") };
     assert_eq!((limit.class, limit.delay_ms), (ErrorClass::RateLimit, Some(39_000)));
-    assert!(matches!(end(retry, How::TimedOut), End::Limited(_)));
-    assert!(matches!(end(retry, How::Signalled { signal: 9 }), End::Limited(_)));
+    assert!(matches!(end(retry, ExitReason::TimedOut), End::Limited(_)));
+    assert!(matches!(end(retry, ExitReason::Signalled { signal: 9 }), End::Limited(_)));
     let on = format!("{retry}\n{said}");
-    assert_eq!(end(&on, How::Silent), End::Stopped(Watchdog::Silence));
-    assert_eq!(end(&on, How::TimedOut), End::Stopped(Watchdog::Wall));
-    assert_eq!(end(retry, How::TooMuchOutput), End::Stopped(Watchdog::Output));
+    assert_eq!(end(&on, ExitReason::Silent), End::Stopped(Watchdog::Silence));
+    assert_eq!(end(&on, ExitReason::TimedOut), End::Stopped(Watchdog::Wall));
+    assert_eq!(end(retry, ExitReason::TooMuchOutput), End::Stopped(Watchdog::Output));
 }
 
 #[test]
@@ -481,7 +485,7 @@ fn texts_are_understood_where_no_field_tells() {
     let end = |text: &str| {
         let line = serde_json::json!({ "type": "result", "is_error": true, "subtype": "success", "result": text });
         let heard = hear(claude(), line.to_string().as_bytes(), &Earlier::default());
-        words(&heard.end(Some(&How::Exited { code: 1 }), ""))
+        words(&heard.end(Some(&ExitReason::Exited { code: 1 }), ""))
     };
     assert!(
         end("Claude AI usage limit reached|1700000000")
@@ -531,13 +535,16 @@ fn every_agent_obeys_the_contract() {
             }
         }
         let nothing = hear(kind, &b""[..], &Earlier::default());
-        let end = |how: How| nothing.end(Some(&how), "");
-        assert_eq!(end(How::Exited { code: 0 }) == End::Done, !kind.reports_end());
-        assert!(matches!(end(How::Exited { code: 3 }), End::Failed { .. }));
-        assert!(matches!(end(How::Signalled { signal: 11 }), End::Failed { .. }));
-        assert_eq!(end(How::Silent), End::Stopped(Watchdog::Silence));
-        assert_eq!(end(How::Interrupted), End::Interrupted);
-        assert!(matches!(end(How::NotStarted { why: "x".to_owned() }), End::NotStarted { .. }));
+        let end = |how: ExitReason| nothing.end(Some(&how), "");
+        assert_eq!(end(ExitReason::Exited { code: 0 }) == End::Done, !kind.reports_end());
+        assert!(matches!(end(ExitReason::Exited { code: 3 }), End::Failed { .. }));
+        assert!(matches!(end(ExitReason::Signalled { signal: 11 }), End::Failed { .. }));
+        assert_eq!(end(ExitReason::Silent), End::Stopped(Watchdog::Silence));
+        assert_eq!(end(ExitReason::Interrupted), End::Interrupted);
+        assert!(matches!(
+            end(ExitReason::NotStarted { why: "x".to_owned() }),
+            End::NotStarted { .. }
+        ));
         assert_eq!(nothing.end(None, ""), End::Lost);
         assert!(
             nothing.uses().iter().all(|one| one.cost == Price::Missing),

@@ -22,7 +22,7 @@ use forge_driver::{
     setup::environment::{command_environment, shell, spec},
     signals::Signals,
 };
-use forge_keeper::{AttemptFolder, Limits, Standing, Stop, look, start_keeper};
+use forge_keeper::{AttemptFolder, AttemptStatus, StepLimits, Stop, look, start_keeper};
 use forge_project::{
     commit_files::CommitFiles,
     detect::{self, DetectedProject},
@@ -243,7 +243,7 @@ fn try_one(
     wish: &mut Wish,
 ) -> Result<Tried, Error> {
     let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
-    let limits = Limits {
+    let limits = StepLimits {
         wall_ms: frozen.verify.timeout_ms,
         silence_ms: 0,
         output_bytes: frozen.verify.output_bytes,
@@ -257,14 +257,14 @@ fn try_one(
     let mut keeper = start_keeper(&program, &made, &env).map_err(error)?;
     while keeper.try_wait().map_err(error)?.is_none() {
         if wish.is_to_end()
-            && let Standing::Alive(alive) = look(&made).map_err(error)?
+            && let AttemptStatus::Alive(alive) = look(&made).map_err(error)?
         {
             // A keeper that cannot be told has ended by itself.
             let _ = alive.stop(Stop::AtOnce);
         }
         thread::sleep(LOOK_EVERY);
     }
-    let Standing::Ended(ending) = look(&made).map_err(error)? else {
+    let AttemptStatus::Ended(ending) = look(&made).map_err(error)? else {
         let what = format!("`{command}` was tried, and nobody can say how it ended");
         return Err(Error::surroundings(what, "forge init"));
     };

@@ -27,7 +27,7 @@ use forge_core::{
     view::sentence,
 };
 use forge_driver::{Error, local_executor::wait_for, signals::Signals};
-use forge_keeper::Standing;
+use forge_keeper::AttemptStatus;
 use forge_project::settings::Frozen;
 use rustix::event::{PollFd, PollFlags};
 
@@ -280,9 +280,12 @@ impl Watch<'_> {
     fn is_left(&mut self, stream: &Stream) -> bool {
         self.has_no_driver()
             && match stream.standing() {
-                Some(Standing::Alive(_)) => false,
+                Some(AttemptStatus::Alive(_)) => false,
                 Some(
-                    Standing::Ended(_) | Standing::Dead | Standing::Void | Standing::Unclaimed,
+                    AttemptStatus::Ended(_)
+                    | AttemptStatus::Dead
+                    | AttemptStatus::Void
+                    | AttemptStatus::Unclaimed,
                 )
                 | None => true,
             }

@@ -17,7 +17,7 @@ use forge_core::{
     verdict::BlockerClass,
     view::short_commit,
 };
-use forge_keeper::{Ending, How};
+use forge_keeper::{Ending, ExitReason};
 use forge_project::settings::Claims;
 use forge_workspace::{
     CommitFiles, FileAccess, FilesPolicy, Operation, OperationResult, RestoreFiles, RestoredFiles,
@@ -80,14 +80,14 @@ fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
     match (access, run.call_kind(call)) {
         (CodeAccess::Writes, _) => {
             let made = match worked.ending().how {
-                How::NotStarted { .. } => None,
-                How::Exited { .. }
-                | How::Signalled { .. }
-                | How::TimedOut
-                | How::Silent
-                | How::TooMuchOutput
-                | How::OverBudget
-                | How::Interrupted => match committed(plan, &opened.head, &worked) {
+                ExitReason::NotStarted { .. } => None,
+                ExitReason::Exited { .. }
+                | ExitReason::Signalled { .. }
+                | ExitReason::TimedOut
+                | ExitReason::Silent
+                | ExitReason::TooMuchOutput
+                | ExitReason::OverBudget
+                | ExitReason::Interrupted => match committed(plan, &opened.head, &worked) {
                     Ok(made) => Some(made),
                     Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                     Err(halt) => return Err(halt),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use forge_core::{Run, event::Blob};
-use forge_keeper::{AttemptFolder, Limits, Redactor};
+use forge_keeper::{AttemptFolder, Redactor, StepLimits};
 use forge_project::{
     catalog::Role,
     settings::{Frozen, FrozenAgent, SecretsTable},
@@ -50,8 +50,8 @@ impl RunContext<'_> {
     }
 
     /// How much one call may take.
-    pub fn limits(&self) -> Limits {
-        Limits {
+    pub fn limits(&self) -> StepLimits {
+        StepLimits {
             wall_ms: self.frozen.wall_ms,
             silence_ms: self.frozen.silence_ms,
             output_bytes: self.frozen.output_bytes,

@@ -22,7 +22,9 @@ use forge_core::{
     wanted,
     wanted::stop,
 };
-use forge_keeper::{AttemptFolder, Keeper, Standing, give_up, look, start_knowing_keeper, sweep};
+use forge_keeper::{
+    AttemptFolder, AttemptStatus, Keeper, give_up, look, start_knowing_keeper, sweep,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -280,18 +282,18 @@ fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Erro
     let folder = plan.folder();
     let standing = look(&folder).map_err(|error| Error::file(&folder.path, &error))?;
     Ok(match (standing, run.call_kind(call)) {
-        (Standing::Ended(_), CallKind::Agent { .. }) => {
+        (AttemptStatus::Ended(_), CallKind::Agent { .. }) => {
             without_result(call, without.outcome(), usage_of_lost_call(plan))
         }
-        (Standing::Ended(ending), CallKind::Command { .. }) => {
+        (AttemptStatus::Ended(ending), CallKind::Command { .. }) => {
             report(context, run, call, &folder, &ending)?
         }
         (
-            Standing::Ended(_)
-            | Standing::Alive(_)
-            | Standing::Dead
-            | Standing::Void
-            | Standing::Unclaimed,
+            AttemptStatus::Ended(_)
+            | AttemptStatus::Alive(_)
+            | AttemptStatus::Dead
+            | AttemptStatus::Void
+            | AttemptStatus::Unclaimed,
             _,
         ) => report_without(run, call, without),
     })
@@ -309,10 +311,11 @@ fn voided(folder: &AttemptFolder) -> io::Result<Voided> {
     }
     std::fs::create_dir_all(&folder.path)?;
     Ok(match give_up(folder)? {
-        Standing::Void => Voided::ByUs,
-        Standing::Alive(_) | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
-            Voided::No
-        }
+        AttemptStatus::Void => Voided::ByUs,
+        AttemptStatus::Alive(_)
+        | AttemptStatus::Ended(_)
+        | AttemptStatus::Dead
+        | AttemptStatus::Unclaimed => Voided::No,
     })
 }
 
@@ -365,10 +368,11 @@ impl Followed {
             ProcessHandle::Keeper(keeper) => keeper.stop(how),
             // Our keeper may not have claimed its folder yet; then it never will.
             ProcessHandle::Child(..) => match give_up(&self.folder).map_err(error)? {
-                Standing::Alive(keeper) => keeper.stop(how),
-                Standing::Void | Standing::Ended(_) | Standing::Dead | Standing::Unclaimed => {
-                    Ok(())
-                }
+                AttemptStatus::Alive(keeper) => keeper.stop(how),
+                AttemptStatus::Void
+                | AttemptStatus::Ended(_)
+                | AttemptStatus::Dead
+                | AttemptStatus::Unclaimed => Ok(()),
             },
         };
         // A keeper that cannot be told has ended, or is just beginning: the next step knows more.

@@ -13,7 +13,7 @@ use forge_core::{
     money::Spent,
     run::CallKind,
 };
-use forge_keeper::{AttemptFolder, Ending, How, open_regular};
+use forge_keeper::{AttemptFolder, Ending, ExitReason, open_regular};
 
 /// The last bytes of a transcript that a failure shows.
 const LAST_WORDS_BYTES: u64 = 4 * 1024;
@@ -100,31 +100,31 @@ pub enum CommandEnd {
 
 pub fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
-        How::Exited { code: 0 } => CommandEnd::Success,
-        How::Exited { code } => {
+        ExitReason::Exited { code: 0 } => CommandEnd::Success,
+        ExitReason::Exited { code } => {
             let what = ended(&last_words(folder), &format!("exit code {code}"));
             CommandEnd::Failure { code: *code, what }
         }
         // Whoever killed it, the work that it looks at is not to blame.
-        How::Signalled { signal } => CommandEnd::Fault {
+        ExitReason::Signalled { signal } => CommandEnd::Fault {
             class: FaultClass::Crashed,
             what: ended(&last_words(folder), &format!("killed by signal {signal}")),
         },
-        How::TimedOut => CommandEnd::Fault {
+        ExitReason::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
             what: format!("{}\nit took longer than it may", last_words(folder)),
         },
-        How::Silent => CommandEnd::Fault {
+        ExitReason::Silent => CommandEnd::Fault {
             class: FaultClass::TimedOut,
             what: format!("{}\nit said nothing for too long", last_words(folder)),
         },
-        How::TooMuchOutput => CommandEnd::Fault {
+        ExitReason::TooMuchOutput => CommandEnd::Fault {
             class: FaultClass::TooMuchOutput,
             what: "it printed more than it may".to_owned(),
         },
         // Commands cost nothing, so nobody stops them for it.
-        How::OverBudget | How::Interrupted => CommandEnd::Interrupted,
-        How::NotStarted { why } => {
+        ExitReason::OverBudget | ExitReason::Interrupted => CommandEnd::Interrupted,
+        ExitReason::NotStarted { why } => {
             CommandEnd::Fault { class: FaultClass::NotStarted, what: why.clone() }
         }
     }

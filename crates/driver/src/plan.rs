@@ -24,7 +24,7 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
-use forge_keeper::{AttemptFolder, Ending, How, Keeper, Standing, look, sweep};
+use forge_keeper::{AttemptFolder, AttemptStatus, Ending, ExitReason, Keeper, look, sweep};
 use forge_project::bounded_read::read_text;
 use forge_store::atomic_file::replace;
 use forge_workspace::{OpenedCheckout, Operation, OperationResult};
@@ -159,7 +159,7 @@ impl Plan<'_> {
         name: &str,
         line: &str,
         dir: &Path,
-        limits: forge_keeper::Limits,
+        limits: forge_keeper::StepLimits,
     ) -> Result<(AttemptFolder, Ending), Pending> {
         let path = self.steps().join(name);
         let what = || Ok(StepKind::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
@@ -200,7 +200,7 @@ impl Plan<'_> {
                         sweep(&folder.path).map_err(|error| Error::file(&folder.path, &error))?;
                     }
                 }
-                (Ok(Ending { how: How::Signalled { .. }, .. }), Some(_)) => {}
+                (Ok(Ending { how: ExitReason::Signalled { .. }, .. }), Some(_)) => {}
                 (ending, _) => break (AttemptFolder::at(path), ending?),
             }
         };
@@ -255,14 +255,14 @@ impl Plan<'_> {
             self.notice(foreign_files_notice(&aside));
         }
         match look(&folder).map_err(|error| Error::file(&folder.path, &error))? {
-            Standing::Ended(ending) => {
+            AttemptStatus::Ended(ending) => {
                 trusted.ended(&folder.path, &ending);
                 Ok(ending)
             }
-            Standing::Alive(keeper) => Err(Pending::Running(folder, on_stop, keeper)),
-            Standing::Dead => Err(Pending::KeeperDied(folder)),
-            Standing::Void => Err(Pending::Cancelled),
-            Standing::Unclaimed => {
+            AttemptStatus::Alive(keeper) => Err(Pending::Running(folder, on_stop, keeper)),
+            AttemptStatus::Dead => Err(Pending::KeeperDied(folder)),
+            AttemptStatus::Void => Err(Pending::Cancelled),
+            AttemptStatus::Unclaimed => {
                 Err(Pending::Start(Box::new(Step { folder: folder.path, what: what()?, on_stop })))
             }
         }

@@ -15,7 +15,7 @@ use std::{
 use forge_core::Command;
 use forge_keeper::{
     Redactor, known_secrets,
-    redact::{Finder, Found},
+    redact::{Finder, SecretMatch},
     secrets_in_file,
 };
 use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
@@ -95,7 +95,7 @@ pub fn guard(table: &SecretsTable) -> impl FnMut(&AddedContent<'_>) -> Vec<Strin
         }
         let found = finder.find(added.text).into_iter();
         let mut flaws: Vec<String> = found
-            .filter_map(|Found { family, line, last_line }| {
+            .filter_map(|SecretMatch { family, line, last_line }| {
                 let line = added.first_new(line..=last_line)?;
                 let path = redactor.clean(path.as_bytes());
                 let path = String::from_utf8_lossy(&path);

@@ -236,7 +236,7 @@ mod tests {
 
     fn prepared(trusted: &TrustedFolders, folder: &Path) {
         let (line, dir) = (String::new(), PathBuf::new());
-        let limits = forge_keeper::Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
+        let limits = forge_keeper::StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
         let what = StepKind::Shell { line, dir, limits };
         trusted.prepared(&Step { folder: folder.to_owned(), what, on_stop: OnStop::Cancel });
     }

@@ -31,7 +31,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
-use crate::attempt::dir::{AttemptFolder, Ending, FORMAT, How, Spec, Stderr};
+use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
 use log::Log;
 use monitor::OpenMonitor;
 use output::{Output, Outputs};
@@ -114,19 +114,19 @@ fn run(
 }
 
 /// A reason is redacted first and cut second: half a secret would not be known any more.
-fn sayable(how: How, log: &Log) -> How {
+fn sayable(how: ExitReason, log: &Log) -> ExitReason {
     match how {
-        How::NotStarted { why } => {
+        ExitReason::NotStarted { why } => {
             let why = log.redact(&why).chars().take(ending::WHY_CHARACTERS_MAX).collect();
-            How::NotStarted { why }
+            ExitReason::NotStarted { why }
         }
-        How::Exited { .. }
-        | How::Signalled { .. }
-        | How::TimedOut
-        | How::Silent
-        | How::TooMuchOutput
-        | How::OverBudget
-        | How::Interrupted => how,
+        ExitReason::Exited { .. }
+        | ExitReason::Signalled { .. }
+        | ExitReason::TimedOut
+        | ExitReason::Silent
+        | ExitReason::TooMuchOutput
+        | ExitReason::OverBudget
+        | ExitReason::Interrupted => how,
     }
 }
 
@@ -172,7 +172,7 @@ fn apart(folder: &AttemptFolder, spec: &Spec) -> Option<PathBuf> {
 
 impl event_loop::Outcome {
     fn not_started(why: impl Display) -> Self {
-        let how = How::NotStarted { why: why.to_string() };
+        let how = ExitReason::NotStarted { why: why.to_string() };
         Self { how, output_bytes: 0, swept: 0, left_over: 0, transcript_cut: None }
     }
 }

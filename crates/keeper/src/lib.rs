@@ -25,10 +25,12 @@ pub mod redact;
 pub mod variables;
 
 pub use attempt::claim::{CLAIM_LOST_EXIT, Identity};
-pub use attempt::dir::{AttemptFolder, Ending, How, Limits, Spec, Stderr, Stdout, open_regular};
+pub use attempt::dir::{
+    AttemptFolder, Ending, ExitReason, Spec, Stderr, Stdout, StepLimits, open_regular,
+};
 pub use attempt::keeper_handle::{Keeper, Stop, start_keeper, start_knowing_keeper};
 pub use attempt::outbox::{ArtifactFlaw, collect};
-pub use attempt::status::{Standing, give_up, look};
+pub use attempt::status::{AttemptStatus, give_up, look};
 pub use attempt::sweep::{Swept, inside_attempt, sweep};
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};

@@ -26,4 +26,4 @@ pub(crate) use files::clean_file;
 pub use json_line::REDACTED;
 pub use known_values::{known_secrets, secrets_in_file};
 pub(crate) use known_values::{packed, unpacked};
-pub use redactor::{Finder, Found, Redactor, find};
+pub use redactor::{Finder, Redactor, SecretMatch, find};

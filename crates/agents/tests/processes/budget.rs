@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::world::{World, alive, ending, transcript, until_transcript_has};
 use forge_agents::{AgentKind, Earlier, Listen, Price, Tokens, Use, hear, registry};
-use forge_keeper::{How, Spec, Stderr, Stop};
+use forge_keeper::{ExitReason, Spec, Stderr, Stop};
 
 fn claude() -> AgentKind {
     AgentKind::find("claude").expect("it is in the registry")
@@ -22,7 +22,7 @@ fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
     let world = World::new();
     let spec = capped(world.shell(&format!("{SPENDS}; {SPENDS}; exec sleep 600")), 1_000);
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::OverBudget);
+    assert_eq!(ending.how, ExitReason::OverBudget);
     let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Reported(1_200), "what was spent is still told");
 }
@@ -33,10 +33,10 @@ fn tiny_turns_add_up_and_a_cap_that_is_just_reached_is_no_reason_to_stop() {
     let tiny =
         r#"for i in 1 2 3 4 5 6 7 8 9 10; do echo '{"type":"spent","cost_micros":100}'; done"#;
     let (_, ending) = world.run(&capped(world.shell(tiny), 1_000));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     let world = World::new();
     let (_, ending) = world.run(&capped(world.shell(&format!("{tiny}; exec sleep 600")), 999));
-    assert_eq!(ending.how, How::OverBudget);
+    assert_eq!(ending.how, ExitReason::OverBudget);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_child_is_asked_to_end_before_it_is_killed_for_its_price() {
     let script =
         format!("trap 'echo cleaned; exit 0' TERM; {SPENDS}; while :; do sleep 0.02; done");
     let (folder, ending) = world.run(&capped(world.shell(&script), 1));
-    assert_eq!(ending.how, How::OverBudget);
+    assert_eq!(ending.how, ExitReason::OverBudget);
     assert!(transcript(&folder).ends_with("cleaned\n"));
 }
 
@@ -56,14 +56,14 @@ fn who_has_said_its_last_word_is_not_stopped_for_its_price() {
     // Printed at once, so that price and last word come in one piece.
     let script = format!("out=$({script}); echo \"$out\"; sleep 0.2");
     let (_, ending) = world.run(&capped(world.shell(&script), 1));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
 }
 
 #[test]
 fn a_silent_child_is_not_stopped_for_what_nobody_knows() {
     let world = World::new();
     let (folder, ending) = world.run(&capped(world.shell("echo working"), 0));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Missing);
 }
@@ -85,11 +85,11 @@ fn totals_of_a_session_count_only_from_where_it_went_on() {
     let world = World::new();
     let spec = world.shell(&format!("{total}; sleep 0.2"));
     let spec = Spec { monitor: Some(listen(vec![used]).to_json()), ..spec };
-    assert_eq!(world.run(&spec).1.how, How::Exited { code: 0 });
+    assert_eq!(world.run(&spec).1.how, ExitReason::Exited { code: 0 });
     let world = World::new();
     let spec = world.shell(&format!("{total}; exec sleep 600"));
     let spec = Spec { monitor: Some(listen(Vec::new()).to_json()), ..spec };
-    assert_eq!(world.run(&spec).1.how, How::OverBudget);
+    assert_eq!(world.run(&spec).1.how, ExitReason::OverBudget);
 }
 
 /// A process's memory that is of no file: pages of a program that was just built count as private,
@@ -120,7 +120,7 @@ fn a_keeper_that_has_listened_to_a_long_stream_is_still_small() {
     until_transcript_has(&folder, "all-said");
     let private = private_kib(alive(&folder).pid().unwrap());
     alive(&folder).stop(Stop::AtOnce).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
     println!("private: {private} KiB");
     assert!(private < 3 * 1024, "{private} KiB");
 }

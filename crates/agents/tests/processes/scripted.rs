@@ -11,7 +11,7 @@ use forge_agents::read_result;
 use forge_agents::scripted::NOBODY_PLAYS_EXIT;
 use forge_agents::{Earlier, Heard, Price, Tokens, hear, registry};
 use forge_core::result::ResultKey;
-use forge_keeper::{How, Limits, Spec, Stop};
+use forge_keeper::{ExitReason, Spec, StepLimits, Stop};
 
 use crate::world::{World, alive, ending, is_alive, program, until, until_transcript_has};
 
@@ -199,9 +199,9 @@ fn silence_prints_nothing_at_all() {
 fn hanging_streams_first_and_never_ends() {
     let world = World::new();
     let mut spec = scripted(&world, "say = [\"here\"]\nhang = true");
-    spec.limits = Limits { wall_ms: 25_000, silence_ms: 300, output_bytes: 0 };
+    spec.limits = StepLimits { wall_ms: 25_000, silence_ms: 300, output_bytes: 0 };
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::Silent);
+    assert_eq!(ending.how, ExitReason::Silent);
     assert!(crate::world::transcript(&folder).contains("here"));
     assert!(!folder.outbox().join("result.json").exists());
 }
@@ -210,9 +210,9 @@ fn hanging_streams_first_and_never_ends() {
 fn silent_hanging_says_nothing_and_never_ends() {
     let world = World::new();
     let mut spec = scripted(&world, "say = [\"here\"]\nhang = true\nsilence = true");
-    spec.limits = Limits { wall_ms: 25_000, silence_ms: 300, output_bytes: 0 };
+    spec.limits = StepLimits { wall_ms: 25_000, silence_ms: 300, output_bytes: 0 };
     let (_, ending) = world.run(&spec);
-    assert_eq!((ending.how, ending.output_bytes), (How::Silent, 0));
+    assert_eq!((ending.how, ending.output_bytes), (ExitReason::Silent, 0));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_gentle_stop_is_ignored_only_if_the_scenario_says_so() {
     until_transcript_has(&folder, "ready");
     let asked = Instant::now();
     alive(&folder).stop(Stop::Gently).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
     assert!(asked.elapsed() < Duration::from_secs(10), "it waited for the grace of 20 seconds");
 }
 
@@ -242,7 +242,7 @@ fn every_way_of_detaching_leaves_a_process_behind() {
         let world = World::new();
         let (_, ending) =
             world.run(&scripted(&world, &format!("detach = [\"{way}\"]\nwait_ms = 200")));
-        assert_eq!(ending.how, How::Exited { code: 0 });
+        assert_eq!(ending.how, ExitReason::Exited { code: 0 });
         assert!(ending.swept >= swept, "{way}: {ending:?}");
     }
 }

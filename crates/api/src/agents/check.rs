@@ -40,7 +40,8 @@ use forge_driver::{
     signals::Signals,
 };
 use forge_keeper::{
-    AttemptFolder, Ending, Limits, Spec, Standing, Stop, give_up, look, open_regular, start_keeper,
+    AttemptFolder, AttemptStatus, Ending, Spec, StepLimits, Stop, give_up, look, open_regular,
+    start_keeper,
 };
 use forge_project::{refuse_agents, settings::AgentTable};
 use forge_store::atomic_file::replace;
@@ -367,7 +368,7 @@ impl Probe<'_> {
         };
         let mut env = passed_on(&start, &self.table.pass);
         env.push(("FORGE_ROLE".into(), "check".into()));
-        let limits = Limits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
+        let limits = StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
         let spec = Spec {
             stdin: Some(folder.path.join(BRIEF)),
             stdout: start.stdout,
@@ -538,20 +539,20 @@ pub(crate) fn run_to_its_end(
         wait_for(&mut files, LONG).map_err(error)?;
         if signals.want_an_end() {
             // A keeper that has not begun yet never will.
-            if let Standing::Alive(keeper) = give_up(folder).map_err(error)? {
+            if let AttemptStatus::Alive(keeper) = give_up(folder).map_err(error)? {
                 let _has_ended_meanwhile = keeper.stop(stop);
             }
             stop = Stop::AtOnce;
         }
     }
     match look(folder).map_err(error)? {
-        Standing::Ended(ending) => Ok(Some(ending)),
-        Standing::Void => Err(Error {
+        AttemptStatus::Ended(ending) => Ok(Some(ending)),
+        AttemptStatus::Void => Err(Error {
             kind: forge_project::error::Kind::Interrupted,
             what: "you stopped it before it began".to_owned(),
             next: None,
         }),
-        Standing::Alive(_) | Standing::Dead | Standing::Unclaimed => Ok(None),
+        AttemptStatus::Alive(_) | AttemptStatus::Dead | AttemptStatus::Unclaimed => Ok(None),
     }
 }
 

@@ -36,7 +36,7 @@ use forge_driver::{
     },
     signals::Signals,
 };
-use forge_keeper::{AttemptFolder, Limits, Spec, open_regular};
+use forge_keeper::{AttemptFolder, Spec, StepLimits, open_regular};
 use forge_project::{
     catalog::Role,
     settings::{AgentTable, Switch},
@@ -308,7 +308,7 @@ impl Look<'_> {
         };
         let mut env = passed_on(&start, &self.table.pass);
         env.push(("FORGE_ROLE".into(), self.role.into()));
-        let limits = Limits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
+        let limits = StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
         let spec = Spec {
             stdin: Some(folder.path.join(BRIEF)),
             stdout: start.stdout,

@@ -27,7 +27,7 @@ use forge_driver::{
     clock::now,
     plan::step::steps_of,
 };
-use forge_keeper::{AttemptFolder, How, Standing, look};
+use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look};
 use rustix::fs::OFlags;
 
 use crate::watch::events::{Age, Begun, Form, Seen, Shown, TurnName};
@@ -107,7 +107,7 @@ impl Stream {
     }
 
     /// How the turn that is read stands.
-    pub(super) fn standing(&self) -> Option<Standing> {
+    pub(super) fn standing(&self) -> Option<AttemptStatus> {
         look(&self.current.as_ref()?.folder).ok()
     }
 
@@ -315,16 +315,16 @@ fn in_words(end: &End) -> String {
     }
 }
 
-fn command_in_words(how: Option<&How>) -> String {
+fn command_in_words(how: Option<&ExitReason>) -> String {
     match how {
         None => "nobody knows how it ended".to_owned(),
-        Some(How::Exited { code }) => format!("exit code {code}"),
-        Some(How::Signalled { signal }) => format!("killed by signal {signal}"),
-        Some(How::TimedOut) => "it took longer than it may".to_owned(),
-        Some(How::Silent) => "it said nothing for too long".to_owned(),
-        Some(How::TooMuchOutput) => "it printed more than it may".to_owned(),
-        Some(How::OverBudget) => "it cost more than it may".to_owned(),
-        Some(How::Interrupted) => "it was interrupted".to_owned(),
-        Some(How::NotStarted { why }) => format!("it was not started: {why}"),
+        Some(ExitReason::Exited { code }) => format!("exit code {code}"),
+        Some(ExitReason::Signalled { signal }) => format!("killed by signal {signal}"),
+        Some(ExitReason::TimedOut) => "it took longer than it may".to_owned(),
+        Some(ExitReason::Silent) => "it said nothing for too long".to_owned(),
+        Some(ExitReason::TooMuchOutput) => "it printed more than it may".to_owned(),
+        Some(ExitReason::OverBudget) => "it cost more than it may".to_owned(),
+        Some(ExitReason::Interrupted) => "it was interrupted".to_owned(),
+        Some(ExitReason::NotStarted { why }) => format!("it was not started: {why}"),
     }
 }

@@ -23,7 +23,7 @@ use forge_core::{
     run::CallKind,
     verdict::BlockerClass,
 };
-use forge_keeper::{AttemptFolder, Ending, How, Standing, look};
+use forge_keeper::{AttemptFolder, AttemptStatus, Ending, ExitReason, look};
 use forge_project::settings::FrozenAgent;
 
 use crate::{
@@ -127,7 +127,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         end = mended.end(Some(&repaired.how), &errors(&folder));
         let outcome = ended(plan, &end, &folder, &repaired);
         // What the first turn did is there, also if nobody could mend its result.
-        if !matches!(repaired.how, How::NotStarted { .. }) {
+        if !matches!(repaired.how, ExitReason::NotStarted { .. }) {
             ending = repaired;
         }
         left = match outcome {
@@ -175,12 +175,12 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
             continue;
         }
         match look(&folder) {
-            Ok(Standing::Void | Standing::Unclaimed) => {}
-            Ok(Standing::Ended(ending)) => {
+            Ok(AttemptStatus::Void | AttemptStatus::Unclaimed) => {}
+            Ok(AttemptStatus::Ended(ending)) => {
                 tally.hear(&folder, Some(&ending));
             }
             // What came after the last line that there is has a price, too.
-            Ok(Standing::Alive(_) | Standing::Dead) | Err(_) => {
+            Ok(AttemptStatus::Alive(_) | AttemptStatus::Dead) | Err(_) => {
                 tally.hear(&folder, None);
                 end = Known::No;
             }
@@ -248,7 +248,8 @@ impl UsageTotals {
 
     fn count(&mut self, heard: &Heard, ending: Option<&Ending>) {
         // A program that was never started has used nothing, and that is known.
-        let has_run = !ending.is_some_and(|ending| matches!(ending.how, How::NotStarted { .. }));
+        let has_run =
+            !ending.is_some_and(|ending| matches!(ending.how, ExitReason::NotStarted { .. }));
         for one in heard.uses().iter().filter(|_| has_run) {
             forge_agents::signal::add(&mut self.uses, one);
         }

@@ -14,7 +14,7 @@ use forge_core::{
     event::{Colour, Evidence},
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
-use forge_keeper::{AttemptFolder, Limits};
+use forge_keeper::{AttemptFolder, StepLimits};
 use forge_project::{settings::FinalCheckout, test_output::excerpt};
 use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
 
@@ -140,9 +140,9 @@ pub(super) fn open(
 }
 
 /// How much one check may take.
-pub(super) fn limits(plan: &Plan<'_>) -> Limits {
+pub(super) fn limits(plan: &Plan<'_>) -> StepLimits {
     let verify = &plan.context.frozen.verify;
-    Limits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
+    StepLimits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
 }
 
 fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Error> {

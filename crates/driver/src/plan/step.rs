@@ -38,7 +38,7 @@ pub enum StepKind {
         /// The working directory.
         dir: PathBuf,
         /// How much it may take.
-        limits: forge_keeper::Limits,
+        limits: forge_keeper::StepLimits,
     },
     /// Work on a checkout.
     Bench(Box<Operation>),

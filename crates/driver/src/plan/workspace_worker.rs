@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::{AttemptFolder, Ending, How};
+use forge_keeper::{AttemptFolder, Ending, ExitReason};
 use forge_project::{bounded_read::read_text, settings::SecretsTable};
 use forge_store::atomic_file::replace;
 use forge_workspace::{Operation, OperationResult, WorkspaceError};
@@ -54,7 +54,7 @@ pub fn made(
     folder: &AttemptFolder,
     ending: &Ending,
 ) -> Result<Result<OperationResult, Option<String>>, Error> {
-    if ending.how == How::Interrupted {
+    if ending.how == ExitReason::Interrupted {
         return Ok(Err(None));
     }
     // An older Forge left it in the outbox.

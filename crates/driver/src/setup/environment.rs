@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::{Limits, Spec, Stderr, Stdout};
+use forge_keeper::{Spec, Stderr, Stdout, StepLimits};
 use forge_workspace::Repository;
 
 /// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
-pub fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: Limits) -> Spec {
+pub fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: StepLimits) -> Spec {
     Spec {
         forge: forge_keeper::attempt::dir::FORMAT,
         call,

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, path::Path};
 
 use forge_core::{Run, id::CallId, run::CallKind};
-use forge_keeper::{AttemptFolder, Limits};
+use forge_keeper::{AttemptFolder, StepLimits};
 
 use crate::{
     Error,
@@ -47,7 +47,7 @@ impl RunContext<'_> {
             (StepKind::Bench(_), _) => {
                 let argv =
                     bench_argv(&own, &AttemptFolder::at(path.clone()), &self.secrets_table());
-                let limits = Limits { silence_ms: 0, ..self.limits() };
+                let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }
         };

@@ -58,7 +58,7 @@ pub struct Spec {
     pub stdin: Option<PathBuf>,
     /// What the child writes its output and errors into.
     pub stdout: Stdout,
-    pub limits: Limits,
+    pub limits: StepLimits,
     /// Names of environment variables whose values never reach the transcript.
     pub secrets: Vec<String>,
     /// From asking the child to end until killing it.
@@ -110,7 +110,7 @@ impl Stderr {
 /// How much of everything an attempt may use. Zero means no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub struct StepLimits {
     /// From start to end.
     pub wall_ms: u64,
     /// From one byte of output to the next.
@@ -126,7 +126,7 @@ pub struct Ending {
     pub forge: u32,
     /// The call of the [`Spec`]; empty if that could not be read.
     pub call: String,
-    pub how: How,
+    pub how: ExitReason,
     /// UTC.
     pub started_at_ms: u64,
     /// UTC.
@@ -150,7 +150,7 @@ fn is_nobody(count: &u32) -> bool {
 /// All the ways in which a child can end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum How {
+pub enum ExitReason {
     Exited {
         code: i32,
     },
@@ -328,7 +328,7 @@ mod tests {
             dir: PathBuf::from("/"),
             stdin: None,
             stdout: Stdout::Pipe,
-            limits: Limits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
+            limits: StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
             secrets: Vec::new(),
             grace_ms: GRACE_MS_DEFAULT,
             stderr: Stderr::Together,
@@ -371,11 +371,11 @@ mod tests {
 
     #[test]
     fn endings_are_written_in_words_which_stay() {
-        let how = |how: How| serde_json::to_string(&how).unwrap();
-        assert_eq!(how(How::Exited { code: 3 }), r#"{"kind":"exited","code":3}"#);
-        assert_eq!(how(How::TooMuchOutput), r#"{"kind":"too_much_output"}"#);
+        let how = |how: ExitReason| serde_json::to_string(&how).unwrap();
+        assert_eq!(how(ExitReason::Exited { code: 3 }), r#"{"kind":"exited","code":3}"#);
+        assert_eq!(how(ExitReason::TooMuchOutput), r#"{"kind":"too_much_output"}"#);
         let why = "no".to_owned();
-        assert_eq!(how(How::NotStarted { why }), r#"{"kind":"not_started","why":"no"}"#);
+        assert_eq!(how(ExitReason::NotStarted { why }), r#"{"kind":"not_started","why":"no"}"#);
         // An ending from before there was `left_over` left nobody, and says so without the word.
         let old = r#"{"forge":1,"call":"c","how":{"kind":"silent"},"started_at_ms":1,"ended_at_ms":2,"output_bytes":3,"swept":4,"transcript_cut":null}"#;
         let mut ending: Ending = serde_json::from_str(old).unwrap();

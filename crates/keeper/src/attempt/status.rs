@@ -11,7 +11,7 @@
 use std::io;
 
 use crate::attempt::claim::{self, Claim, Claiming};
-use crate::attempt::dir::{AttemptFolder, Ending, How};
+use crate::attempt::dir::{AttemptFolder, Ending, ExitReason};
 use crate::attempt::keeper_handle::Keeper;
 use crate::attempt::sweep;
 
@@ -20,7 +20,7 @@ const LOOKS_MAX: usize = 3;
 
 /// All an attempt can be.
 #[derive(Debug)]
-pub enum Standing {
+pub enum AttemptStatus {
     /// Nobody has started on it.
     Unclaimed,
     /// A keeper holds the claim.
@@ -33,18 +33,18 @@ pub enum Standing {
 }
 
 /// Says how the attempt stands. The claim is asked first: once it is free, the ending is final.
-pub fn look(folder: &AttemptFolder) -> io::Result<Standing> {
+pub fn look(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
     let mut looks = 0;
     loop {
         looks += 1;
         let otherwise = match claim::read(&folder.claim())? {
-            Claim::Nobodys => Standing::Unclaimed,
-            Claim::Void => Standing::Void,
-            Claim::Abandoned => Standing::Dead,
+            Claim::Nobodys => AttemptStatus::Unclaimed,
+            Claim::Void => AttemptStatus::Void,
+            Claim::Abandoned => AttemptStatus::Dead,
             Claim::Held(identity) => {
                 let keeper = Keeper::find(identity);
                 if keeper.as_fd().is_some() {
-                    return Ok(Standing::Alive(keeper));
+                    return Ok(AttemptStatus::Alive(keeper));
                 }
                 if looks == LOOKS_MAX {
                     return out_of_reach(folder, keeper);
@@ -53,7 +53,7 @@ pub fn look(folder: &AttemptFolder) -> io::Result<Standing> {
             }
         };
         return Ok(match read_ending(folder) {
-            Found::Ending(ending) => Standing::Ended(ending),
+            Found::Ending(ending) => AttemptStatus::Ended(ending),
             Found::Nothing => otherwise,
             Found::Forgery => {
                 // Where it lies changes nothing about how the attempt stands.
@@ -66,13 +66,13 @@ pub fn look(folder: &AttemptFolder) -> io::Result<Standing> {
 
 /// The claim is locked, but not by the one whom it names. If no keeper is there at all, a stranger
 /// locked it, and cannot hide an ending that way.
-fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<Standing> {
+fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<AttemptStatus> {
     if sweep::has_keeper(&folder.path)? {
-        return Ok(Standing::Alive(keeper));
+        return Ok(AttemptStatus::Alive(keeper));
     }
     Ok(match read_ending(folder) {
-        Found::Ending(ending) => Standing::Ended(ending),
-        Found::Nothing | Found::Forgery => Standing::Alive(keeper),
+        Found::Ending(ending) => AttemptStatus::Ended(ending),
+        Found::Nothing | Found::Forgery => AttemptStatus::Alive(keeper),
     })
 }
 
@@ -95,16 +95,16 @@ fn read_ending(folder: &AttemptFolder) -> Found {
 fn is_of_this_call(ending: &Ending, folder: &AttemptFolder) -> bool {
     match (folder.spec(), &ending.how) {
         // The keeper could not read it, and said so under no name.
-        (Ok(_), How::NotStarted { .. }) if ending.call.is_empty() => true,
+        (Ok(_), ExitReason::NotStarted { .. }) if ending.call.is_empty() => true,
         (Ok(spec), _) => spec.call == ending.call,
         (Err(_), _) => true,
     }
 }
 
 /// Makes sure that no keeper starts from now on. If one was faster, says how that one stands.
-pub fn give_up(folder: &AttemptFolder) -> io::Result<Standing> {
+pub fn give_up(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
     match claim::claim_as_void(folder)? {
-        Claiming::Won(_) => Ok(Standing::Void),
+        Claiming::Won(_) => Ok(AttemptStatus::Void),
         Claiming::Lost => look(folder),
     }
 }
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn an_unclaimed_attempt_can_be_given_up_once_and_stays_void() {
         let (_home, folder) = folder();
-        assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
-        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
-        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
-        assert!(matches!(look(&folder).unwrap(), Standing::Void));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
+        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
+        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
         assert!(matches!(claim::claim(&folder).unwrap(), Claiming::Lost));
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1, "no temporary files are left");
     }
@@ -138,11 +138,11 @@ mod tests {
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else {
             panic!("nobody else came")
         };
-        let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
         assert_eq!(keeper.pid(), Some(std::process::id().cast_signed()));
-        assert!(matches!(give_up(&folder).unwrap(), Standing::Alive(_)));
+        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Alive(_)));
         drop(held);
-        assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
     }
 
     #[test]
@@ -152,10 +152,12 @@ mod tests {
             fs::write(folder.claim(), text).unwrap();
             let lock = File::open(folder.claim()).unwrap();
             lock.try_lock().unwrap();
-            let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+            let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else {
+                panic!("it is locked")
+            };
             assert_eq!((keeper.pid(), keeper.as_fd().is_some()), (None, false));
             drop(lock);
-            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
         }
     }
 
@@ -167,7 +169,7 @@ mod tests {
         fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
         let lock = File::open(folder.claim()).unwrap();
         lock.try_lock().unwrap();
-        let Standing::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
         assert!(keeper.as_fd().is_none());
     }
 
@@ -217,21 +219,21 @@ mod tests {
         for forge in FORGERIES {
             let (_home, folder) = attempt();
             forge(&folder.ending());
-            assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
             assert!(fs::symlink_metadata(folder.path.join("ending.unreadable")).is_ok());
             let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
             forge(&folder.ending());
-            assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)));
             assert!(fs::symlink_metadata(folder.ending()).is_ok(), "it is left to the keeper");
             drop(held);
-            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
             assert!(fs::symlink_metadata(folder.ending()).is_err());
-            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
         }
         let (_home, folder) = attempt();
         fs::write(folder.ending(), "{}").unwrap();
-        assert!(matches!(give_up(&folder).unwrap(), Standing::Void));
-        assert!(matches!(look(&folder).unwrap(), Standing::Void));
+        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
         assert_eq!(fs::read(folder.path.join("ending.unreadable")).unwrap(), b"{}");
     }
 
@@ -240,10 +242,10 @@ mod tests {
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)));
-        assert!(matches!(give_up(&folder).unwrap(), Standing::Alive(_)));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)));
+        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Alive(_)));
         drop(held);
-        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
     }
 
     #[test]
@@ -255,16 +257,16 @@ mod tests {
         let lock = File::open(folder.claim()).unwrap();
         lock.try_lock().unwrap();
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
     }
 
     #[test]
     fn a_keeper_that_could_not_read_its_call_is_heard_all_the_same() {
         let (_home, folder) = attempt();
         fs::write(folder.ending(), ending("", NOT_STARTED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), Standing::Ended(_)));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
         fs::write(folder.ending(), ending("", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), Standing::Unclaimed));
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
     }
 
     #[test]
@@ -272,7 +274,7 @@ mod tests {
         for forge in &FORGERIES[3..] {
             let (_home, folder) = attempt();
             forge(&folder.claim());
-            assert!(matches!(look(&folder).unwrap(), Standing::Dead));
+            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::descendants::{self, Killed, Reaped};
 use super::log::Log;
 use super::output::{Outputs, Took};
 use super::signals::{self, Signals};
-use crate::attempt::dir::{How, Spec, Stdout};
+use crate::attempt::dir::{ExitReason, Spec, Stdout};
 use crate::attempt::keeper_handle::Stop;
 
 /// How often an unnamed file is looked at.
@@ -34,7 +34,7 @@ const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// What is to be said of a child that is gone.
 pub(super) struct Outcome {
-    pub(super) how: How,
+    pub(super) how: ExitReason,
     pub(super) output_bytes: u64,
     pub(super) swept: u32,
     pub(super) left_over: u32,
@@ -63,7 +63,7 @@ enum Flow {
 
 /// The child is to end.
 struct Stopping {
-    why: How,
+    why: ExitReason,
     /// The turns that it had told of until then.
     turns: u64,
     /// From then on it is killed, again and again.
@@ -97,7 +97,7 @@ impl<'a> Watch<'a> {
         let how = match (self.stopping, status) {
             (Some(stopping), _) => stopping.why,
             (None, Some(status)) => how(status),
-            (None, None) => How::Interrupted,
+            (None, None) => ExitReason::Interrupted,
         };
         let closed = self.outputs.close();
         Outcome { how, output_bytes: closed.bytes, swept, left_over, transcript_cut: closed.cut }
@@ -113,10 +113,10 @@ impl<'a> Watch<'a> {
                 Reaped::Others => {}
             }
             if signals::came(&self.signals.int) {
-                self.stop(How::Interrupted, Stop::AtOnce)?;
+                self.stop(ExitReason::Interrupted, Stop::AtOnce)?;
             }
             if signals::came(&self.signals.term) {
-                self.stop(How::Interrupted, Stop::Gently)?;
+                self.stop(ExitReason::Interrupted, Stop::Gently)?;
             }
             self.take_in()?;
             self.hold_to_limits()?;
@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
                 Took::Bytes => self.heard = Instant::now(),
                 Took::TooMuch => {
                     self.heard = Instant::now();
-                    self.stop(How::TooMuchOutput, Stop::AtOnce)?;
+                    self.stop(ExitReason::TooMuchOutput, Stop::AtOnce)?;
                 }
                 Took::Nothing | Took::End => break,
             }
@@ -146,19 +146,19 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         let has_gone_on = self.stopping.as_ref().is_some_and(|stopping| {
-            stopping.why == How::OverBudget
+            stopping.why == ExitReason::OverBudget
                 && self.outputs.turns() - stopping.turns > TURNS_AFTER_BUDGET_MAX
         });
-        self.stop(How::OverBudget, if has_gone_on { Stop::AtOnce } else { Stop::Gently })
+        self.stop(ExitReason::OverBudget, if has_gone_on { Stop::AtOnce } else { Stop::Gently })
     }
 
     fn hold_to_limits(&mut self) -> io::Result<()> {
         let now = Instant::now();
         if self.wall_end().is_some_and(|end| now >= end) {
-            self.stop(How::TimedOut, Stop::Gently)?;
+            self.stop(ExitReason::TimedOut, Stop::Gently)?;
         }
         if self.silence_end().is_some_and(|end| now >= end) {
-            self.stop(How::Silent, Stop::Gently)?;
+            self.stop(ExitReason::Silent, Stop::Gently)?;
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Begins to stop the child, or hastens it.
-    fn stop(&mut self, why: How, stop: Stop) -> io::Result<()> {
+    fn stop(&mut self, why: ExitReason, stop: Stop) -> io::Result<()> {
         let now = Instant::now();
         let grace = match stop {
             Stop::Gently => Duration::from_millis(self.spec.grace_ms),
@@ -266,7 +266,7 @@ impl<'a> Watch<'a> {
             Took::Bytes | Took::Nothing | Took::End => {}
             Took::TooMuch => {
                 let (kill_at, leave_at) = (until, until);
-                let (why, turns) = (How::TooMuchOutput, self.outputs.turns());
+                let (why, turns) = (ExitReason::TooMuchOutput, self.outputs.turns());
                 self.stopping.get_or_insert(Stopping { why, turns, kill_at, leave_at });
             }
         }
@@ -285,10 +285,10 @@ fn after(instant: Instant, ms: u64) -> Option<Instant> {
     if ms == 0 { None } else { instant.checked_add(Duration::from_millis(ms)) }
 }
 
-fn how(status: WaitStatus) -> How {
+fn how(status: WaitStatus) -> ExitReason {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => How::Exited { code },
-        (None, Some(signal)) => How::Signalled { signal },
+        (Some(code), _) => ExitReason::Exited { code },
+        (None, Some(signal)) => ExitReason::Signalled { signal },
         (None, None) => unreachable!("a reaped child has exited or was signalled"),
     }
 }

@@ -96,7 +96,7 @@ enum Looked {
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SecretMatch {
     /// What it looks like, with its article: `a GitHub token`.
     pub family: &'static str,
     /// The line in which it begins, counted from 1.
@@ -109,7 +109,7 @@ pub struct Found {
 pub struct Finder(Redactor);
 
 /// Where the secrets of a text are. For many texts, a [`Finder`] is made once.
-pub fn find(text: &[u8], known: impl IntoIterator<Item = Vec<u8>>) -> Vec<Found> {
+pub fn find(text: &[u8], known: impl IntoIterator<Item = Vec<u8>>) -> Vec<SecretMatch> {
     Finder::new(known).find(text)
 }
 
@@ -120,7 +120,7 @@ impl Finder {
     }
 
     /// Where the secrets of a text are, in their order.
-    pub fn find(&mut self, text: &[u8]) -> Vec<Found> {
+    pub fn find(&mut self, text: &[u8]) -> Vec<SecretMatch> {
         let redactor = &mut self.0;
         redactor.passed = Some(Vec::new());
         redactor.pending.extend_from_slice(text);
@@ -140,7 +140,7 @@ impl Finder {
             line += lines_in(at, from);
             at = from;
             let last_line = line + lines_in(from, cover.until - HISTORY_BYTES - 1);
-            found.push(Found { family: cover.family, line, last_line });
+            found.push(SecretMatch { family: cover.family, line, last_line });
         }
         found.dedup();
         found

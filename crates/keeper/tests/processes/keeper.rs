@@ -12,7 +12,7 @@ use crate::world::{
     until_transcript_has,
 };
 use forge_keeper::{
-    CLAIM_LOST_EXIT, How, Standing, Stdout, Stop, give_up, inside_attempt, look, sweep,
+    AttemptStatus, CLAIM_LOST_EXIT, ExitReason, Stdout, Stop, give_up, inside_attempt, look, sweep,
 };
 
 /// Says `ready`, and then sleeps through every gentle stop.
@@ -22,7 +22,7 @@ const IGNORES_TERM: &str = "trap '' TERM; echo ready; exec sleep 600";
 fn a_child_that_ends_well_leaves_an_ending_and_a_transcript() {
     let world = World::new();
     let (folder, ending) = world.run(&world.shell("echo out; echo err >&2; pwd; cat"));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(ending.call, "build.T2/implement#3");
     let work = world.work();
     assert_eq!(transcript(&folder), format!("out\nerr\n{}\n", work.display()));
@@ -37,9 +37,9 @@ fn a_child_that_ends_well_leaves_an_ending_and_a_transcript() {
 #[test]
 fn an_exit_code_and_a_signal_are_told() {
     let world = World::new();
-    assert_eq!(world.run(&world.shell("exit 3")).1.how, How::Exited { code: 3 });
+    assert_eq!(world.run(&world.shell("exit 3")).1.how, ExitReason::Exited { code: 3 });
     let world = World::new();
-    assert_eq!(world.run(&world.shell("kill -9 $$")).1.how, How::Signalled { signal: 9 });
+    assert_eq!(world.run(&world.shell("kill -9 $$")).1.how, ExitReason::Signalled { signal: 9 });
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_cannot_start_is_told_with_its_reason() {
         let folder = world.folder(name, &spec);
         let ending = ending(&folder, &mut world.start(&folder));
         match ending.how {
-            How::NotStarted { why } => why,
+            ExitReason::NotStarted { why } => why,
             other => panic!("{other:?}"),
         }
     };
@@ -93,7 +93,7 @@ fn what_cannot_start_is_told_with_its_reason() {
     let folder = world.folder("7", &world.shell("true"));
     fs::write(folder.attempt(), "{").unwrap();
     let ending = ending(&folder, &mut world.start(&folder));
-    assert!(matches!(ending.how, How::NotStarted { why } if why.contains("attempt.json")));
+    assert!(matches!(ending.how, ExitReason::NotStarted { why } if why.contains("attempt.json")));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_wall_limit_ends_a_child_that_talks_on() {
     let mut spec = world.shell("while :; do echo tick; sleep 0.02; done");
     spec.limits.wall_ms = 300;
     spec.limits.silence_ms = 5_000;
-    assert_eq!(world.run(&spec).1.how, How::TimedOut);
+    assert_eq!(world.run(&spec).1.how, ExitReason::TimedOut);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn the_silence_limit_ends_a_child_that_says_nothing() {
     let mut spec = world.shell("echo a; exec sleep 600");
     spec.limits.silence_ms = 300;
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::Silent);
+    assert_eq!(ending.how, ExitReason::Silent);
     assert_eq!(transcript(&folder), "a\n");
 }
 
@@ -123,7 +123,7 @@ fn the_output_limit_ends_a_child_and_bounds_the_transcript() {
         spec.limits.output_bytes = 1_000_001;
         spec.stdout = stdout;
         let (folder, ending) = world.run(&spec);
-        assert_eq!((ending.how, ending.output_bytes), (How::TooMuchOutput, 1_000_001));
+        assert_eq!((ending.how, ending.output_bytes), (ExitReason::TooMuchOutput, 1_000_001));
         assert_eq!(fs::metadata(folder.transcript()).unwrap().len(), 1_000_001);
     }
 }
@@ -134,7 +134,7 @@ fn a_short_burst_over_the_limit_is_too_much_even_if_the_child_has_ended() {
     let mut spec = world.shell("echo 123456789");
     spec.limits.output_bytes = 5;
     let (folder, ending) = world.run(&spec);
-    assert_eq!((ending.how, ending.output_bytes), (How::TooMuchOutput, 5));
+    assert_eq!((ending.how, ending.output_bytes), (ExitReason::TooMuchOutput, 5));
     assert_eq!(transcript(&folder), "12345");
 }
 
@@ -142,7 +142,7 @@ fn a_short_burst_over_the_limit_is_too_much_even_if_the_child_has_ended() {
 fn huge_output_without_a_limit_arrives_whole() {
     let world = World::new();
     let (folder, ending) = world.run(&world.shell("head -c 20000000 /dev/zero | tr '\\0' x; echo"));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(fs::metadata(folder.transcript()).unwrap().len(), ending.output_bytes);
     assert!(ending.output_bytes > 20_000_000);
 }
@@ -153,7 +153,7 @@ fn an_unnamed_file_takes_output_and_errors_in_their_order() {
     let mut spec = world.shell("echo one; echo two >&2; test -f /dev/stdout && echo file");
     spec.stdout = Stdout::UnnamedFile;
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(transcript(&folder), "one\ntwo\nfile\n");
 }
 
@@ -179,7 +179,7 @@ fn a_gentle_stop_lets_the_child_clean_up_and_is_an_interruption() {
     let mut keeper = world.start(&folder);
     until_transcript_has(&folder, "ready");
     alive(&folder).stop(Stop::Gently).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
     assert!(transcript(&folder).contains("cleaned"));
 }
 
@@ -193,7 +193,7 @@ fn a_child_that_ignores_a_gentle_stop_is_killed_after_its_grace() {
     until_transcript_has(&folder, "ready");
     let asked = Instant::now();
     alive(&folder).stop(Stop::Gently).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
     assert!(asked.elapsed() >= Duration::from_millis(400));
 }
 
@@ -209,7 +209,7 @@ fn a_stop_at_once_waits_for_no_grace_also_after_a_gentle_one() {
         for stop in stops {
             alive(&folder).stop(*stop).unwrap();
         }
-        assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+        assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
         assert!(asked.elapsed() < Duration::from_millis(spec.grace_ms / 2));
     }
 }
@@ -221,7 +221,7 @@ fn a_stop_that_comes_before_the_child_is_not_lost() {
     let mut keeper = world.start(&folder);
     // The claim is there a moment before the child is.
     alive(&folder).stop(Stop::Gently).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn detached_grandchildren_are_dead_when_the_ending_is_there() {
     let world = World::new();
     let script = "setsid sh -c 'sleep 600; :' & nohup sleep 600 & (sleep 600 &) &";
     let (folder, ending) = world.run(&world.shell(script));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert!(ending.swept >= 3, "{ending:?}");
     assert_eq!(sweep(&folder.path).unwrap().killed, 0);
 }
@@ -253,8 +253,8 @@ fn a_killed_keeper_takes_its_agent_along_and_the_rest_is_swept() {
     let (main, left) = (pid_in(&world.work().join("main")), pid_in(&world.work().join("left")));
     keeper.kill().unwrap();
     exited(&mut keeper);
-    assert!(matches!(look(&folder).unwrap(), Standing::Dead));
-    assert!(matches!(give_up(&folder).unwrap(), Standing::Dead));
+    assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+    assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Dead));
     until("the agent is gone", || (!is_alive(main)).then_some(()));
     assert!(is_alive(left));
     assert_eq!(sweep(&world.home.path().join("attempt2")).unwrap().killed, 0, "another's marker");
@@ -270,7 +270,7 @@ fn a_sweep_spares_the_caller_and_its_ancestors() {
     let script = "sleep 600 & {} sweep \"$FORGE_ATTEMPT_DIR\"; echo survived";
     let (folder, ending) =
         world.run(&world.shell(&script.replace("{}", program().to_str().unwrap())));
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(transcript(&folder), "killed: 1\nsurvived\n");
 }
 
@@ -287,10 +287,10 @@ fn an_ending_does_not_need_the_driver_and_is_the_same_for_everybody_who_looks() 
     fs::write(world.work().join("go"), "").unwrap();
     assert_eq!(poll(end, Some(&Timespec::try_from(DEADLINE).unwrap())).unwrap(), 1);
     let first = ending(&folder, &mut keeper);
-    assert_eq!(first.how, How::Exited { code: 0 });
+    assert_eq!(first.how, ExitReason::Exited { code: 0 });
     assert_eq!(followed.stop(Stop::Gently).unwrap_err().raw_os_error(), Some(3), "it is gone");
-    assert!(matches!(look(&folder).unwrap(), Standing::Ended(second) if second == first));
-    assert!(matches!(give_up(&folder).unwrap(), Standing::Ended(third) if third == first));
+    assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(second) if second == first));
+    assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Ended(third) if third == first));
     let mut late = world.start(&folder);
     assert_eq!(exited(&mut late).code(), Some(i32::from(CLAIM_LOST_EXIT)));
 }
@@ -325,13 +325,15 @@ fn either_the_keeper_or_the_one_who_gives_up_wins() {
         let code = exited(&mut keeper).code();
         let has_run = world.work().join("ran").exists();
         match standing {
-            Standing::Void => {
+            AttemptStatus::Void => {
                 voids += 1;
                 assert_eq!((code, has_run), (Some(i32::from(CLAIM_LOST_EXIT)), false));
-                assert!(matches!(look(&folder).unwrap(), Standing::Void));
+                assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
             }
-            Standing::Alive(_) | Standing::Ended(_) => assert_eq!((code, has_run), (Some(0), true)),
-            Standing::Unclaimed | Standing::Dead => panic!("{standing:?}"),
+            AttemptStatus::Alive(_) | AttemptStatus::Ended(_) => {
+                assert_eq!((code, has_run), (Some(0), true))
+            }
+            AttemptStatus::Unclaimed | AttemptStatus::Dead => panic!("{standing:?}"),
         }
     }
     println!("given up {voids} times of 40");
@@ -407,7 +409,7 @@ fn a_sweep_never_kills_the_keeper_that_holds_the_claim() {
             fs::write(folder.claim(), text).unwrap();
         }
         assert_eq!(sweep(&folder.path).unwrap().killed, 1, "the agent, and not its keeper");
-        assert_eq!(ending(&folder, &mut keeper).how, How::Signalled { signal: 9 });
+        assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Signalled { signal: 9 });
     }
 }
 
@@ -429,9 +431,9 @@ fn a_forged_ending_is_not_believed_and_the_true_one_takes_its_place() {
         let folder = world.folder("attempt", &world.shell(&script));
         let mut keeper = world.start(&folder);
         until_transcript_has(&folder, "ready");
-        assert!(matches!(look(&folder).unwrap(), Standing::Alive(_)), "{way}");
+        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)), "{way}");
         fs::write(world.work().join("go"), "").unwrap();
-        assert_eq!(ending(&folder, &mut keeper).how, How::Exited { code: 7 }, "{way}");
+        assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Exited { code: 7 }, "{way}");
     }
 }
 
@@ -443,12 +445,12 @@ fn secrets_are_neither_in_the_reason_nor_in_the_log() {
     spec.secrets = vec!["NAMED".to_owned()];
     let (_, ending) = world.run(&spec);
     let why = "program `no-[redacted]-and-[redacted]` not found".to_owned();
-    assert_eq!(ending.how, How::NotStarted { why });
+    assert_eq!(ending.how, ExitReason::NotStarted { why });
     let mut spec = world.spec(&[&format!("{}hunter2-hunter2", "x".repeat(1_980))]);
     spec.call = "cut#1".to_owned();
     let folder = world.folder("cut", &spec);
     let ending = crate::world::ending(&folder, &mut world.start(&folder));
-    let How::NotStarted { why } = ending.how else { panic!("{ending:?}") };
+    let ExitReason::NotStarted { why } = ending.how else { panic!("{ending:?}") };
     assert!(!why.contains("hunter2"), "half a secret is left: {why}");
     // What the keeper complains about goes the same way.
     let mut panicking = Command::new(program());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::world::{World, alive, ending, transcript, until_transcript_has};
-use forge_keeper::{How, Spec, Stderr, Stop};
+use forge_keeper::{ExitReason, Spec, Stderr, Stop};
 
 #[test]
 fn errors_can_be_kept_apart_and_are_redacted_too() {
@@ -11,7 +11,7 @@ fn errors_can_be_kept_apart_and_are_redacted_too() {
     let script = "echo out; echo \"err $MY_TOKEN\" >&2; echo more; echo \"last\" >&2";
     let spec = Spec { stderr: Stderr::Apart, ..world.shell(script) };
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(transcript(&folder), "out\nmore\n");
     let errors = fs::read_to_string(folder.stderr()).unwrap();
     assert!(errors.starts_with("err ") && errors.ends_with("\nlast\n"), "{errors}");
@@ -25,13 +25,13 @@ fn errors_that_are_kept_apart_count_to_the_limits_and_are_no_silence() {
     let mut spec = Spec { stderr: Stderr::Apart, ..world.shell("yes >&2") };
     spec.limits.output_bytes = 100_000;
     let (folder, ending) = world.run(&spec);
-    assert_eq!((ending.how, ending.output_bytes), (How::TooMuchOutput, 100_000));
+    assert_eq!((ending.how, ending.output_bytes), (ExitReason::TooMuchOutput, 100_000));
     assert_eq!(fs::metadata(folder.stderr()).unwrap().len(), 100_000);
     let world = World::new();
     let script = "for i in 1 2 3 4 5 6 7 8; do echo tick >&2; sleep 0.1; done";
     let mut spec = Spec { stderr: Stderr::Apart, ..world.shell(script) };
     spec.limits.silence_ms = 500;
-    assert_eq!(world.run(&spec).1.how, How::Exited { code: 0 });
+    assert_eq!(world.run(&spec).1.how, ExitReason::Exited { code: 0 });
 }
 
 #[test]
@@ -43,11 +43,11 @@ fn a_child_that_closes_one_way_is_still_heard_on_the_other() {
     let mut keeper = world.start(&folder);
     until_transcript_has(&folder, "one");
     alive(&folder).stop(Stop::AtOnce).unwrap();
-    assert_eq!(ending(&folder, &mut keeper).how, How::Interrupted);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
     let world = World::new();
     let spec = Spec { stderr: Stderr::Apart, ..world.shell("exec >&-; echo late >&2") };
     let (folder, ending) = world.run(&spec);
-    assert_eq!(ending.how, How::Exited { code: 0 });
+    assert_eq!(ending.how, ExitReason::Exited { code: 0 });
     assert_eq!(fs::read_to_string(folder.stderr()).unwrap(), "late\n");
 }
 
@@ -59,7 +59,7 @@ fn a_second_turn_works_with_the_boxes_of_its_call() {
                   echo $FORGE_INBOX; echo $FORGE_ATTEMPT_DIR";
     let spec = Spec { boxes: Some(call.path.clone()), ..world.shell(script) };
     let turn = world.folder("attempt/repair", &spec);
-    assert_eq!(ending(&turn, &mut world.start(&turn)).how, How::Exited { code: 0 });
+    assert_eq!(ending(&turn, &mut world.start(&turn)).how, ExitReason::Exited { code: 0 });
     assert_eq!(fs::read_to_string(call.outbox().join("result.json")).unwrap(), "whole\n");
     let told = format!("half\n{}\n{}\n", call.inbox().display(), turn.path.display());
     assert_eq!(transcript(&turn), told, "its mark is its own");

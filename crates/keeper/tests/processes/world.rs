@@ -14,7 +14,9 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::EXAMPLE;
-use forge_keeper::{AttemptFolder, Ending, Keeper, Limits, Spec, Standing, Stderr, Stdout};
+use forge_keeper::{
+    AttemptFolder, AttemptStatus, Ending, Keeper, Spec, Stderr, Stdout, StepLimits,
+};
 
 /// Nothing in these tests takes as long, unless it is broken.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -49,7 +51,7 @@ impl World {
             dir: self.work(),
             stdin: None,
             stdout: Stdout::Pipe,
-            limits: Limits { wall_ms: 25_000, silence_ms: 0, output_bytes: 0 },
+            limits: StepLimits { wall_ms: 25_000, silence_ms: 0, output_bytes: 0 },
             secrets: Vec::new(),
             grace_ms: 20_000,
             stderr: Stderr::Together,
@@ -132,7 +134,7 @@ pub(crate) fn ending(folder: &AttemptFolder, keeper: &mut Child) -> Ending {
     let log = fs::read_to_string(folder.keeper_log()).unwrap_or_default();
     assert!(status.success(), "{status}: {log}");
     match forge_keeper::look(folder).unwrap() {
-        Standing::Ended(ending) => ending,
+        AttemptStatus::Ended(ending) => ending,
         other => panic!("not ended but {other:?}: {log}"),
     }
 }
@@ -160,8 +162,8 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 
 pub(crate) fn alive(folder: &AttemptFolder) -> Keeper {
     until("there is a keeper", || match forge_keeper::look(folder).unwrap() {
-        Standing::Alive(keeper) if keeper.as_fd().is_some() => Some(keeper),
-        Standing::Alive(_) | Standing::Unclaimed => None,
+        AttemptStatus::Alive(keeper) if keeper.as_fd().is_some() => Some(keeper),
+        AttemptStatus::Alive(_) | AttemptStatus::Unclaimed => None,
         other => panic!("not alive but {other:?}"),
     })
 }

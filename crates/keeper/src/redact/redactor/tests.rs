@@ -275,7 +275,7 @@ fn the_text_of_this_repository_stays_but_for_what_is_meant_to_look_like_a_secret
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let mut finder = Finder::new([]);
     let mut n_files = 0;
-    let mut seen: Vec<(String, Vec<Found>)> = Vec::new();
+    let mut seen: Vec<(String, Vec<SecretMatch>)> = Vec::new();
     let mut open = vec![root.clone()];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(&folder).unwrap().flatten() {
