@@ -143,7 +143,7 @@ pub struct Turn<'a> {
     pub tmp: Option<&'a Path>,
     /// What the answer must look like, where the program can hold itself to it.
     pub schema: Option<&'a Value>,
-    /// What this turn may cost.
+    /// The most that this turn may cost.
     pub cap_micros: Option<u64>,
 }
 
@@ -156,10 +156,10 @@ pub enum Session<'a> {
     Resume(&'a str),
 }
 
-/// Whether a call may change the code.
+/// Access of a call to the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeAccess {
-    /// What it changes becomes a commit.
+    /// Changes become a commit.
     Writes,
     /// It writes only into its outbox; what else it changes is discarded.
     Reads,

@@ -223,7 +223,7 @@ fn dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// What is remembered between two lines.
+/// State of the reader between two lines.
 #[derive(Debug)]
 struct ClaudeStream {
     earlier: Earlier,
@@ -383,7 +383,7 @@ impl StreamReader for ClaudeStream {
     }
 }
 
-/// Who speaks in a message.
+/// Origin of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Agent,
@@ -410,7 +410,7 @@ fn said(block: &Block<'_>, speaker: Speaker) -> Option<Signal> {
     }
 }
 
-/// What it says of each model.
+/// Reads the use of each model.
 fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
     let each = models.iter().map(|(model, used)| {
         let count = |key: &str| used[key].as_u64().unwrap_or(0);

@@ -120,7 +120,7 @@ enum LimitedKind {
     Usage,
 }
 
-/// What is remembered between two lines.
+/// State of the reader between two lines.
 #[derive(Debug)]
 pub(crate) struct ProgramStream {
     /// The provider of a use that names none.

@@ -67,7 +67,7 @@ impl Tokens {
         self.each(other, u64::saturating_add)
     }
 
-    /// What is more than the other.
+    /// Subtracts `other`, and stops at zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.each(other, u64::saturating_sub)
@@ -83,7 +83,7 @@ impl Tokens {
     }
 }
 
-/// What was used of one model.
+/// Tokens and price of one model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Use {
     pub provider: String,
@@ -93,7 +93,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// Whether both are of the same model.
+    /// Returns true if both are of the same model.
     pub fn is_like(&self, other: &Self) -> bool {
         self.provider == other.provider && self.model == other.model
     }
@@ -177,7 +177,7 @@ pub struct Ended {
     pub word: Word,
     /// What was used since the beginning, or since the last such line. `None` if it does not say.
     pub uses: Option<Vec<Use>>,
-    /// What the native schema option gave.
+    /// The structured output of the vendor's schema option.
     pub answer: Option<Value>,
     pub session: Option<String>,
 }
@@ -189,7 +189,7 @@ pub enum Word {
     Badly(Limit),
 }
 
-/// What went wrong, whoever the vendor is.
+/// A class of error, the same for all vendors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {

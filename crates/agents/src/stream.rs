@@ -26,7 +26,7 @@ const DENIED_MAX: usize = 50;
 /// The most models that one stream is believed to use. The rest is one more.
 const MODELS_MAX: usize = 50;
 
-/// What was heard from beginning to end.
+/// The fold over a whole stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
     kind: AgentKind,
@@ -39,7 +39,7 @@ pub struct Heard {
     pub said_last: Option<String>,
     /// What it asked for and nobody could grant.
     pub denied: Vec<String>,
-    /// What the native schema option gave.
+    /// The structured output of the vendor's schema option.
     pub answer: Option<Value>,
     /// The limit it stands before: nothing has come since.
     pub limit: Option<Limit>,
@@ -304,7 +304,7 @@ impl Listener {
         self.heard
     }
 
-    /// What was heard so far.
+    /// Returns the fold over all lines so far.
     pub const fn heard(&self) -> &Heard {
         &self.heard
     }

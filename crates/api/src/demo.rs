@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use forge_driver::Error;
 use forge_workspace::Repository;
 
-/// What is asked for in the demo.
+/// The request of the demo.
 pub const REQUEST: &str = "Greet by name; add farewell and shout";
 /// The flow that it goes through.
 pub const FLOW: &str = "change";

@@ -35,16 +35,14 @@ const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// What was seen.
     pub what: String,
-    /// Whether it is as it should be.
     pub health: Health,
-    /// What to do about it.
+    /// The next command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Whether something is as it should be.
+/// The health of one checked thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
@@ -61,16 +59,14 @@ pub enum Health {
 pub struct Salvaged {
     /// One file of records for each run is here.
     pub folder: String,
-    /// The runs.
     pub runs: Vec<SalvagedRun>,
-    /// What could not be read, in words.
+    /// Parts that could not be read, in sentences.
     pub notes: Vec<String>,
 }
 
-/// What was brought out of one run.
+/// The exported files of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SalvagedRun {
-    /// The run.
     pub run: String,
     /// Its records, in `<run>.jsonl`.
     pub records: u64,

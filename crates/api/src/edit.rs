@@ -36,9 +36,7 @@ use crate::forge::{Forge, Left, Sent};
 pub struct Editable {
     /// The unit that wrote it.
     pub unit: UnitId,
-    /// Its name.
     pub name: String,
-    /// What is in it.
     pub content: Vec<u8>,
 }
 

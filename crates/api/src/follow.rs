@@ -42,7 +42,7 @@ const STREAMS_MAX: usize = 64;
 /// A run at one moment, with all that a screen shows of it.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What `status` shows.
+    /// The view of `forge status`.
     pub view: RunView,
     /// The number of the record that it shows.
     pub seq: u64,
@@ -59,13 +59,11 @@ pub struct Picture {
 /// A call that is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Working {
-    /// Its name.
     pub call: String,
-    /// What it is about, in a few words.
+    /// A few words about the work.
     pub does: String,
-    /// Who plays. Nobody, if it is no agent.
+    /// The agent, unless the work is a command.
     pub agent: Option<String>,
-    /// Since when.
     pub since: Time,
     /// The latest line that it said, printed or left in `progress`.
     pub line: Option<String>,

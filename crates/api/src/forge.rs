@@ -59,7 +59,7 @@ pub struct Forge {
     pub home: Home,
 }
 
-/// What became of a command.
+/// The fate of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The run's driver took it.
@@ -68,7 +68,7 @@ pub enum Sent {
     Journaled,
 }
 
-/// What was made anew from the journal.
+/// The projections that were rebuilt from the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Rebuilt {
     /// How many runs were.
@@ -82,7 +82,6 @@ pub struct Rebuilt {
 /// How a run was left.
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// The run.
     pub run: String,
     /// How it was left.
     pub how: DriveEnd,
@@ -120,7 +119,7 @@ impl Forge {
         Ok(Settings::read(self.home.repository.top.as_deref())?)
     }
 
-    /// What was frozen when a run started.
+    /// Reads the settings that were frozen at the start of a run.
     pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Error> {
         frozen(run, &self.blobs()?)
     }
@@ -290,7 +289,7 @@ impl Forge {
         Ok(view)
     }
 
-    /// Whether a driver holds the run now.
+    /// Returns true while a driver holds the lock of the run.
     pub fn is_driven(&self, id: &str) -> bool {
         // Other doors hold the lock for a moment, and leave no pid.
         matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))

@@ -48,14 +48,13 @@ const SKIPS: [(&str, &[&str]); 3] = [
 /// Skips that say nothing about the effort.
 const OTHER_SKIPS: [&str; 2] = ["pr-creation", "post-to-source"];
 
-/// What a person named.
+/// The run or folder that a person named.
 #[derive(Debug)]
 pub enum Named {
     /// A run of this repository.
     Run(String),
     /// The run that was begun from this folder before, and what a person should know about it.
     CameOf {
-        /// Its id.
         run: String,
         /// Which run it is, and that it goes on.
         note: String,
@@ -67,9 +66,8 @@ pub enum Named {
 /// A run that is begun anew from the folder of another one.
 #[derive(Debug)]
 pub struct Older {
-    /// What is asked for.
     pub request: Request,
-    /// What a person should know about it.
+    /// Notes for the person who resumes it.
     pub notes: Vec<String>,
 }
 
@@ -180,7 +178,7 @@ fn state(folder: &Path) -> Result<State, Error> {
     })
 }
 
-/// What is begun anew from a folder.
+/// Builds the request that continues an older folder.
 fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Error> {
     let shown = folder.display();
     let anew = anew(folder);

@@ -50,15 +50,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// One command that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// The command line.
     pub command: String,
-    /// What it is for.
     pub purpose: Purpose,
-    /// Whether it succeeded.
     pub colour: Colour,
-    /// How long it took.
     pub took_ms: u64,
-    /// What it said, if it did not succeed.
+    /// The output, if it failed.
     pub output: String,
 }
 
@@ -73,7 +69,7 @@ impl Tried {
     }
 }
 
-/// What a command is for.
+/// The purpose of a detected command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// It makes a new checkout ready.

@@ -55,7 +55,7 @@ pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<
     written.map_err(|error| Error::file(&path, &error))
 }
 
-/// What looks cost that refused a request.
+/// Reads the cost of triage calls that refused a request.
 pub(crate) fn refused_spending(home: &Home) -> Result<Vec<Spending>, Error> {
     let text = read_text(&home.personal()?.join(FILE), BYTES_MAX)?.unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());

@@ -40,14 +40,12 @@ pub enum Change {
 /// A text that a unit wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Its name.
     pub name: String,
-    /// All of it.
     pub content: Vec<u8>,
 }
 
 impl Forge {
-    /// What a run has come to so far.
+    /// Returns the result of a run so far.
     pub fn result(&self, id: &str) -> Result<ResultView, Error> {
         let records: Vec<Record> =
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
@@ -118,7 +116,7 @@ impl Forge {
         Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?)
     }
 
-    /// What one unit changed.
+    /// Returns the change of one unit.
     pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Error> {
         let (run, _) = self.fold(id)?;
         if !run.has(unit) {

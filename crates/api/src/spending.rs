@@ -26,12 +26,11 @@ use crate::{
 /// One day, in milliseconds.
 const DAY_MS: u64 = 86_400_000;
 
-/// What was used up.
+/// Spending of one run or of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpendingView {
     /// The first day that counts, in UTC. All of them, if there is none.
     pub since: Option<String>,
-    /// All of it.
     pub total: StatsRow,
     /// The same, by what was asked for.
     pub tables: Vec<StatsView>,
@@ -44,9 +43,7 @@ pub struct SpendingView {
 /// A run that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unreadable {
-    /// Which.
     pub run: String,
-    /// Why.
     pub why: String,
 }
 

@@ -90,7 +90,6 @@ const INSTRUCTIONS: &str = ".forge/instructions.md";
 ///
 /// Whoever lets go of it leaves a run that only lost its driver: any door can take it up.
 pub struct Begun {
-    /// The run.
     pub run: String,
     /// What a person should know before it goes on.
     pub notes: Vec<String>,

@@ -57,7 +57,7 @@ pub enum Watched {
     Interrupted,
 }
 
-/// What is still to be told.
+/// Output that is still to be shown.
 enum Item {
     Fact { at: Time, sentence: String },
     Call(Begun),

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of failure it was.
+/// A kind of failure of a call.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,7 +41,6 @@ pub enum FaultClass {
 /// How an attempt failed, for the one that comes after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of failure it was.
     pub class: FaultClass,
     /// The last lines.
     pub what: String,

@@ -27,7 +27,6 @@ pub struct Scope(String);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct UnitId {
-    /// Where.
     pub scope: Scope,
     /// Which stage of that table.
     pub stage: String,
@@ -37,7 +36,6 @@ pub struct UnitId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct AttemptId {
-    /// What is tried.
     pub unit: UnitId,
     /// Counted from one. Never reused, not even when a unit is reset.
     pub number: u32,
@@ -47,9 +45,7 @@ pub struct AttemptId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct JudgementId {
-    /// What is looked at.
     pub attempt: AttemptId,
-    /// The name of the gate.
     pub gate: String,
     /// Counted from one for each gate and attempt.
     pub number: u32,
@@ -73,9 +69,8 @@ pub struct QuestionId(pub u32);
 /// A text that is not the name of what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAName {
-    /// The text.
     pub text: String,
-    /// What was expected, with an example.
+    /// A description of a valid name, with an example.
     pub expected: &'static str,
 }
 
@@ -85,7 +80,7 @@ impl Scope {
         Self::default()
     }
 
-    /// Whether this is the flow's own table.
+    /// Returns true for the flow's own table.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }

@@ -14,7 +14,6 @@ use crate::{
 pub struct InboxEntry {
     /// Its name in the inbox. What comes from inside an item is below the item's scope.
     pub name: String,
-    /// Where it comes from.
     pub source: InboxSource,
 }
 
@@ -91,7 +90,7 @@ fn readings(found: BTreeMap<String, Blob>) -> Vec<InboxEntry> {
         .collect()
 }
 
-/// What is looked for, and by whom.
+/// A search for one artifact on behalf of one unit.
 struct Search<'a> {
     name: &'a str,
     reader: &'a UnitId,

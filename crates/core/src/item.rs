@@ -39,7 +39,7 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("default" = {}))]
     pub tags: BTreeMap<String, String>,
-    /// What must be true when it is done.
+    /// Conditions that hold when the item is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub must: Vec<String>,

@@ -20,7 +20,7 @@ pub struct Ledger {
     pub n_unknown: u32,
     /// The sum of all reported tokens.
     pub tokens: Tokens,
-    /// What is held back, by call.
+    /// Reserved money, by call.
     reserved: BTreeMap<CallId, Money>,
 }
 

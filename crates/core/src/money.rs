@@ -44,12 +44,10 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// What one call used up.
+/// Tokens and price of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
-    /// Money.
     pub cost: Cost,
-    /// Tokens.
     #[serde(default)]
     pub tokens: Tokens,
     /// What of an unknown cost was reported or estimated all the same: it cost at least this much.
@@ -68,7 +66,7 @@ pub struct Used {
     pub models: Vec<ModelUse>,
 }
 
-/// What one model used up in one call.
+/// Use of one model in one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUse {
     /// Who serves the model, such as `anthropic`.
@@ -77,10 +75,8 @@ pub struct ModelUse {
     /// The model, as the program calls it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// Tokens.
     #[serde(default)]
     pub tokens: Tokens,
-    /// Money.
     pub cost: Cost,
 }
 
@@ -97,7 +93,7 @@ impl Money {
         whole.checked_mul(1_000_000)?.checked_add(micros).map(Self)
     }
 
-    /// Whether it is nothing, for serde.
+    /// Returns true for zero; for serde.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub(crate) fn is_zero(&self) -> bool {
         self.0 == 0

@@ -28,7 +28,7 @@ pub struct PathClaim {
 }
 
 impl PathClaim {
-    /// Whether both may write the same place.
+    /// Returns true if both may write the same place.
     pub fn overlaps(&self, other: &Self) -> bool {
         let item = |claim: &Self| Item { writes: claim.writes.clone(), ..Item::default() };
         overlap(&item(self), &item(other))

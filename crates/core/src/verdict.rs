@@ -14,20 +14,17 @@ pub const RED_AT_THE_BASE: &str = "It failed where the run started, too.";
 pub enum Verdict {
     /// Good. Minor findings are notes for those who come after.
     Pass {
-        /// What was noted.
+        /// Findings that are only noted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
     },
     /// Not yet: these findings go to the next attempt.
     Revise {
-        /// What has to change.
+        /// Findings that must be fixed.
         findings: Vec<Finding>,
     },
     /// No attempt can repair this.
-    Block {
-        /// Why.
-        reason: String,
-    },
+    Block { reason: String },
 }
 
 /// A verdict without its findings, ordered by how bad it is.
@@ -92,20 +89,16 @@ pub struct Finding {
     /// `F1`, `F2`, … in its unit. Given by Forge; empty in a report.
     #[serde(default)]
     pub id: String,
-    /// How bad.
     pub severity: Severity,
     /// Where, relative to the repository or the name of an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Which line of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What is wrong.
     pub what: String,
     /// Why it matters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// The earlier finding that this one is again.
@@ -113,7 +106,7 @@ pub struct Finding {
     pub was: Option<String>,
 }
 
-/// What shows that a finding is true.
+/// The proof of a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Proof {
@@ -183,10 +176,9 @@ pub struct Shown {
     /// How it was approached.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub approach: String,
-    /// What changes, one line each.
+    /// The important changes, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_changes: Vec<String>,
-    /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
 }
@@ -250,7 +242,7 @@ impl Finding {
         self.path.is_some() || self.proof.is_some()
     }
 
-    /// Whether it stands in the way.
+    /// Returns true if the finding blocks a pass.
     pub fn is_serious(&self) -> bool {
         self.severity >= Severity::Major
     }

@@ -24,21 +24,14 @@ pub enum Effect {
     },
     /// A gate.
     Judge {
-        /// Which look.
         judgement: JudgementId,
         /// The number of its folder.
         ordinal: u32,
     },
     /// A question on a person's screen.
-    Ask {
-        /// Which.
-        question: QuestionId,
-    },
+    Ask { question: QuestionId },
     /// A tick at this moment.
-    Wake {
-        /// When.
-        at: Time,
-    },
+    Wake { at: Time },
 }
 
 /// How a call that is no longer wanted is stopped.
@@ -66,7 +59,7 @@ pub fn stop(run: &Run) -> StopManner {
     }
 }
 
-/// Whether calls under way may go on.
+/// Returns true if running calls may continue.
 fn calls_may_go_on(phase: &Phase) -> bool {
     match phase {
         Phase::Going

@@ -176,11 +176,9 @@ pub fn text_at(
 /// A flow that was found and is right, with the texts of all flows that it uses.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The flow.
     pub flow: Flow,
     /// Its text and those of the flows that it uses, by name.
     pub texts: BTreeMap<String, String>,
-    /// Where it comes from.
     pub origin: Origin,
 }
 
@@ -196,13 +194,11 @@ pub enum Origin {
 /// One line of `forge flow list` and `forge flow check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlowRow {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// `shipped`, or the file.
     pub origin: String,
-    /// What is wrong with it, if something is.
+    /// The error, if the flow cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// The largest number of agent calls that it can make by itself.
@@ -220,27 +216,26 @@ pub struct FlowShown {
     pub texts: BTreeMap<String, String>,
 }
 
-/// Whom an agent plays.
+/// A role: a prompt and the rights of its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Keys of `result.json` that must be there.
     pub must: Vec<ResultKey>,
     /// How strong an agent it wants.
     pub tier: Option<String>,
-    /// Whether it changes the code.
     pub code: Code,
-    /// What it is told.
+    /// The text of the brief.
     pub prompt: String,
 }
 
-/// Whether a role changes the code.
+/// Access of a role to the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// It only reads: what it changes is discarded.
     #[default]
     Reads,
-    /// What it changes becomes a commit.
+    /// Changes become a commit.
     Writes,
 }
 

@@ -12,7 +12,7 @@ use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 pub struct Error {
     /// Whose trouble it is.
     pub kind: Kind,
-    /// What happened, and why.
+    /// The failure and its cause, in a sentence.
     pub what: String,
     /// The next command, or what to do first.
     pub next: Option<String>,

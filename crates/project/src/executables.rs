@@ -12,7 +12,7 @@ pub fn in_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file() && is_executable(file))
 }
 
-/// Whether this user may run a file.
+/// Returns true if this user may run the file.
 pub fn is_executable(file: &Path) -> bool {
     access(file, Access::EXEC_OK).is_ok()
 }

@@ -19,7 +19,7 @@ const TABLE: &str = include_str!("protected_files.toml");
 pub enum ProtectedKind {
     /// A test, or what a test compares with.
     Test,
-    /// What runs on a server after a push.
+    /// Configuration of servers that run after a push.
     Ci,
     /// The rules of a linter, a formatter or a type checker.
     Lint,

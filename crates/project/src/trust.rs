@@ -29,7 +29,7 @@ use crate::{Error, bounded_read::read_text, catalog::Found, refuse_agents, setti
 /// The most bytes of an approval: the commands of the largest settings and flows, and more.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What a person allowed one repository.
+/// The approvals of one repository.
 #[derive(Clone, Debug)]
 pub struct Trust {
     dir: PathBuf,
@@ -39,7 +39,6 @@ pub struct Trust {
 /// An approval, as it lies on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Approval {
-    /// Who gave it.
     who: String,
     /// When, in UTC.
     when: String,

@@ -144,7 +144,6 @@ pub enum ToolOperation {
     Write {
         /// Absolute.
         path: String,
-        /// All of it.
         content: String,
     },
     /// Read a file.

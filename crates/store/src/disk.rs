@@ -55,7 +55,7 @@ pub trait Disk: Debug + Send + Sync {
 pub struct DiskEntry {
     /// The folder's path with the name of the entry.
     pub path: PathBuf,
-    /// Whether it is a folder itself.
+    /// True for a folder itself, not for a link to one.
     pub is_folder: bool,
 }
 

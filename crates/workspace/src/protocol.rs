@@ -141,7 +141,6 @@ pub struct CommitFiles {
     pub location: CheckoutLocation,
     /// The parents: the commit that was opened, and the one that was merged into it, if any.
     pub onto: Vec<String>,
-    /// The message.
     pub message: String,
     /// The date of author and committer, so that repeating gives the same commit.
     pub when_ms: u64,
@@ -177,7 +176,6 @@ pub struct RefusedCommit {
 pub struct RunHooks {
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
-    /// The commit.
     pub commit: String,
     /// The message that the hooks see.
     pub message: String,
@@ -194,7 +192,6 @@ pub struct RunHooks {
 pub struct HooksResult {
     /// The commit with what hooks changed; without changes, or refused, the same commit.
     pub commit: String,
-    /// Its code tree.
     pub tree: String,
     /// Set if a hook said no.
     pub refusal: Option<HookRefusal>,
@@ -205,7 +202,6 @@ pub struct HooksResult {
 /// A hook said no.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRefusal {
-    /// Its name.
     pub hook: String,
     /// The end of what it said.
     pub output: String,
@@ -216,7 +212,6 @@ pub struct HookRefusal {
 pub struct RestoreFiles {
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
-    /// The commit.
     pub at: String,
     pub access: FileAccess,
 }
@@ -257,17 +252,11 @@ pub enum MergeResult {
     },
     /// The head is an ancestor: the commit itself is the result.
     #[serde(rename = "forward")]
-    FastForward {
-        /// The commit.
-        commit: String,
-        /// Its code tree.
-        tree: String,
-    },
+    FastForward { commit: String, tree: String },
     /// A new commit of both.
     Merge {
         /// The new commit.
         commit: String,
-        /// Its code tree.
         tree: String,
     },
     /// They contradict each other.
@@ -277,7 +266,6 @@ pub enum MergeResult {
 /// One place where two commits contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeConflict {
-    /// The file.
     pub path: String,
     /// Git's message about it.
     pub what: String,
@@ -388,7 +376,6 @@ pub struct AttachRecord {
     pub folder: String,
     /// The files in it.
     pub files: Vec<RecordFile>,
-    /// The message.
     pub message: String,
     /// The date of author and committer, so that repeating gives the same commit.
     pub when_ms: u64,
@@ -409,7 +396,6 @@ pub struct RecordFile {
 /// A commit with more files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedRecord {
-    /// The commit.
     pub commit: String,
     /// Its code tree, which is that of its parent.
     pub tree: String,

@@ -205,7 +205,7 @@ impl Stage {
     }
 }
 
-/// Whether a play prints.
+/// Output of a play: printed, or kept back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Loud,

@@ -88,7 +88,6 @@ pub struct Play {
     pub result_text: Option<String>,
     /// Leaves no `result.json`.
     pub no_result: bool,
-    /// The exit code.
     pub exit: u8,
     /// Dies by a signal, after its files and before its result.
     pub crash: Option<Crash>,
@@ -102,7 +101,7 @@ pub struct Play {
     pub huge_line_bytes: u64,
     /// Leaves processes behind, each in its own way.
     pub detach: Vec<Detach>,
-    /// What it says it has used.
+    /// The usage that the play reports.
     pub usage: Option<Usage>,
     /// What it says it has used turn by turn; `delay_ms` is the time before each.
     pub spends: Vec<Usage>,

@@ -56,7 +56,7 @@ use crate::{
 
 /// The name of the call.
 const CALL: &str = "check#1";
-/// What it may cost.
+/// The most that a check may cost.
 const CAP: Money = Money(50_000);
 /// How long it may take.
 const WALL_MS: u64 = 2 * 60_000;
@@ -64,47 +64,42 @@ const WALL_MS: u64 = 2 * 60_000;
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How long a wait is in which nothing needs to be looked at.
 const LONG: Duration = Duration::from_secs(60);
-/// What the scripted agent plays.
+/// The scenario of the scripted agent.
 const SCENARIO: &str =
     "scenario = 1\n[[play]]\nresult = { status = \"done\", summary = \"ready\" }\n";
 
-/// What is about to be run.
+/// A check that is about to run, for a person to agree to.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The agent.
     pub agent: String,
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// What it may cost, if it costs anything.
+    /// The most that it may cost; `None` if it is free.
     pub cap: Option<Money>,
 }
 
-/// What came of it.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Probed {
-    /// The agent.
     pub agent: String,
-    /// What it is treated as.
     pub kind: ListedKind,
     /// The version of its program.
     pub version: Option<String>,
     /// The model that it used, or that it was asked to use.
     pub model: Option<String>,
-    /// What came of it.
     pub state: ProbeState,
     /// Why, if it is not ready.
     pub what: Option<String>,
-    /// What to do next, if it is not ready.
+    /// The next command, if the agent is not ready.
     pub next: Option<String>,
     /// How long the call took, in milliseconds.
     pub took_ms: u64,
-    /// What it used up.
     pub spent: Spent,
     /// Where it lies what the program printed, if it failed.
     pub transcript: Option<String>,
 }
 
-/// What came of a check.
+/// The state that a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeState {
@@ -565,7 +560,7 @@ fn result(heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> 
     result.map_err(|flaw| flaw.to_string())
 }
 
-/// What the agent is told.
+/// Writes the brief of the check.
 fn brief(kind: AgentKind) -> String {
     let how = if kind.has_native_schema() {
         "Give it as the structured output that you are asked for."

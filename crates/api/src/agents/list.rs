@@ -57,7 +57,6 @@ pub struct Roster {
 pub struct AgentRow {
     /// Its name in the settings.
     pub name: String,
-    /// What it is treated as.
     pub kind: ListedKind,
     /// Program and first arguments. Empty for the scripted agent, which is Forge itself.
     pub command: Vec<String>,
@@ -69,19 +68,18 @@ pub struct AgentRow {
     pub tested_version: Option<String>,
     /// The model that it is asked to use, if the settings name one.
     pub model: Option<String>,
-    /// What works.
     pub can: Vec<Ability>,
     /// Whether it plays all roles about which nobody said otherwise.
     pub is_default: bool,
     /// Roles that the settings give to it by name.
     pub roles: Vec<String>,
-    /// What is wrong.
+    /// The problem, in one sentence.
     pub wrong: Option<String>,
-    /// What to do next.
+    /// The next command.
     pub next: Option<String>,
 }
 
-/// What an agent is treated as.
+/// The protocol that Forge speaks with a listed agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedKind {
     Known(AgentKind),
@@ -89,7 +87,7 @@ pub enum ListedKind {
     Unsupported,
 }
 
-/// What works with an agent.
+/// Something that an agent supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
@@ -345,7 +343,7 @@ fn unsupported(name: &str) -> Option<AgentRow> {
     })
 }
 
-/// What a program says its version is.
+/// Asks a program for its version.
 pub(crate) fn version(program: &Path, args: &[&str]) -> Result<String, String> {
     version_within(program, args, VERSION_WAIT)
 }
@@ -398,7 +396,7 @@ fn numbers_in(text: &str) -> Option<String> {
     words.into_iter().find(is_version).map(str::to_owned)
 }
 
-/// Whether a version comes before another.
+/// Compares two versions by their numbers.
 pub(crate) fn is_older(version: &str, than: &str) -> bool {
     let numbers = |text: &str| -> Vec<u32> {
         text.split('.').map(|number| number.parse().unwrap_or(0)).collect()

@@ -36,9 +36,9 @@ const BACKUPS_MAX: u32 = 1_000;
 /// Something that can be mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixable {
-    /// What is wrong.
+    /// The problem, in a sentence.
     pub what: String,
-    /// What is done about it.
+    /// The repair, in a sentence.
     pub fix: String,
     /// Whose word it takes.
     pub consent: Consent,

@@ -29,7 +29,7 @@ const QUESTIONS: [&str; 3] = [
     "How will you know that it is done?",
 ];
 
-/// What was chosen.
+/// The choices for a run, complete.
 pub(super) struct Chosen {
     pub(super) text: String,
     pub(super) params: BTreeMap<String, String>,
@@ -335,7 +335,7 @@ impl Ready {
     }
 }
 
-/// What nobody said.
+/// A choice that is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
     Effort,

@@ -24,14 +24,12 @@ use crate::{
     },
 };
 
-/// What would run.
+/// A run as it would start, without a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryRun {
-    /// What is asked for.
     pub request: String,
     /// Where that comes from, if it is an issue.
     pub source: Option<String>,
-    /// The flow.
     pub flow: String,
     /// A value for each of its parameters.
     pub params: BTreeMap<String, String>,
@@ -47,7 +45,7 @@ pub struct DryRun {
     pub branch: Option<String>,
     /// The branch that could follow at the end.
     pub onto: Option<String>,
-    /// Who would look at the request first.
+    /// The agent that would read the request first.
     pub looked_at_by: Option<DryPlayer>,
     /// All stages, those of tables inside after the one that they are in.
     pub stages: Vec<DryStage>,
@@ -65,7 +63,7 @@ pub struct DryRun {
     pub setup: Vec<String>,
     /// Commands of the repository that a person has yet to allow.
     pub to_allow: Vec<String>,
-    /// What a person should know.
+    /// Notes for the person.
     pub notes: Vec<String>,
 }
 
@@ -81,9 +79,9 @@ pub struct DryCalls {
 /// How much a run may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryCaps {
-    /// What all calls together may cost.
+    /// The budget of the whole run.
     pub budget: Option<Money>,
-    /// What one call may cost.
+    /// The most that one call may cost.
     pub call_budget: Option<Money>,
     /// Calls under way at the same time.
     pub at_once: u32,
@@ -105,10 +103,9 @@ pub enum ChecksFrom {
     Nothing,
 }
 
-/// Who would play a role.
+/// The agent and model of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryPlayer {
-    /// The role.
     pub role: String,
     /// The agent, by name.
     pub agent: String,
@@ -123,15 +120,13 @@ pub struct DryStage {
     pub stage: String,
     /// Its label in the original system.
     pub phase: Option<String>,
-    /// Whether it runs.
     pub runs: Runs,
-    /// What it does, in words.
+    /// A phrase about its work.
     pub does: String,
-    /// Who would play its role.
     pub player: Option<DryPlayer>,
     /// How often it may be sent back.
     pub rounds: u32,
-    /// What happens then.
+    /// A phrase about its next step.
     pub then: String,
     /// What all calls of one unit may cost together.
     pub budget: Option<Money>,
@@ -142,15 +137,12 @@ pub struct DryStage {
 /// A gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryGate {
-    /// Its name.
     pub gate: String,
     /// Its label in the original system.
     pub phase: Option<String>,
-    /// Whether it looks.
     pub runs: Runs,
-    /// What it wants, in words.
+    /// A phrase about its demand.
     pub wants: String,
-    /// Who would play its role.
     pub player: Option<DryPlayer>,
 }
 

@@ -51,7 +51,7 @@ const POINTS_SMALL: f64 = 4.0;
 /// Story points up to this are of middle size.
 const POINTS_MIDDLE: f64 = 12.0;
 
-/// What was detected, and by which rule.
+/// A detected effort, and the rule that found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Detected {
     pub(super) value: String,

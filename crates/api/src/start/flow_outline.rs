@@ -13,7 +13,7 @@ use crate::start::prompts::EffortChoice;
 /// The parameter that says how much effort a run takes.
 pub(super) const EFFORT: &str = "effort";
 
-/// Whether a stage or a gate runs.
+/// The answer to "does this stage or gate run?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Runs {

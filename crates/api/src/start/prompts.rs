@@ -35,7 +35,7 @@ pub trait Asks {
     }
 }
 
-/// What came of a question.
+/// The reply of a person to a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply<T> {
     /// A person said this.

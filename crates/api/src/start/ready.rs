@@ -23,18 +23,18 @@ pub(super) struct Ready {
     pub(super) name: String,
     pub(super) scenario: Option<(String, Sessions)>,
     pub(super) instructions: Option<String>,
-    /// What is asked for.
+    /// The request, without secrets.
     pub(super) text: String,
     pub(super) issue: Option<Issue>,
-    /// What was said about parameters.
+    /// The parameters that were given.
     pub(super) params: BTreeMap<String, String>,
     /// Which rule chose them.
     pub(super) why: BTreeMap<String, String>,
-    /// What a person should know.
+    /// Notes for the person.
     pub(super) notes: Vec<String>,
     /// What lies in the checkout and is not in the run, in words.
     pub(super) left_out: Option<String>,
-    /// Whether the flow changes code.
+    /// True if the flow changes code.
     pub(super) lands: bool,
     /// The branch that is checked out.
     pub(super) branch: Option<String>,

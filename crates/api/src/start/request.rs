@@ -11,7 +11,7 @@ use forge_core::{
 
 use crate::start::{flow_outline::EFFORT, prompts::BranchChoice};
 
-/// What a person wants to be run.
+/// A request for a run, as a person gave it.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// In their words. Empty if it is an issue that says it.
@@ -28,19 +28,17 @@ pub struct Request {
     pub effort: Option<String>,
     /// Whether human gates marked `auto` may pass by themselves.
     pub approvals: Approvals,
-    /// What the run may cost.
+    /// The most that the run may cost.
     pub budget: Option<Money>,
-    /// What the scripted agent plays from.
+    /// The scenario of the scripted agent.
     pub scenario: Option<PathBuf>,
     /// Who plays the roles about which the settings say nothing else.
     pub agent: Option<String>,
     /// Where the result goes, if they said so.
     pub branch: Option<BranchChoice>,
-    /// What becomes of what they did not say.
     pub unsaid: Unsaid,
     /// Whether they want to be asked about the request first.
     pub discuss: Discuss,
-    /// Whether the result is to be offered.
     pub offered: Offered,
     /// How much the summary tells.
     pub detail: Detail,
@@ -54,7 +52,7 @@ pub enum Unsaid {
     /// They are asked.
     #[default]
     Asked,
-    /// What was detected is taken.
+    /// The detected value is used.
     Taken,
 }
 

@@ -55,7 +55,7 @@ use crate::{
 
 /// The name of the call.
 const CALL: &str = "coherence#1";
-/// What it may cost.
+/// The most that one triage call may cost.
 const CAP: Money = Money(50_000);
 /// How long it may take.
 const WALL_MS: u64 = 2 * 60_000;
@@ -65,7 +65,7 @@ const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Of what was found, this much is shown.
 const FINDINGS_SHOWN: usize = 5;
 
-/// What came of the look.
+/// The outcome of the triage call.
 enum Looked {
     /// The request can be acted on.
     Passed(Coherence),
@@ -165,7 +165,7 @@ fn in_words(findings: &[ReportedFinding]) -> Vec<String> {
     lines
 }
 
-/// What a look cost that no run pays for.
+/// Phrases the cost of a triage call that no run pays for.
 fn paid(spent: &Spent) -> String {
     let amount = match spent.cost {
         Cost::Known(Money(0)) => return String::new(),
@@ -323,7 +323,7 @@ impl Look<'_> {
         Ok((spec, env))
     }
 
-    /// What the agent is told.
+    /// Writes the brief of the triage.
     fn brief(&self, folder: &AttemptFolder, text: &str) -> String {
         let how = if self.kind().has_native_schema() {
             "Your decision, as the structured output that you are asked for: one JSON object with these keys and no others (`forge` is the number 1).".to_owned()

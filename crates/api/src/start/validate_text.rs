@@ -104,7 +104,7 @@ fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Error {
     )
 }
 
-/// What the first word of a request is.
+/// The kind of the first word of a request.
 enum Address {
     /// No address.
     None,

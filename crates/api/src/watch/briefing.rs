@@ -50,39 +50,31 @@ pub struct Which {
     pub gate: Option<String>,
 }
 
-/// What an agent was told in one call.
+/// The brief of one call, turn by turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Told {
-    /// The run.
     pub run: String,
-    /// The call.
     pub call: String,
     /// A later call that is due and has not begun, so that this one is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<String>,
-    /// The role that it plays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Who plays it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Its folder.
     pub folder: String,
-    /// What it was told, turn by turn.
     pub turns: Vec<ToldTurn>,
-    /// What it was given to read.
+    /// The files in its inbox.
     pub inbox: Vec<InboxFile>,
     /// Where that lies. Nothing, if it is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inbox_folder: Option<String>,
 }
 
-/// What an agent was told in one turn.
+/// The brief of one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ToldTurn {
-    /// Which.
     pub turn: TurnName,
-    /// All of it.
     pub brief: String,
 }
 
@@ -91,7 +83,6 @@ pub struct ToldTurn {
 pub struct InboxFile {
     /// Its name in the inbox.
     pub name: String,
-    /// Its size.
     pub bytes: u64,
 }
 

@@ -16,7 +16,6 @@ pub enum Form {
 /// Something that is told to somebody who watches.
 #[derive(Debug)]
 pub enum Shown<'a> {
-    /// What happened.
     Seen(Seen),
     /// A piece of a stream.
     Bytes(&'a [u8]),
@@ -29,7 +28,6 @@ pub enum Shown<'a> {
 pub enum Seen {
     /// A fact of the run about the unit.
     Fact {
-        /// When.
         at: Time,
         /// As a sentence.
         sentence: String,
@@ -38,23 +36,17 @@ pub enum Seen {
     Call {
         /// When it was started.
         at: Time,
-        /// Which.
         call: String,
-        /// Who plays. Nobody, if it is a command.
+        /// The agent, unless a command runs.
         agent: Option<String>,
         /// Which model it is asked to use.
         model: Option<String>,
-        /// Whether it is over already.
         is_over: bool,
     },
     /// A turn of the agent begins.
-    Turn {
-        /// Which.
-        turn: TurnName,
-    },
+    Turn { turn: TurnName },
     /// The program is up.
     Began {
-        /// When.
         at: Option<Time>,
         /// The model that it uses.
         model: Option<String>,
@@ -62,63 +54,37 @@ pub enum Seen {
         version: Option<String>,
     },
     /// The agent said something.
-    Said {
-        /// When.
-        at: Option<Time>,
-        /// What.
-        text: String,
-    },
+    Said { at: Option<Time>, text: String },
     /// The agent uses a tool.
     UsedTool {
-        /// When.
         at: Option<Time>,
-        /// Which.
         name: String,
-        /// What for, in one line.
+        /// The argument that matters, in one line.
         about: String,
     },
     /// The agent asked for something that nobody could grant.
-    Asked {
-        /// When.
-        at: Option<Time>,
-        /// What.
-        text: String,
-    },
+    Asked { at: Option<Time>, text: String },
     /// The provider does not serve it now.
     Limit {
-        /// When.
         at: Option<Time>,
-        /// Why.
         text: String,
         /// Until when, if that was said.
         until: Option<Time>,
     },
     /// A line for people.
-    Printed {
-        /// When.
-        at: Option<Time>,
-        /// The line.
-        text: String,
-    },
-    /// What the call has used up so far.
-    Spent {
-        /// When.
-        at: Option<Time>,
-        /// What.
-        spent: Spent,
-    },
+    Printed { at: Option<Time>, text: String },
+    /// The use of the call so far.
+    Spent { at: Option<Time>, spent: Spent },
     /// A turn has ended.
     TurnEnded {
-        /// Which.
         turn: TurnName,
         /// How, in words.
         how: String,
-        /// What the call has used up so far.
+        /// The use of the call so far.
         spent: Spent,
     },
     /// Nothing more will come, for now or for good.
     Over {
-        /// Why.
         why: String,
         /// What to do next, if something can be done.
         next: Option<String>,

@@ -13,7 +13,7 @@ use forge_project::suggest::nearest;
 /// The most names that are offered to a person.
 const NAMES_MAX: usize = 12;
 
-/// Whom somebody watches.
+/// The thing that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A unit, from call to call.

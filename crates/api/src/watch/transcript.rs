@@ -37,7 +37,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// The most characters of a line for people.
 const LINE_CHARACTERS_MAX: usize = 2_000;
 
-/// Who prints.
+/// The kind of program that prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// An agent.
@@ -57,9 +57,9 @@ pub(crate) struct Stream {
     current: Option<Reading>,
     /// The number of the turn that comes next.
     next: usize,
-    /// What turns before this one used.
+    /// The use of the turns before this one.
     uses: Vec<Use>,
-    /// What was told last of what is used.
+    /// The use that was reported last.
     told: Spent,
 }
 
@@ -230,7 +230,7 @@ impl Reading {
         Self { turn, folder, tail, lines: Lines::new(LINE_BYTES_MAX), listener }
     }
 
-    /// What a piece tells.
+    /// Reads one piece of the output.
     fn take(&mut self, piece: &[u8], source: Source) -> Vec<Seen> {
         let mut whole = Vec::new();
         self.lines.push(piece, |line| whole.push(line.to_vec()));

@@ -42,7 +42,7 @@ const DRIVER_WAIT: Duration = Duration::from_secs(15);
 /// How often that lock is checked meanwhile.
 const DRIVER_POLL: Duration = Duration::from_millis(20);
 
-/// Who drives, and how it is shown.
+/// Flags that say how a run is driven and shown.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DriveArgs {

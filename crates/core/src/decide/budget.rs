@@ -15,7 +15,7 @@ use crate::{
 /// With less than this, no agent can do anything useful: one cent.
 pub(super) const RESERVE_MIN: Money = Money(10_000);
 
-/// What may be held back for a call.
+/// The amount to hold back for a call.
 pub(super) enum Reserve {
     /// It costs nothing, or nothing limits it.
     Free,

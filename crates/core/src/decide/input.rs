@@ -19,7 +19,7 @@ pub enum Input {
     Tick,
 }
 
-/// What a person can want.
+/// A command of a person.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -51,21 +51,13 @@ pub enum Report {
     /// The work ended, and these lists came out of it.
     Worked {
         attempt: AttemptId,
-        /// How it ended.
         outcome: Outcome,
-        /// What it listed, by name.
+        /// The reported lists, by name.
         lists: Vec<(String, Vec<Item>)>,
-        /// What it left behind.
         receipt: Receipt,
     },
     /// A gate has looked.
-    Judged {
-        judgement: JudgementId,
-        /// What came of it.
-        ruling: Ruling,
-        /// What it left behind.
-        receipt: Receipt,
-    },
+    Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
     /// Something that a person should know.
     Noticed { unit: UnitId, what: String },
     /// Something that must happen once is about to.
@@ -74,7 +66,7 @@ pub enum Report {
     Did {
         attempt: AttemptId,
         mark: String,
-        /// What the outside world calls it.
+        /// The name of the effect outside, such as a URL.
         reference: String,
     },
 }

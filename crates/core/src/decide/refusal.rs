@@ -38,17 +38,11 @@ pub enum Refusal {
     /// It was asked, and answered already.
     AnsweredAlready(QuestionId),
     /// The question cannot be answered like that.
-    NotAnOption {
-        /// What was said.
-        choice: Choice,
-        /// What can be said.
-        options: Vec<Choice>,
-    },
+    NotAnOption { choice: Choice, options: Vec<Choice> },
     /// A gate that proves something is waived by its own name.
     WrongGate {
-        /// What was said.
+        /// The name that was given.
         said: String,
-        /// Its name.
         gate: String,
     },
     /// There is no such unit.
@@ -57,7 +51,7 @@ pub enum Refusal {
     UnderWay(UnitId),
     /// No agent left anything there that a person could change.
     NothingToEdit(UnitId),
-    /// What comes before it is not over.
+    /// An earlier unit is not over.
     NotItsTurn(UnitId),
     /// What followed from it has landed, and landed work is never reopened.
     Landed(UnitId),
@@ -69,14 +63,13 @@ pub enum Refusal {
     WordsMissing,
     /// The new cap is not above what is spent or held back.
     BudgetTooLow {
-        /// What is spent or held back.
+        /// The sum of spent and reserved money.
         committed: Money,
     },
     /// What holds it will not go away by itself.
     BudgetNeeded {
-        /// What the run may spend now.
         budget: Money,
-        /// What is spent or held back.
+        /// The sum of spent and reserved money.
         committed: Money,
     },
 }

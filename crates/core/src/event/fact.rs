@@ -21,7 +21,7 @@ use super::{
 pub struct Record {
     /// When it was decided. Never earlier than the record before.
     pub at: Time,
-    /// What was decided, in order.
+    /// The facts of one decision, in order.
     pub facts: Vec<Event>,
 }
 
@@ -37,41 +37,27 @@ pub enum Event {
         hold: Hold,
     },
     /// Work may start again. A failed run is open again, too.
-    RunResumed {
-        /// Who wanted it.
-        by: Person,
-    },
+    RunResumed { by: Person },
     /// The run may spend this much, all in all.
     BudgetRaised {
         /// The new cap of the run.
         budget: Money,
-        /// Who raised it.
         by: Person,
     },
     /// A stage reported the items that a later `each` goes over.
     ItemsListed {
         /// The table in which the list can be seen.
         scope: Scope,
-        /// The name of the list.
         list: String,
         /// The items, in order.
         items: Vec<Item>,
     },
     /// The stage does not apply to this run or item.
-    UnitSkipped {
-        /// Which.
-        unit: UnitId,
-    },
+    UnitSkipped { unit: UnitId },
     /// The gate does not apply to this run or item.
-    GateSkipped {
-        /// Whose gate.
-        unit: UnitId,
-        /// Which.
-        gate: String,
-    },
+    GateSkipped { unit: UnitId, gate: String },
     /// Intent, written before the work begins, so that a crash can never hide it.
     AttemptStarted {
-        /// Which attempt.
         attempt: AttemptId,
         /// What runs outside for it. Nothing for an `each`, a checkpoint, or gates that look first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,37 +65,23 @@ pub enum Event {
     },
     /// The work ended, in one of the ways work can end.
     AttemptEnded {
-        /// Which attempt.
         attempt: AttemptId,
-        /// How.
         outcome: Outcome,
-        /// What it left behind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         receipt: Option<Receipt>,
     },
     /// Intent of a gate to look.
     JudgementStarted {
-        /// Which look.
         judgement: JudgementId,
-        /// What runs outside for it.
+        /// The call that runs outside.
         call: Call,
     },
     /// A gate looked.
-    Judged {
-        /// Which look.
-        judgement: JudgementId,
-        /// What came of it.
-        ruling: Ruling,
-        /// What it left behind.
-        receipt: Receipt,
-    },
+    Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
     /// A call that no longer mattered ended. Only its price counts.
     CallSettled {
-        /// Which call.
         call: CallId,
-        /// What it used up.
         spent: Spent,
-        /// Who used it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<Used>,
         /// How long it took, in milliseconds.
@@ -118,46 +90,31 @@ pub enum Event {
     },
     /// The gate was passed without a judgement.
     GatePassed {
-        /// Whose gate.
         unit: UnitId,
-        /// Which.
         gate: String,
-        /// By whom.
         by: Approval,
         /// What the reviews of the attempt said together, where nobody was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verdict: Option<VerdictWord>,
     },
     /// The gate did not pass, and the unit goes on all the same.
-    GateWaived {
-        /// Whose gate.
-        unit: UnitId,
-        /// Which.
-        gate: String,
-        /// Why.
-        why: Waiver,
-    },
+    GateWaived { unit: UnitId, gate: String, why: Waiver },
     /// A person has to choose.
     QuestionAsked(Box<Question>),
     /// A person chose.
     Answered {
-        /// Which question.
         question: QuestionId,
-        /// What.
         answer: Answer,
         /// In which words. They reach the next brief as they are.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
-        /// Who.
         by: Person,
     },
     /// The unit goes back to work, and what followed it is reset.
     UnitReopened {
-        /// Which.
         unit: UnitId,
-        /// Who or what sent it back.
         by: SentBack,
-        /// What the next attempt has to deal with.
+        /// The findings that the next attempt must deal with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
         /// A person's words to the next attempt.
@@ -165,22 +122,11 @@ pub enum Event {
         words: String,
     },
     /// No gate is left.
-    UnitAccepted {
-        /// Which.
-        unit: UnitId,
-    },
+    UnitAccepted { unit: UnitId },
     /// The unit will not be tried again by itself.
-    UnitFailed {
-        /// Which.
-        unit: UnitId,
-        /// Whether trying again could help.
-        kind: FailureKind,
-        /// Why.
-        reason: String,
-    },
+    UnitFailed { unit: UnitId, kind: FailureKind, reason: String },
     /// The work of a unit is part of the run's result, and is never reopened.
     Landed {
-        /// Which unit.
         unit: UnitId,
         /// The commit that landed: the one that was judged.
         commit: String,
@@ -194,20 +140,13 @@ pub enum Event {
         brings: ResultChange,
     },
     /// Something that a person should know, and that stops nothing.
-    Noticed {
-        /// About which unit.
-        unit: UnitId,
-        /// What.
-        what: String,
-    },
+    Noticed { unit: UnitId, what: String },
     /// A person mended something by hand. It counts as an attempt of its own: its gates look at
     /// it, and what read it before is done again.
     Edited {
         /// The attempt that it counts as.
         attempt: AttemptId,
-        /// What was changed.
         edit: Edit,
-        /// Who.
         by: Person,
         /// Why, in their words.
         why: String,
@@ -221,19 +160,16 @@ pub enum Event {
         /// The branch that the result lands on from here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
-        /// Who wanted it.
         by: Person,
     },
     /// Something that must happen once is about to.
     EffectIntended {
-        /// By which attempt.
         attempt: AttemptId,
         /// The mark by which the outside world is asked whether it happened already.
         mark: String,
     },
     /// It happened.
     EffectDone {
-        /// By which attempt.
         attempt: AttemptId,
         /// The same mark.
         mark: String,
@@ -242,10 +178,7 @@ pub enum Event {
         reference: String,
     },
     /// Nothing is left to do.
-    RunEnded {
-        /// How.
-        end: End,
-    },
+    RunEnded { end: End },
 }
 
 impl Event {

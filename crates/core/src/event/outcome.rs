@@ -19,19 +19,13 @@ pub enum Outcome {
     Done,
     /// A part is done, and the worker says what is left.
     Partial {
-        /// What is left.
+        /// The work that remains.
         note: String,
     },
     /// The worker cannot go on, and another try would not help.
-    Blocked {
-        /// What kind of blocker.
-        class: BlockerClass,
-        /// What it is.
-        what: String,
-    },
+    Blocked { class: BlockerClass, what: String },
     /// It ended without a result that can be used.
     Fault {
-        /// What kind of fault.
         class: FaultClass,
         /// The last lines.
         what: String,
@@ -48,7 +42,7 @@ pub enum Outcome {
     Deferred {
         /// When it is looked at again.
         until: Time,
-        /// What works on them.
+        /// The name of the work that holds the paths.
         what: String,
     },
     /// Nobody can say what became of it.
@@ -57,7 +51,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// What came of one look by a gate.
+/// The outcome of one judgement by a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
@@ -65,26 +59,19 @@ pub enum Ruling {
     Verdict(Verdict),
     /// It ended without a verdict that can be used.
     Fault {
-        /// What kind of fault.
         class: FaultClass,
         /// The last lines.
         what: String,
     },
     /// There is nothing that could prove it, so it is not proved. Never a pass.
     Unverified {
-        /// Why.
         what: String,
         /// Commands that the run itself added and that could prove it, if a person allows them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<String>,
     },
     /// The judge cannot go on, and another look would not help.
-    Blocked {
-        /// What kind of blocker.
-        class: BlockerClass,
-        /// What it is.
-        what: String,
-    },
+    Blocked { class: BlockerClass, what: String },
     /// A rate or usage limit.
     Limited {
         /// When it can go on.
@@ -104,20 +91,11 @@ pub enum Ruling {
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
     /// A person wants a pause. What runs may end.
-    Paused {
-        /// Who.
-        by: Person,
-    },
+    Paused { by: Person },
     /// A person pressed Ctrl-C. What runs is asked to end.
-    Interrupted {
-        /// Who.
-        by: Person,
-    },
+    Interrupted { by: Person },
     /// A person wants it stopped. What runs is killed.
-    Stopped {
-        /// Who.
-        by: Person,
-    },
+    Stopped { by: Person },
     /// The run may not spend more. What runs may end.
     OutOfBudget {
         /// Which cap.
@@ -125,9 +103,8 @@ pub enum Hold {
     },
     /// Work that is only partly done has no rounds left.
     Unfinished {
-        /// Which.
         unit: UnitId,
-        /// What is left.
+        /// The work that remains.
         note: String,
     },
     /// The same failure again and again: a person has to look at the surroundings.

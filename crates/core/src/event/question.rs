@@ -10,15 +10,12 @@ use crate::{
     verdict::BlockerClass,
 };
 
-/// Who passed a gate without a judgement.
+/// The way in which a gate passed without a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// A person, in answer to this question.
-    Person {
-        /// Which question.
-        question: QuestionId,
-    },
+    Person { question: QuestionId },
     /// Nobody: the run says `--auto`, and every review passed without critical findings.
     Automatic,
 }
@@ -36,32 +33,21 @@ pub enum Waiver {
     /// It wants changes, and no stage is named that could make them. What it found is noted.
     NothingToRedo,
     /// A person, in answer to this question.
-    Person {
-        /// Which question.
-        question: QuestionId,
-    },
+    Person { question: QuestionId },
 }
 
-/// Who or what sent a unit back to work.
+/// The origin of a reopened unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SentBack {
     /// A gate. This uses up a round.
-    Gate {
-        /// Whose.
-        unit: UnitId,
-        /// Which.
-        gate: String,
-    },
+    Gate { unit: UnitId, gate: String },
     /// Landing: a conflict, or red after the merge. It happens once.
     Landing,
     /// The worker itself, which did only a part. This uses up a round.
     Partial,
     /// A person, in answer to a question. It uses up nothing.
-    Person {
-        /// Which question.
-        question: QuestionId,
-    },
+    Person { question: QuestionId },
     /// A person opened a failed run again.
     Resumed,
 }
@@ -69,16 +55,12 @@ pub enum SentBack {
 /// Something a person has to choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
-    /// Its name.
     pub id: QuestionId,
-    /// What it is about.
     pub unit: UnitId,
     /// The gate that it is about, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    /// Why it is asked.
     pub why: QuestionReason,
-    /// What can be answered.
     pub options: Vec<Choice>,
 }
 
@@ -121,12 +103,7 @@ pub enum QuestionReason {
         what: String,
     },
     /// The worker or the judge cannot go on.
-    Blocked {
-        /// What kind of blocker.
-        class: BlockerClass,
-        /// What it is.
-        what: String,
-    },
+    Blocked { class: BlockerClass, what: String },
     /// It does not fit to what landed meanwhile, twice.
     DoesNotLand,
     /// What the gate wants changed has landed already.
@@ -135,7 +112,6 @@ pub enum QuestionReason {
     NothingToRedo,
     /// There is nothing that could prove it.
     Unverified {
-        /// Why.
         what: String,
         /// Commands that the run itself added. Approving is allowing them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -163,7 +139,7 @@ pub enum Choice {
     GiveUp,
 }
 
-/// What a person chose.
+/// An answer of a person to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

@@ -16,23 +16,20 @@ use crate::{
 pub struct Call {
     /// Counted over the whole run, from one. It names the folder; agents choose no paths.
     pub ordinal: u32,
-    /// What was held back for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<Money>,
 }
 
-/// What a call left behind.
+/// The traces of one call: cost, files, evidence, notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
-    /// What it used up.
     pub spent: Spent,
-    /// Who used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
     /// At most 500 characters, in its own words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What a checkpoint shows of it.
+    /// The summary for a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
     /// The commit that Forge made of it, or that was judged.
@@ -41,7 +38,7 @@ pub struct Receipt {
     /// The code tree of that commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// What it wrote, by name.
+    /// The written files, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifacts: BTreeMap<String, Blob>,
     /// The agent's own session, so that an interrupted attempt can go on in it.
@@ -59,7 +56,7 @@ pub struct Receipt {
     /// Paths that it changed. A long list is cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What a person should know about it.
+    /// Notes for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What a worker found itself and left for others.
@@ -73,18 +70,15 @@ pub struct Receipt {
 /// The result of a command that Forge itself ran, bound to the code tree that it ran on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The command line.
     pub command: String,
-    /// The code tree.
     pub tree: String,
-    /// Whether it succeeded.
     pub colour: Colour,
     /// How long it took, in milliseconds. Nothing, if it was known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
 }
 
-/// Whether a command succeeded.
+/// The result of a command that Forge ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
@@ -94,13 +88,12 @@ pub enum Colour {
     Red,
 }
 
-/// What a person changed by hand.
+/// A change that a person made to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edit {
     /// An artifact of the unit.
     Artifact {
-        /// Its name.
         name: String,
         /// Its new content.
         content: Blob,
@@ -109,7 +102,6 @@ pub enum Edit {
     Code {
         /// The commit that Forge made of it.
         commit: String,
-        /// Its code tree.
         tree: String,
     },
 }

@@ -63,7 +63,6 @@ pub struct Start {
     pub coherence: Option<Coherence>,
     /// The Forge that started it.
     pub version: String,
-    /// Who started it.
     pub by: Person,
 }
 
@@ -94,7 +93,7 @@ pub enum Approvals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
-    /// What a user wants to know.
+    /// The usual amount of text.
     #[default]
     Plain,
     /// Also what helps to find out why: every call, with its folder and session.
@@ -113,21 +112,19 @@ impl Detail {
 pub struct Coherence {
     /// What it used up. It is part of what the run spent.
     pub spent: Spent,
-    /// Who used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
-    /// What it said.
+    /// The explanation of the agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What came of it.
     #[serde(default, skip_serializing_if = "TriageOutcome::is_pass")]
     pub came_to: TriageOutcome,
 }
 
-/// What came of the look at a request.
+/// The outcome of the triage of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "CameTo")]

@@ -17,7 +17,7 @@ use crate::id::is_plain_name;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallsMax(pub u64);
 
-/// What is known at one place of a flow.
+/// The facts that hold at one place of a flow.
 #[derive(Clone, Default)]
 struct Known {
     /// Stages that a gate may send back to.
@@ -28,9 +28,9 @@ struct Known {
     artifacts: BTreeSet<String>,
     /// Whether there is an item whose tags a condition can ask for.
     is_in_each: bool,
-    /// Whether something lands before.
+    /// True if a stage before this place lands code.
     lands: bool,
-    /// Whether something is verified before.
+    /// True if a stage before this place is verified.
     verifies: bool,
 }
 

@@ -40,7 +40,6 @@ pub struct Flow {
     pub name: String,
     /// One line that says what it is for.
     pub description: String,
-    /// What a person can choose at the start.
     pub params: BTreeMap<String, Param>,
     /// With these parameters no checkpoint passes by itself, and `--auto` is refused.
     pub manual: When,
@@ -68,9 +67,7 @@ pub struct Stage {
     pub phase: Option<String>,
     /// Rows of the same table that come first, by position. By default, the row above.
     pub after: Vec<usize>,
-    /// Whether the row applies at all.
     pub when: When,
-    /// What is done.
     pub work: Work,
     /// Artifacts that the worker may read.
     pub reads: Vec<String>,
@@ -96,14 +93,11 @@ pub struct Stage {
     pub order: StageOrder,
 }
 
-/// What a stage does.
+/// The work of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// One agent session in this role.
-    Agent {
-        /// Whom it plays.
-        role: String,
-    },
+    Agent { role: String },
     /// One program, whose exit status is the outcome.
     Command {
         /// A line for the shell.
@@ -111,7 +105,6 @@ pub enum Work {
     },
     /// The inner table, once for each item of a list that an earlier stage reported.
     Each {
-        /// The name of the list.
         list: String,
         /// Items open at the same time.
         at_once: usize,
@@ -130,10 +123,7 @@ pub enum Work {
         stages: Vec<Stage>,
     },
     /// Something that must happen outside, once.
-    Deliver {
-        /// What.
-        what: Delivery,
-    },
+    Deliver { what: Delivery },
     /// Nothing: the stage is only its gates. A checkpoint.
     Nothing,
 }
@@ -187,7 +177,6 @@ pub struct Gate {
     pub name: String,
     /// A label of the original system, shown and never looked at.
     pub phase: Option<String>,
-    /// Who or what looks.
     pub check: Check,
     /// Artifacts that the judge may read.
     pub reads: Vec<String>,
@@ -195,42 +184,33 @@ pub struct Gate {
     pub writes: Vec<String>,
     /// The stage to send back to, here or in an outer table. By default, the gate's own.
     pub redo: Option<String>,
-    /// Whether the gate applies at all.
     pub when: When,
-    /// Whether it can say no.
     pub weight: GateWeight,
 }
 
-/// Whether a gate can say no.
+/// The power of a gate to send work back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateWeight {
-    /// What it finds goes back to work.
+    /// Its findings go back to work.
     Binding,
-    /// What it finds is noted.
+    /// Its findings are noted.
     Advisory,
 }
 
-/// Who or what looks at an attempt.
+/// The judge of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The artifact is there and has a form that can be read.
-    Artifact {
-        /// Its name.
-        name: String,
-    },
+    Artifact { name: String },
     /// The program exits with success.
     Command {
         /// A line for the shell.
         run: String,
     },
     /// An agent in this role reads the result.
-    Review {
-        /// Whom it plays.
-        role: String,
-    },
+    Review { role: String },
     /// A person says yes.
     Human {
-        /// What they are asked.
         question: String,
         /// Whether it may pass by itself in a run that says `--auto`.
         auto: Auto,
@@ -240,10 +220,7 @@ pub enum Check {
     /// The change becomes part of the run's result. A conflict is a finding like any other.
     Land,
     /// A check that Forge brings along.
-    BuiltIn {
-        /// Which.
-        check: BuiltIn,
-    },
+    BuiltIn { check: BuiltIn },
 }
 
 /// The checks that Forge brings along.
@@ -295,19 +272,9 @@ pub struct When(pub Vec<Condition>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// A parameter of the run has one of these values.
-    Param {
-        /// Which.
-        name: String,
-        /// The values.
-        is: Vec<String>,
-    },
+    Param { name: String, is: Vec<String> },
     /// A tag of the item, or of an item further out, has one of these values.
-    Item {
-        /// Which.
-        tag: String,
-        /// The values.
-        is: Vec<String>,
-    },
+    Item { tag: String, is: Vec<String> },
 }
 
 /// What happens when a stage was sent back too often.
@@ -420,7 +387,7 @@ impl Stage {
         }
     }
 
-    /// Whether a call outside does the work.
+    /// Returns true if a call outside does the work.
     pub fn is_called(&self) -> bool {
         match self.work {
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } => true,

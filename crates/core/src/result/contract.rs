@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::item::Item;
 use crate::verdict::{BlockerClass, Finding, Proof, Risk, Severity, Shown};
 
-/// What an agent leaves in `result.json`.
+/// The `result.json` of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentResult {
@@ -27,7 +27,7 @@ pub struct AgentResult {
     /// For reviewers: what is to happen with the work under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ReportedVerdict>,
-    /// What was found wrong, at most 200.
+    /// Problems that were found, at most 200.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<ReportedFinding>,
     /// Lists of items to work on, by the name of the list.
@@ -51,7 +51,7 @@ pub struct AgentResult {
     /// Work that is left for later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<String>,
-    /// What later attempts should know.
+    /// Notes for later attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub enum Status {
     Blocked,
 }
 
-/// What a reviewer says of the work.
+/// The verdict of a reviewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Verdict")]
@@ -88,7 +88,7 @@ pub struct ReportedFinding {
     /// The line in that file, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
     /// Why that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,13 +101,13 @@ pub struct ReportedFinding {
     pub was: Option<String>,
 }
 
-/// Whether a must-have is there.
+/// One must-have, and its proof.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MustHave {
     pub id: String,
     pub state: MustState,
-    /// What proves it.
+    /// The proof that it holds.
     #[serde(default)]
     pub proof: String,
 }

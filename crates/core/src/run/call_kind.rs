@@ -16,10 +16,7 @@ pub enum CallKind {
         role: String,
     },
     /// A line for the shell.
-    Command {
-        /// The line.
-        run: String,
-    },
+    Command { run: String },
     /// A look for an artifact, by Forge itself.
     Artifact {
         /// The artifact's name.
@@ -35,10 +32,7 @@ pub enum CallKind {
         check: BuiltIn,
     },
     /// A delivery of the run's result.
-    Deliver {
-        /// What is delivered.
-        what: Delivery,
-    },
+    Deliver { what: Delivery },
 }
 
 impl CallKind {

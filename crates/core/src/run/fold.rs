@@ -26,7 +26,7 @@ use super::tree::{
 /// A flow under way.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was frozen at the start.
+    /// The definition that was frozen at the start.
     pub(super) definition: Option<Arc<RunDefinition>>,
     pub(super) phase: Phase,
     /// The time of the last record.
@@ -62,11 +62,11 @@ pub struct Run {
     pub(super) evidence: Arc<BTreeMap<(String, String), Colour>>,
     /// Facts taken in: the order of arrival.
     pub(super) n_facts: u64,
-    /// What a summary is made from.
+    /// The log that summaries are made from.
     pub(super) history: Arc<History>,
 }
 
-/// What was frozen at the start.
+/// The parts of a run that were frozen at the start.
 #[derive(Debug)]
 pub struct RunDefinition {
     /// The table.

@@ -21,7 +21,7 @@ use crate::{
 /// Entries of a log that are copied together.
 const CHUNK_ENTRIES: usize = 32;
 
-/// What happened, in order.
+/// A log of a run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Calls that have ended.
@@ -38,13 +38,13 @@ pub struct History {
     pub held: SharedLog<(Time, Hold)>,
     /// Units that failed, and why.
     pub failed: SharedLog<FailedUnit>,
-    /// What became part of the result.
+    /// Units that became part of the result.
     pub landed: SharedLog<LandedUnit>,
     /// Manual changes by persons.
     pub edited: SharedLog<ManualEdit>,
-    /// What was done outside, once.
+    /// Effects outside that happened once.
     pub done: SharedLog<DoneEffect>,
-    /// What a person should know.
+    /// Notes for the person, with their units.
     pub notes: SharedLog<(UnitId, String)>,
 }
 
@@ -61,12 +61,9 @@ pub struct EndedCall {
     pub call: CallId,
     /// The number of its folder.
     pub ordinal: u32,
-    /// When it ended.
     pub at: Time,
     pub ending: CallEnding,
-    /// What it used up.
     pub spent: Spent,
-    /// Who used it.
     pub used: Option<Used>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
@@ -89,7 +86,6 @@ pub enum CallEnding {
 #[derive(Clone, Debug)]
 pub struct ReopenedUnit {
     pub unit: UnitId,
-    /// Who or what sent it back.
     pub by: SentBack,
     pub findings: Vec<Finding>,
 }
@@ -99,13 +95,12 @@ pub struct ReopenedUnit {
 pub struct AskedQuestion {
     /// When it was asked.
     pub at: Time,
-    /// The question.
     pub question: Question,
     /// The answer, if there is one.
     pub answer: Option<GivenAnswer>,
 }
 
-/// What a person answered.
+/// An answer to a question, with its place in the run.
 #[derive(Clone, Debug)]
 pub struct GivenAnswer {
     pub at: Time,
@@ -148,7 +143,6 @@ pub struct LandedUnit {
     pub commit: String,
     /// The code tree of the result with it.
     pub tree: String,
-    /// Whether it made the result another one.
     pub brings: ResultChange,
 }
 
@@ -166,7 +160,7 @@ pub struct ManualEdit {
 #[derive(Clone, Debug)]
 pub struct DoneEffect {
     pub attempt: AttemptId,
-    /// What the outside world calls it.
+    /// The name of the effect outside, such as a URL.
     pub reference: String,
 }
 
@@ -220,7 +214,7 @@ impl<T> SharedLog<T> {
         self.full.len() * CHUNK_ENTRIES + self.last.len()
     }
 
-    /// Whether there is none.
+    /// Returns true for a log without entries.
     pub fn is_empty(&self) -> bool {
         self.full.is_empty() && self.last.is_empty()
     }

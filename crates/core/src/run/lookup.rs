@@ -52,7 +52,7 @@ impl Run {
         self.definition_arc()
     }
 
-    /// Whether the run has started.
+    /// Returns true once the first fact is applied.
     pub fn is_started(&self) -> bool {
         self.definition.is_some()
     }
@@ -109,7 +109,7 @@ impl Run {
         self.n_questions
     }
 
-    /// What the whole run may cost.
+    /// Returns the limit on the cost of the whole run.
     pub fn budget(&self) -> Option<Money> {
         self.budget
     }

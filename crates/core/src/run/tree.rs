@@ -23,7 +23,6 @@ use crate::{
 pub struct Table {
     /// One for each row.
     pub units: Vec<Unit>,
-    /// Whether anything in it has begun.
     pub opened: TableOpened,
     /// The commit that its work stands at, once Forge has made one.
     pub code: Option<CommittedCode>,
@@ -34,7 +33,6 @@ pub struct Table {
 /// A commit and its code tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedCode {
-    /// The commit.
     pub commit: String,
     /// Its tree, without what Forge itself keeps in it.
     pub tree: String,
@@ -50,7 +48,7 @@ pub enum FilesState {
     Left,
 }
 
-/// Whether anything in a table has begun.
+/// The state of a table: untouched, or begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableOpened {
     /// Nothing.
@@ -75,7 +73,6 @@ pub enum TableStatus {
 /// A stage under way.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
-    /// Where it stands.
     pub state: State,
     /// When it came to stand there.
     pub since: Time,
@@ -101,7 +98,7 @@ pub struct Unit {
     pub waived: BTreeSet<String>,
     /// Nothing starts before this moment, because of a limit.
     pub not_before: Time,
-    /// What it waits for until then.
+    /// The event that it waits for.
     pub waits_for: String,
     /// The session of its agent that its next call continues: an attempt's, or that of the gate
     /// that is to look again.
@@ -110,15 +107,14 @@ pub struct Unit {
     pub fault: Option<Fault>,
     /// Whether every review of the current attempt passed without critical findings.
     pub reviews_clean: AllReviewsClean,
-    /// What the next attempt has to deal with.
+    /// The findings that the next attempt must deal with.
     pub findings: Vec<Finding>,
     /// Whether it is to be worked on again, or for the first time.
     pub due: Due,
     /// What persons said to the next attempt, in their words.
     pub words: Vec<String>,
-    /// Whether a person ever changed it.
     pub authorship: Authorship,
-    /// What was found at the current attempt.
+    /// The findings of the current attempt.
     pub found: Vec<Finding>,
     /// What reviews say of the current attempt, in the order of their looks.
     pub review_tallies: Vec<ReviewTally>,
@@ -136,11 +132,11 @@ pub struct Unit {
     pub landed: Option<String>,
     /// What the latest good attempt left behind.
     pub receipt: Option<Arc<Receipt>>,
-    /// What it wrote, by name.
+    /// The written files, by name.
     pub artifacts: BTreeMap<String, Blob>,
     /// What those were before the latest attempt that left some.
     pub replaced: BTreeMap<String, Blob>,
-    /// What its calls cost, or may have cost.
+    /// The cost of its calls, with reserved amounts of lost ones.
     pub spent: Money,
     /// The part of it that is estimated.
     pub estimated: Money,
@@ -150,7 +146,7 @@ pub struct Unit {
     pub n_unknown: u32,
     /// What it had spent when a person last let it go on.
     pub granted: Money,
-    /// What its calls used.
+    /// Tokens of all its calls.
     pub tokens: Tokens,
     /// The order in which it came to its current gate.
     pub arrived: u64,
@@ -170,26 +166,19 @@ pub enum State {
     Judging {
         /// The position of the gate.
         gate: usize,
-        /// Whether it looks already.
         look: LookState,
     },
     /// A person has to choose.
-    Asking {
-        /// What they are asked.
-        question: QuestionId,
-    },
+    Asking { question: QuestionId },
     /// Good.
     Accepted,
     /// Does not apply.
     Skipped,
     /// Will not be tried again by itself.
-    Failed {
-        /// Whether trying again could help.
-        kind: FailureKind,
-    },
+    Failed { kind: FailureKind },
 }
 
-/// Whether a gate looks already.
+/// The state of a judgement: wanted, or running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookState {
     /// It is to look.
@@ -201,11 +190,8 @@ pub enum LookState {
 /// What a review says of an attempt, without its findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewTally {
-    /// Which gate.
     pub gate: String,
-    /// What it says.
     pub says: Says,
-    /// Critical findings.
     pub critical: u32,
     /// Major ones.
     pub major: u32,
@@ -214,7 +200,7 @@ pub struct ReviewTally {
 }
 
 impl ReviewTally {
-    /// What a verdict says, in short.
+    /// Counts the findings of a verdict.
     pub(super) fn new(gate: &str, verdict: &Verdict) -> Self {
         let count = |severity| {
             let found = verdict.findings().iter().filter(|found| found.severity == severity);
@@ -245,13 +231,13 @@ pub enum Due {
     Again,
 }
 
-/// Who made what a unit has.
+/// The authors of the current content of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorship {
-    /// Those of agents alone.
+    /// Agents alone.
     #[default]
     Agents,
-    /// A person's, too: what is made of it later is not approved by itself.
+    /// A person, too: what is made of it later is not approved by itself.
     PersonToo,
 }
 
@@ -295,7 +281,7 @@ struct Members {
 }
 
 impl State {
-    /// Whether what comes after may begin.
+    /// Returns true if later units may begin.
     pub fn is_closed(self) -> bool {
         match self {
             Self::Accepted | Self::Skipped => true,
@@ -559,7 +545,7 @@ impl Inner {
         self.tables.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no inner table.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }

@@ -28,16 +28,15 @@ pub enum ChangeKind {
 /// A text that a unit wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextVersion {
-    /// Its name.
     pub name: String,
-    /// What it replaced.
+    /// The version before.
     pub before: Option<Blob>,
-    /// What it is now.
+    /// The current version.
     pub now: Blob,
 }
 
 impl ChangeKind {
-    /// What there is to see of a unit.
+    /// Chooses the kind of change that a unit has.
     pub fn from_run(run: &Run, id: &UnitId) -> Self {
         let unit = run.unit(id);
         let has_code = run.definition().start.base.is_some()
@@ -55,7 +54,7 @@ impl ChangeKind {
         }
     }
 
-    /// Whether there is nothing to see.
+    /// Returns true if there is no change to show.
     pub const fn is_nothing(&self) -> bool {
         match self {
             Self::Nothing => true,

@@ -7,7 +7,7 @@ use crate::{Time, money::Money};
 /// What was spent, by how well it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// What programs reported.
+    /// The part that programs reported.
     pub known: Money,
     /// What we computed from tokens and a price list.
     pub estimated: Money,

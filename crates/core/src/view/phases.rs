@@ -55,7 +55,7 @@ pub struct PhasesView {
     pub skip_pr: bool,
     /// Whether the user's own branch is to follow the result.
     pub use_current_branch: bool,
-    /// Whether the summary tells every call.
+    /// True if the summary lists every call.
     pub debug: bool,
     /// Phases that do not apply, in the order of the flow.
     pub skipped_phases: Vec<String>,
@@ -73,7 +73,7 @@ pub struct PhasesView {
     pub revisions: Revisions,
     /// Checkpoints whose revision a person wants and has not seen yet.
     pub checkpoint_revision_pending: BTreeMap<String, bool>,
-    /// What stopped the run, if something did.
+    /// The reason why the run stopped early.
     pub error: Option<PhaseError>,
     /// When it began, and when it last changed.
     pub timestamps: Timestamps,
@@ -109,18 +109,16 @@ pub enum PhaseStatus {
     Abandoned,
 }
 
-/// What one call of an agent used.
+/// Use of one call of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLogRow {
     /// Its phase, or `coherence` for the look at the request.
     pub phase: String,
     /// Tokens, all together.
     pub tokens: u64,
-    /// How long it took.
     pub duration_ms: u64,
     /// The models, or `unknown`.
     pub model: String,
-    /// When it ended.
     pub timestamp: String,
 }
 
@@ -134,14 +132,12 @@ pub struct Revisions {
     pub task_revisions: u32,
 }
 
-/// What stopped a run.
+/// The reason why a run stopped early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseError {
     /// In which phase, as far as the flow has them.
     pub phase: Option<String>,
-    /// What.
     pub message: String,
-    /// When.
     pub timestamp: String,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     run::{GivenAnswer, WaivedGate},
 };
 
-/// Whether the result of a run is proved.
+/// The proof state of a run's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofState {
@@ -25,11 +25,8 @@ pub enum ProofState {
 /// A gate that a person waived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaivedView {
-    /// Whose gate.
     pub unit: String,
-    /// Which.
     pub gate: String,
-    /// Who.
     pub who: String,
     /// In which words.
     #[serde(default, skip_serializing_if = "String::is_empty")]

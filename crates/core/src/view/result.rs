@@ -38,24 +38,22 @@ pub struct ResultView {
     /// The commit that is its result so far, once something has landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// Whether the result is proved.
     pub proof: ProofState,
     /// What was run on exactly the code of the result, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// What landed, in order.
+    /// Landed units, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landed: Vec<LandedView>,
     /// Gates that a person waived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<WaivedView>,
-    /// What a person should know.
+    /// Notes for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Findings that nobody had to act on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noted: Vec<NotedView>,
-    /// What it wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactView>,
 }
@@ -63,7 +61,6 @@ pub struct ResultView {
 /// Something that landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandedView {
-    /// Which unit.
     pub unit: String,
     /// One line about its item.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -77,9 +74,7 @@ pub struct LandedView {
 /// A finding that nobody had to act on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotedView {
-    /// At which unit.
     pub unit: String,
-    /// What.
     pub finding: Finding,
 }
 

@@ -55,16 +55,13 @@ const TITLE_CHARS_MAX: usize = 80;
 /// One line of `forge status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRow {
-    /// Its id.
     pub run: String,
-    /// Its flow.
     pub flow: String,
     /// The beginning of the request.
     pub title: String,
     /// Where the request comes from: the address of an issue, or the folder of an older run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Where it stands.
     pub standing: Standing,
     /// Why it stands there, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -83,7 +80,6 @@ pub struct RunRow {
     pub estimated: Money,
     /// Calls whose price nobody knows.
     pub unknown_costs: u32,
-    /// When it started.
     pub started_at: Time,
     /// The time of the last record.
     pub changed_at: Time,
@@ -122,7 +118,7 @@ impl RunRow {
         }
     }
 
-    /// What was spent.
+    /// Returns the cost with its unknown parts.
     pub fn amount(&self) -> Amount {
         let (known, estimated) = (self.spent, self.estimated);
         Amount { known, estimated, unknown_calls: self.unknown_costs }

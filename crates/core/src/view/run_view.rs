@@ -32,7 +32,7 @@ pub struct RunView {
     pub row: RunRow,
     /// The request, whole.
     pub request: String,
-    /// What may be spent, in micro-dollars.
+    /// In micro-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Money>,
     /// What calls of unknown price may have cost at most, where something was held back for them.
@@ -48,7 +48,7 @@ pub struct RunView {
     /// The branch that its result lands on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What a person has to choose.
+    /// Open questions.
     pub asked: Vec<QuestionView>,
     /// The stages, from the top, those of items inside their `each`.
     pub units: Vec<UnitView>,
@@ -57,7 +57,6 @@ pub struct RunView {
 /// One stage in one scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitView {
-    /// Its name.
     pub unit: String,
     /// The label of the original system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +66,6 @@ pub struct UnitView {
     /// One line about its item.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Where it stands.
     pub state: UnitState,
     /// The gate that is looking or asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +79,7 @@ pub struct UnitView {
     /// When it goes on, if a limit is not over yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// What it waits for until then.
+    /// The event that it waits for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// What it cost, or may have cost, in micro-dollars.
@@ -138,9 +136,7 @@ pub enum UnitState {
 /// Something a person has to choose, with all that helps to choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionView {
-    /// Its name.
     pub question: String,
-    /// What it is about.
     pub unit: String,
     /// The gate that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,10 +148,10 @@ pub struct QuestionView {
     /// What the latest good attempt says of itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What it wants to show.
+    /// The summary for the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// What was found at the latest attempt.
+    /// The findings of the latest attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// What the reviews of the latest attempt say, in the order of their looks.
@@ -179,14 +175,11 @@ pub struct QuestionView {
     pub diff: String,
 }
 
-/// What a review says of an attempt.
+/// The verdict of one review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictView {
-    /// The gate.
     pub gate: String,
-    /// What it says.
     pub verdict: VerdictWord,
-    /// Critical findings.
     pub critical: u32,
     /// Major ones.
     pub major: u32,
@@ -197,7 +190,6 @@ pub struct VerdictView {
 /// Items that a unit listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListView {
-    /// The name of the list.
     pub list: String,
     /// How many there are.
     pub count: u32,
@@ -208,7 +200,6 @@ pub struct ListView {
 /// One item of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedView {
-    /// Its id.
     pub id: String,
     /// One line about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -220,9 +211,8 @@ pub struct ListedView {
 pub struct OptionView {
     /// The word to say.
     pub answer: String,
-    /// What it does.
+    /// The effect of choosing it.
     pub does: String,
-    /// Whether words go with it.
     #[serde(default, skip_serializing_if = "AnswerWords::are_none")]
     pub words: AnswerWords,
 }
@@ -242,7 +232,7 @@ pub enum AnswerWords {
 }
 
 impl AnswerWords {
-    /// Whether nobody works with them.
+    /// Returns true if the option takes no words.
     pub fn are_none(&self) -> bool {
         *self == Self::None
     }
@@ -268,9 +258,7 @@ impl AnswerWords {
 /// One record of `forge log --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
-    /// Its number.
     pub seq: u64,
-    /// The record.
     #[serde(flatten)]
     pub record: Record,
 }
@@ -283,17 +271,15 @@ pub enum RunLine {
     Record(Record),
     /// How the run was left: the last line.
     Left {
-        /// The run.
         run: String,
-        /// Where it stands.
         standing: Standing,
-        /// What a person has to choose.
+        /// Open questions.
         asked: Vec<QuestionView>,
     },
 }
 
 impl UnitView {
-    /// What its calls cost.
+    /// Returns the cost with its unknown parts.
     pub fn amount(&self) -> Amount {
         let known = self.spent.minus(self.estimated).minus(self.unknown_at_most);
         Amount { known, estimated: self.estimated, unknown_calls: self.unknown_costs }

@@ -293,7 +293,7 @@ fn limit(until: Time, cost: &str, what: &str) -> String {
     }
 }
 
-/// What Forge ran itself, in a few words.
+/// Phrases the checks that Forge ran itself.
 fn proved(evidence: &[Evidence]) -> String {
     // What it says where the run started is for the brief.
     let tree = evidence.first().map(|one| &one.tree);

@@ -49,7 +49,7 @@ pub enum Course {
 }
 
 impl Standing {
-    /// What can become of it.
+    /// Returns the course that the standing allows.
     pub const fn course(self) -> Course {
         match self {
             Self::Going | Self::Limited => Course::Driven,

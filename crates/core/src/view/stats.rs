@@ -137,7 +137,7 @@ fn spendings_of_triage(
     whole.by_model(coherence.spent, coherence.used.clone())
 }
 
-/// Who was at work in a call.
+/// The worker of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worker {
     /// An agent. Only this is counted as a call, wherever calls are counted.
@@ -146,7 +146,7 @@ pub(super) enum Worker {
     Forge,
 }
 
-/// Who was at work in a call of a run.
+/// Finds the worker of a call.
 pub(super) fn worker_of(run: &Run, ended: &EndedCall) -> Worker {
     let kind = CallKind::from_flow(&run.definition().flow, &ended.call);
     worker(kind.as_ref().and_then(CallKind::role), ended)

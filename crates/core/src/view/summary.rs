@@ -40,7 +40,7 @@ pub const FINDINGS_MAX: usize = 50;
 /// The most calls that a summary lists.
 pub const CALLS_MAX: usize = 1_000;
 
-/// What a run came to, at this moment.
+/// Summarizes a run at a moment.
 pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     let row = RunRow::new(id, run);
     let start = run.is_started().then(|| &run.definition().start);
@@ -140,7 +140,7 @@ fn proof(run: &Run) -> ProofView {
     ProofView { state, tree, checks, waived }
 }
 
-/// What is left to be done.
+/// Finds the remaining work.
 fn rest(run: &Run) -> RemainingWork {
     if matches!(run.phase(), Phase::Over(_)) {
         return RemainingWork::Nothing;

@@ -42,7 +42,7 @@ fn found(files: &[(&str, &str)]) -> DetectedProject {
     project
 }
 
-/// What holds for every project.
+/// Asserts the properties of every detected project.
 fn hold(project: &DetectedProject, tree: &Tree) {
     for found in project.verify.iter().chain(&project.setup) {
         assert!(tree.exists(&found.file), "{found:?}");

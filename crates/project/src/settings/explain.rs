@@ -16,11 +16,10 @@ use crate::Error;
 /// One line of `forge config list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SettingRow {
-    /// The key.
     pub key: String,
-    /// What it is for.
+    /// The description of the key.
     pub about: &'static str,
-    /// What counts. Nothing, if nobody set it.
+    /// The effective value; `None` if no layer sets the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// The layer that won.
@@ -37,7 +36,7 @@ pub struct Explained {
     /// The line of the list.
     #[serde(flatten)]
     pub row: SettingRow,
-    /// What it may be, in words.
+    /// The allowed values, as a phrase.
     pub may_be: String,
     /// The variable that sets it.
     pub variable: String,
@@ -47,12 +46,11 @@ pub struct Explained {
     pub notes: Vec<String>,
 }
 
-/// What one layer says.
+/// The value of one layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SaidRow {
     /// The layer.
     pub layer: Layer,
-    /// Where.
     pub place: String,
     /// The file, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +58,6 @@ pub struct SaidRow {
     /// The line in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What.
     pub value: Value,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct KeyRow {
     pub(super) is_secret: bool,
 }
 
-/// What the schema says about a value.
+/// The form of a value, as its schema describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueForm {
     /// One of these words.
@@ -359,7 +359,7 @@ fn template(path: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Whether a path is a table of keys.
+/// Returns true if a path is a table of keys.
 pub(super) fn is_table(path: &str) -> bool {
     template(path).is_some_and(|(template, _)| {
         !template.is_empty()

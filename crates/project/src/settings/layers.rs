@@ -32,7 +32,7 @@ const TABLES_MAX: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// What comes with Forge.
+    /// Defaults that come with Forge.
     Shipped,
     /// One person's, for all repositories.
     User,
@@ -42,7 +42,7 @@ pub enum Layer {
     Local,
     /// Variables.
     Environment,
-    /// What was given on the command line.
+    /// Flags of the command line.
     Flags,
 }
 
@@ -286,7 +286,7 @@ impl LayeredSettings {
     }
 }
 
-/// What was read of a file so far.
+/// The state of reading one file.
 #[derive(Default)]
 struct FileReading {
     /// Each with the byte at which its key begins.

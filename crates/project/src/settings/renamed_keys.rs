@@ -18,7 +18,7 @@ use crate::Error;
 /// A settings file that uses older names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenamedKeys {
-    /// What is to be in it.
+    /// The new content of the file.
     pub text: String,
     /// The old and the new names.
     pub keys: Vec<(&'static str, &'static str)>,

@@ -16,7 +16,7 @@ use super::{
     values::{RUN_MARK, to_strings},
 };
 
-/// What is frozen for one run.
+/// The settings that are frozen for one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frozen {
     /// Who plays the roles about which `roles` says nothing. See [`Frozen::who_plays`].
@@ -27,7 +27,6 @@ pub struct Frozen {
     /// Roles that somebody else plays, or with another model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, RoleAgent>,
-    /// What is known about secrets.
     #[serde(default, skip_serializing_if = "SecretsTable::is_empty")]
     pub secrets: SecretsTable,
     /// How long one call may take.
@@ -65,7 +64,7 @@ pub struct Frozen {
     pub kept: RunRecord,
 }
 
-/// What is known about secrets.
+/// Settings about secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecretsTable {
@@ -109,7 +108,7 @@ fn is_all(record: &RunRecord) -> bool {
     *record == RunRecord::All
 }
 
-/// Who plays the roles of a run.
+/// The choice of the agent for a run's roles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
@@ -121,10 +120,7 @@ pub enum Agent {
         scenario: Blob,
     },
     /// One of the run's `agents`.
-    Named {
-        /// Its name.
-        name: String,
-    },
+    Named { name: String },
 }
 
 /// An agent, with all that is to be known to start it.
@@ -132,7 +128,7 @@ pub enum Agent {
 pub struct FrozenAgent {
     /// How it is called.
     pub name: String,
-    /// What it is treated as.
+    /// The protocol that Forge speaks with it.
     pub like: AgentKind,
     /// The program and its arguments. None at all are those of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,7 +147,7 @@ pub struct FrozenAgent {
     pub sessions: Sessions,
 }
 
-/// Whether an agent keeps its sessions.
+/// The agent's handling of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sessions {
@@ -169,7 +165,7 @@ impl Sessions {
     }
 }
 
-/// What was said about one role.
+/// The settings of one role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleAgent {
     /// Who plays it, if not the agent of all roles.
@@ -186,7 +182,6 @@ pub struct RoleAgent {
 pub struct Verify {
     /// One after the other, each in a shell. None at all is unverified, and never passed.
     pub commands: Vec<String>,
-    /// Who said so.
     pub from: VerifyFrom,
     /// How long one may take.
     pub timeout_ms: u64,
@@ -196,7 +191,7 @@ pub struct Verify {
     pub r#final: FinalCheckout,
 }
 
-/// Who says what the checks are.
+/// The origin of the checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyFrom {

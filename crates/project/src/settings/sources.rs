@@ -66,7 +66,6 @@ pub struct Sources {
 pub struct SourceFile {
     /// How it is called when something about it is said.
     pub name: String,
-    /// What is in it.
     pub text: String,
 }
 

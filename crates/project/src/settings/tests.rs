@@ -477,7 +477,7 @@ fn where_checkouts_lie_is_not_for_a_repository_to_say() {
     assert!(trouble.next.unwrap().contains("forge.local.toml"));
 }
 
-/// What is shipped, of all that is said.
+/// Finds the shipped value in a list of layers.
 fn shipped_of(said: &[SaidRow]) -> Option<&Value> {
     said.iter().find(|said| said.layer == Layer::Shipped).map(|said| &said.value)
 }

@@ -111,7 +111,7 @@ pub struct RoleTable {
     pub model: Option<ModelName>,
 }
 
-/// What is known about secrets.
+/// Settings about secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SecretSettings {
@@ -237,7 +237,7 @@ pub enum RunRecord {
 /// An agent that is set up, or that needs no setting up, put together from all layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentTable {
-    /// What it is treated as.
+    /// The protocol that Forge speaks with it.
     pub like: AgentKind,
     /// The program and its arguments, if they are not those of its kind. A program with a slash in
     /// it is absolute if a person set it, and relative to the agent's checkout if the repository

@@ -28,7 +28,7 @@ pub(super) const TEXT_BYTES_MAX: usize = 16 * 1024;
 const NAME_BYTES_MAX: usize = 200;
 /// What stands for the run's id in the name of its branch.
 pub(super) const RUN_MARK: &str = "{run}";
-/// What the name of an agent may be.
+/// The rule for agent names, as a sentence.
 pub(super) const AGENT_NAME_MAY_BE: &str = "the name of an agent has at most 40 small letters, digits, `-` and `_`, and begins with a letter or digit";
 /// The same, for editors.
 pub(super) const AGENT_NAME_PATTERN: &str = "^[a-z0-9][a-z0-9_-]{0,39}$";
@@ -208,7 +208,7 @@ impl Deref for ProgramLine {
     }
 }
 
-/// Whether an agent may have this name.
+/// Returns true for a valid agent name.
 pub(super) fn is_agent_name(text: &str) -> bool {
     is_plain_name(text) && !text.contains(|c: char| c.is_ascii_uppercase())
 }

@@ -55,14 +55,14 @@ pub struct RecoveredRun {
     pub sources: BTreeSet<SalvageSource>,
 }
 
-/// What [`salvage`] exported.
+/// The export of [`salvage`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SalvageReport {
     /// The folder with one file of records for each run.
     pub folder: PathBuf,
     /// In order of their ids.
     pub runs: Vec<RecoveredRun>,
-    /// What could not be read, in sentences.
+    /// Parts that could not be read, in sentences.
     pub notes: Vec<String>,
 }
 

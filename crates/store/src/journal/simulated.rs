@@ -44,7 +44,7 @@ enum LogEntry {
     Asked { run: String, at: u64, interface: String, person: String, body: String },
 }
 
-/// What the log says.
+/// The simulated content of the log.
 #[derive(Debug, Default)]
 struct LogState {
     /// The length of the lines that were read.

@@ -91,7 +91,6 @@ impl CheckoutLocation {
 /// A checkout whose lock is held as long as this lives.
 #[derive(Debug)]
 pub(crate) struct LockedCheckout {
-    /// Its folder.
     pub(crate) dir: PathBuf,
     /// Its files.
     pub(crate) tree: PathBuf,

@@ -36,9 +36,7 @@ pub enum GitError {
     /// A file is larger than the caller wants to read.
     #[error("{path} has {bytes} bytes, more than {bytes_max}")]
     TooLarge {
-        /// Its path.
         path: String,
-        /// Its size.
         bytes: u64,
         /// The limit.
         bytes_max: u64,

@@ -18,7 +18,6 @@ pub(crate) struct MergedTree {
 /// One file in conflict.
 #[derive(Debug, Default)]
 pub(crate) struct ConflictedFile {
-    /// The file.
     pub(crate) path: Vec<u8>,
     /// Its sides: mode, object and stage, as git prints them.
     pub(crate) sides: Vec<ConflictSide>,

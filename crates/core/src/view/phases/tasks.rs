@@ -31,7 +31,6 @@ pub struct TaskState {
     pub files: Vec<String>,
     /// How far it is built.
     pub impl_status: ImplStatus,
-    /// What its reviews say.
     pub review_status: ReviewStatus,
     /// Attempts at building it after the first.
     pub impl_retries: u32,
@@ -63,7 +62,7 @@ pub enum ImplStatus {
     Failed,
 }
 
-/// What the reviews of an item say.
+/// The combined verdict of an item's reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {

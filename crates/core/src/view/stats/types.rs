@@ -21,7 +21,6 @@ use crate::{
 pub struct Spending {
     /// The run that paid for it. For what a rewound run shares with another, that other one.
     pub run: String,
-    /// The call.
     pub call: String,
     /// The number of the model in the call, from 0. The one that is 0 carries the call.
     pub part: u32,
@@ -29,23 +28,18 @@ pub struct Spending {
     pub day: String,
     /// The unit, without its items.
     pub unit: String,
-    /// The stage.
     pub stage: String,
-    /// Whom the agent played.
     pub role: String,
     /// The agent, by the name that the settings give it.
     pub agent: String,
-    /// Who serves the model.
+    /// The service behind the model.
     pub provider: String,
-    /// The model.
     pub model: String,
-    /// Tokens.
     pub tokens: Tokens,
     /// Money. Where nobody knows what the call cost, nobody knows it of its models.
     pub cost: Cost,
     /// How long the call took, in milliseconds.
     pub took_ms: u64,
-    /// How it ended.
     pub end: CallEnd,
 }
 
@@ -106,7 +100,6 @@ pub struct StatsView {
     pub by: Axis,
     /// Days in their order; anything else with what cost most first.
     pub rows: Vec<StatsRow>,
-    /// All of it.
     pub total: StatsRow,
 }
 
@@ -117,11 +110,10 @@ pub struct StatsRow {
     pub key: String,
     /// Calls of agents. One that used more than one model counts for its first.
     pub calls: u32,
-    /// Tokens.
     pub tokens: Tokens,
     /// What programs reported, in micro-dollars.
     pub known: Money,
-    /// What is estimated, in micro-dollars.
+    /// In micro-dollars.
     pub estimated: Money,
     /// Calls whose price nobody knows. One that used more than one model counts for each of them
     /// in its row, and once in the total.
@@ -218,14 +210,14 @@ impl StatsRow {
         }
     }
 
-    /// What was spent, as far as it is known.
+    /// Returns the known and estimated money.
     pub(crate) fn money(&self) -> Money {
         let mut sum = self.known;
         sum += self.estimated;
         sum
     }
 
-    /// What was spent.
+    /// Returns the cost with its unknown parts.
     pub fn amount(&self) -> Amount {
         let (known, estimated) = (self.known, self.estimated);
         Amount { known, estimated, unknown_calls: self.unknown_calls }

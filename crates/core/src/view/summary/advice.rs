@@ -305,7 +305,7 @@ fn about(asked: &AskedQuestion) -> String {
     }
 }
 
-/// What stopped the whole run.
+/// Advises on what stopped the whole run.
 fn held(run: &Run, all: &mut Vec<Improvement>) {
     for (_, hold) in run.history().held.iter() {
         let (fact, advice) = match hold {

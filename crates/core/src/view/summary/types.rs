@@ -17,12 +17,10 @@ use crate::view::{
     stats::{CallEnd, StatsRow},
 };
 
-/// What a run came to.
+/// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SummaryView {
-    /// The run.
     pub run: String,
-    /// Its flow.
     pub flow: String,
     /// The request, whole.
     pub request: String,
@@ -34,9 +32,7 @@ pub struct SummaryView {
     /// Why, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What is left to be done.
     pub rest: RemainingWork,
-    /// When it started.
     pub started_at: Time,
     /// The moment that the summary is of.
     pub at: Time,
@@ -52,9 +48,8 @@ pub struct SummaryView {
     /// The commit that is its result, once something has landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// What proves it.
     pub proof: ProofView,
-    /// What left the run, and what did not.
+    /// Deliveries, done or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<DeliveryView>,
     /// Its tasks.
@@ -72,15 +67,14 @@ pub struct SummaryView {
     /// Checkpoints that passed, and who let them pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalView>,
-    /// What persons changed by hand.
+    /// Edits by persons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditView>,
-    /// What would make the next run better.
+    /// Advice for the next run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<Improvement>,
     /// What each phase used, in the order of the flow.
     pub phases: Vec<PhaseRow>,
-    /// All of it.
     pub total: StatsRow,
     /// Every call, if the run was started with `--debug`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,7 +84,7 @@ pub struct SummaryView {
     pub more_calls: u32,
 }
 
-/// What is left to be done in a run.
+/// The remaining work of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Rest")]
@@ -106,7 +100,6 @@ pub enum RemainingWork {
 /// A parameter of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ParamView {
-    /// Its name.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -115,15 +108,14 @@ pub struct ParamView {
     pub chosen: String,
 }
 
-/// What proves a result.
+/// The proof of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProofView {
-    /// Whether it is proved.
     pub state: ProofState,
     /// The code tree that is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// What was run on exactly this tree.
+    /// Commands that ran on exactly this tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
     /// Proofs that a person waived, and in which words.
@@ -134,22 +126,18 @@ pub struct ProofView {
 /// A command that was run on the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckView {
-    /// The command line.
     pub command: String,
-    /// What came of it.
     pub colour: Colour,
 }
 
 /// Something that leaves a run, or does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryView {
-    /// Which unit.
     pub unit: String,
-    /// What: `pull-request`, `comment`, …
+    /// `pull-request`, `comment`, …
     pub what: String,
-    /// Whether it was done.
     pub state: DeliveryState,
-    /// What the outside world calls it.
+    /// The name of the effect outside, such as a URL.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
     /// Why it was not done.
@@ -157,7 +145,7 @@ pub struct DeliveryView {
     pub why: String,
 }
 
-/// Whether something was delivered.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryState {
@@ -177,7 +165,6 @@ pub struct TaskRow {
     /// One line about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Where it stands.
     pub state: TaskStanding,
     /// Attempts at its work.
     pub attempts: u32,
@@ -217,12 +204,10 @@ pub enum TaskStanding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LeftView")]
 pub struct RemainingFinding {
-    /// At which unit.
     pub unit: String,
     /// Why it is left.
     #[serde(rename = "left")]
     pub reason: RemainingReason,
-    /// What.
     pub finding: Finding,
 }
 
@@ -247,7 +232,6 @@ pub struct EditView {
     /// The artifact, or nothing if it was code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// Who.
     pub who: String,
     /// Why, in their words.
     pub why: String,
@@ -256,11 +240,9 @@ pub struct EditView {
 /// A checkpoint that passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalView {
-    /// Whose.
     pub unit: String,
-    /// Which.
     pub gate: String,
-    /// Who, or nothing if it passed by itself.
+    /// Empty if the gate passed by itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub who: String,
     /// In which words.
@@ -268,7 +250,7 @@ pub struct ApprovalView {
     pub words: String,
 }
 
-/// What a phase used.
+/// Use of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRow {
     /// The stage, or the gate behind it.
@@ -284,7 +266,7 @@ pub struct PhaseRow {
 }
 
 impl TaskRow {
-    /// What it cost.
+    /// Returns the cost with its unknown parts.
     pub fn amount(&self) -> Amount {
         Amount { known: self.known, estimated: self.estimated, unknown_calls: self.unknown_calls }
     }
@@ -321,7 +303,6 @@ impl RemainingReason {
 pub struct CallView {
     /// The number of its folder.
     pub ordinal: u32,
-    /// Its name.
     pub call: String,
     /// Whom the agent played, or what was done.
     pub role: String,
@@ -331,7 +312,6 @@ pub struct CallView {
     /// The models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
-    /// How it ended.
     pub end: CallEnd,
     /// The agent's own session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -340,16 +320,14 @@ pub struct CallView {
     pub took_ms: u64,
     /// Tokens, all together.
     pub tokens: u64,
-    /// Money.
     pub cost: Cost,
 }
 
 /// Something that could go better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Improvement {
-    /// What happened.
+    /// The observed fact.
     pub fact: String,
-    /// What would help.
     pub advice: String,
 }
 

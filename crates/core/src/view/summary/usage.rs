@@ -17,7 +17,7 @@ use crate::{
     view::stats::{COHERENCE, CallEnd, StatsRow, Worker, worker_of},
 };
 
-/// What each phase used, and all of it.
+/// Sums the use of each phase, and of all.
 pub(super) fn phases(run: &Run) -> (Vec<PhaseRow>, StatsRow) {
     let mut rows: Vec<PhaseRow> = Vec::new();
     let mut total = StatsRow { key: "total".to_owned(), ..StatsRow::default() };
