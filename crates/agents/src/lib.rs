@@ -22,7 +22,7 @@ pub mod variables;
 pub use agent::{Agent, CodeAccess, Earlier, Session, Start, Turn, session_id};
 pub use monitor::{Listen, open_monitor};
 pub use registry::AgentKind;
-pub use result::{parse_result, read_result, result_schema};
+pub use result::{parse_result, read_result, result_bytes, result_schema};
 pub use signal::{End, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog};
 pub use stream::{Heard, Listener, hear};
 pub use variables::{MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TURN_VARIABLE};

@@ -81,8 +81,14 @@ pub fn read_result(
     call: &str,
     required: &[ResultKey],
 ) -> Result<AgentResult, ResultError> {
-    match collect(outbox, RESULT_FILE, RESULT_BYTES_MAX) {
-        Ok(bytes) => parse_result(&bytes, call, required),
+    let bytes = result_bytes(collect(outbox, RESULT_FILE, RESULT_BYTES_MAX))?;
+    parse_result(&bytes, call, required)
+}
+
+/// Says what is wrong with a result that could not be collected.
+pub fn result_bytes(collected: Result<Vec<u8>, ArtifactFlaw>) -> Result<Vec<u8>, ResultError> {
+    match collected {
+        Ok(bytes) => Ok(bytes),
         Err(ArtifactFlaw::Missing { .. } | ArtifactFlaw::BadName { .. }) => {
             Err(ResultError::Missing)
         }

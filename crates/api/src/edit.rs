@@ -18,7 +18,7 @@ use forge_driver::{
     person::person,
     refusal::refused,
     run_id::new_run_id,
-    run_loop::{Driver, Tell},
+    run_loop::{Driver, Machine, Tell},
     secrets::{guard, redacted, redacted_text, table},
     signals::Signals,
 };
@@ -225,7 +225,10 @@ impl Forge {
             shared.iter().map(|record| (record.at, body(record))).collect();
         let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;
         let mut signals = Signals::listen()?;
-        let mut driver = Driver::over(&self.home, &new, store, writer, run, frozen)?;
+        let mut driver = {
+            let machine = Machine::local(&self.home)?;
+            Driver::over(&self.home, machine, &new, Box::new(store), writer, run, frozen)?
+        };
         began(&new);
         driver.tell_first(tell)?;
         driver.hear_time(tell)?;

@@ -10,6 +10,7 @@
 use std::{
     fs,
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -28,7 +29,7 @@ use forge_driver::{
     projection::Projector,
     refs,
     refusal::refused,
-    run_loop::{CommandOutcome, DriveEnd, Driver, Tell},
+    run_loop::{CommandOutcome, DriveEnd, Driver, Machine, Tell},
     secrets::without_secrets,
     signals::Signals,
     snapshot::frozen,
@@ -41,6 +42,7 @@ use forge_project::{
 };
 use forge_store::{
     blobs::Blobs,
+    disk::RealDisk,
     journal::{CommandId, JournalRecord, RunLock, Store, StoreError},
     records::{facts, fold},
 };
@@ -129,6 +131,16 @@ impl Forge {
         forge_driver::context::read_blob(&self.blobs()?, blob)
     }
 
+    fn follow_refs(&self, id: &str, run: &Run) -> Result<Option<String>, Error> {
+        let repository = &self.home.repository;
+        refs::follow(repository, &repository.common_dir, id, run)
+    }
+
+    fn take_over(&self, id: &str, lock: RunLock) -> Result<Driver, Error> {
+        let journal = Box::new(Store::open(&self.home.dir)?);
+        Driver::take_over(&self.home, Machine::local(&self.home)?, journal, id, lock)
+    }
+
     /// Takes a run up again and drives it until it stops.
     pub fn resume(
         &self,
@@ -172,7 +184,7 @@ impl Forge {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut driver = Driver::take_over(&self.home, &id, lock)?;
+        let mut driver = self.take_over(&id, lock)?;
         driver.take_commands(tell)?;
         began(&id);
         // Calls of a run that was stopped or given up must not outlive a driver that died meanwhile.
@@ -204,7 +216,7 @@ impl Forge {
     /// Does as a driver would with a command, but starts nothing. What is to be stopped is stopped.
     fn settle(&self, id: &str, lock: RunLock, command: Option<&Command>) -> Result<(), Error> {
         let tell: Tell<'_> = &mut |_| {};
-        let mut driver = Driver::take_over(&self.home, id, lock)?;
+        let mut driver = self.take_over(id, lock)?;
         driver.take_commands(tell)?;
         let refusal = match command {
             Some(command) => driver.put(&Input::Command(command.clone()), tell)?.err(),
@@ -326,13 +338,13 @@ impl Forge {
         // Read under the lock, so that nothing older is put over something newer.
         let (run, records) = self.fold(id).ok()?;
         let catch_up = || -> Result<(), Error> {
-            let mut projector = Projector::new(&self.home, id);
+            let mut projector = Projector::new(Arc::new(RealDisk), &self.home, id);
             let seq = records.last().map_or(0, |record| record.seq);
             if projector.shown()? == seq && projector.state_shown() == Some(seq) {
                 return Ok(());
             }
             // The driver may have died before the refs followed the last record, too.
-            refs::follow(&self.home, id, &run)?;
+            self.follow_refs(id, &run)?;
             projector.add(&records)?;
             projector.show(&run, seq, &self.blobs()?)
         };
@@ -380,11 +392,11 @@ impl Forge {
         }
         let artifacts = dir.join("artifacts");
         remove(&artifacts, fs::remove_dir_all(&artifacts))?;
-        let mut projector = Projector::new(&self.home, id);
+        let mut projector = Projector::new(Arc::new(RealDisk), &self.home, id);
         projector.add(&records)?;
         projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)?;
         // By files that are behind it would have been seen that this is missing.
-        refs::follow(&self.home, id, &run).map(|_| ())
+        self.follow_refs(id, &run).map(|_| ())
     }
 }
 

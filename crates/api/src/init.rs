@@ -4,25 +4,27 @@
 //! red is written down as red: no agent will be blamed for it.
 
 use std::{
-    ffi::OsString,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
 use forge_core::{event::Colour, view::short_commit};
 use forge_driver::{
     Error,
     clock::now,
-    outcome::{CommandEnd, command_end},
+    executor::StepState,
+    local_executor::LocalExecutor,
+    outcome::{CommandEnd, command_end, tail_of},
     path_list::short_list,
     person::person,
-    setup::environment::{command_environment, shell, spec},
+    setup::{
+        environment::{command_environment, shell, spec},
+        launch::run_to_end,
+    },
     signals::Signals,
 };
-use forge_keeper::{AttemptFolder, AttemptStatus, StepLimits, Stop, look, start_keeper};
+use forge_keeper::{AttemptFolder, StepLimits};
 use forge_project::{
     commit_files::CommitFiles,
     detect::{self, DetectedProject},
@@ -43,9 +45,6 @@ use crate::forge::Forge;
 const OUTPUT_LINES_MAX: usize = 20;
 /// The most bytes of red output that are shown.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024;
-
-/// How often a command that is tried is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// One command that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,8 +113,8 @@ impl Forge {
             return Ok(tried);
         }
         let dir = state_dir()?.join(format!("init-{}-{}", std::process::id(), now()));
-        let mut wish = Wish { signals: Signals::listen()?, is_to_end: false };
-        let done = self.try_in(&dir, head, project, &mut wish, &mut |one| {
+        let mut signals = Signals::listen()?;
+        let done = self.try_in(&dir, head, project, &mut signals, &mut |one| {
             tell(&one);
             tried.push(one);
         });
@@ -136,7 +135,7 @@ impl Forge {
         dir: &Path,
         head: &str,
         project: &DetectedProject,
-        wish: &mut Wish,
+        signals: &mut Signals,
         tell: &mut dyn FnMut(Tried),
     ) -> Result<Vec<String>, Error> {
         let repository = &self.home.repository;
@@ -165,9 +164,9 @@ impl Forge {
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
         for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
             let folder = dir.join(format!("{number:04}"));
-            wish.check()?;
-            let one = try_one(&folder, &found.command, purpose, &tree, wish)?;
-            wish.check()?;
+            check(signals)?;
+            let one = try_one(&folder, &found.command, purpose, &tree, signals)?;
+            check(signals)?;
             let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
             tell(one);
             if is_over {
@@ -183,7 +182,7 @@ impl Forge {
             unreachable!("the bench puts back what it is asked to put back")
         };
         let tracked = repository.files_at(head, "")?;
-        wish.check()?;
+        check(signals)?;
         Ok(discarded.into_iter().filter(|path| tracked.contains(path)).collect())
     }
 
@@ -207,22 +206,8 @@ impl Forge {
     }
 }
 
-/// What the person at the terminal wants: heard from the first step to the last, and never
-/// forgotten.
-struct Wish {
-    signals: Signals,
-    is_to_end: bool,
-}
-
-impl Wish {
-    fn is_to_end(&mut self) -> bool {
-        self.is_to_end |= self.signals.want_an_end();
-        self.is_to_end
-    }
-
-    fn check(&mut self) -> Result<(), Error> {
-        if self.is_to_end() { Err(interrupted()) } else { Ok(()) }
-    }
+fn check(signals: &mut Signals) -> Result<(), Error> {
+    if signals.want_an_end() { Err(interrupted()) } else { Ok(()) }
 }
 
 fn interrupted() -> Error {
@@ -236,7 +221,7 @@ fn try_one(
     command: &str,
     purpose: Purpose,
     tree: &Path,
-    wish: &mut Wish,
+    signals: &mut Signals,
 ) -> Result<Tried, Error> {
     let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
     let limits = StepLimits {
@@ -249,26 +234,18 @@ fn try_one(
     let error = |error: std::io::Error| Error::file(folder, &error);
     let made = AttemptFolder::create(folder, &spec).map_err(error)?;
     let program = std::env::current_exe().map_err(error)?;
-    let env: Vec<(OsString, OsString)> = command_environment();
-    let mut keeper = start_keeper(&program, &made, &env).map_err(error)?;
-    while keeper.try_wait().map_err(error)?.is_none() {
-        if wish.is_to_end()
-            && let AttemptStatus::Alive(alive) = look(&made).map_err(error)?
-        {
-            // A keeper that cannot be told has ended by itself.
-            let _ = alive.stop(Stop::AtOnce);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-    let AttemptStatus::Ended(ending) = look(&made).map_err(error)? else {
+    let executor = LocalExecutor::default();
+    let state = run_to_end(program, &made, &command_environment(), signals)?;
+    let StepState::Ended(ending) = state else {
+        check(signals)?;
         let what = format!("`{command}` was tried, and nobody can say how it ended");
         return Err(Error::surroundings(what, "forge init"));
     };
-    let (colour, output) = match command_end(&made, &ending) {
+    let (colour, output) = match command_end(&executor, &made, &ending) {
         CommandEnd::Success => (Colour::Green, String::new()),
         CommandEnd::Interrupted => return Err(interrupted()),
         CommandEnd::Failure { .. } => {
-            let output = forge_driver::outcome::tail(&made, 1024 * 1024).map_err(error)?;
+            let output = tail_of(&executor, &made.transcript(), 1024 * 1024).map_err(error)?;
             (Colour::Red, excerpt(&output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX))
         }
         CommandEnd::Fault { what, .. } => (Colour::Red, what),

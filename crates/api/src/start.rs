@@ -40,7 +40,7 @@ use forge_driver::{
     base_settings::settings_at,
     person::person,
     run_id::new_run_id,
-    run_loop::{Driver, Tell},
+    run_loop::{Driver, Machine, Tell},
     secrets::redacted_text,
     signals::Signals,
 };
@@ -284,7 +284,10 @@ impl Forge {
         notes.extend(chosen.notes);
         notes.extend(settings.notes_on_roles(&roles_of_flow));
         notes.extend(about_checks(&found.flow.stages, &frozen.verify));
-        let driver = Driver::begin(&self.home, store, &id, start, frozen)?;
+        let driver = {
+            let machine = Machine::local(&self.home)?;
+            Driver::begin(&self.home, machine, Box::new(store), &id, start, frozen)?
+        };
         Ok(Begun { run: id, notes, driver, signals })
     }
 

@@ -30,7 +30,6 @@ use crate::{
         turns::{Turned, turns},
     },
     checkouts::{Place, commit_of, is_shared},
-    clock::now,
     deliver, gates,
     path_list::{paths, short_list},
     plan::{
@@ -61,7 +60,7 @@ fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
-        std::fs::create_dir_all(&dir).map_err(|error| Error::file(&dir, &error))?;
+        context.disk.create_folder(&dir).map_err(|error| Error::file(&dir, &error))?;
         let worked = Worked::by(plan, &dir, &[])?;
         return worked.report(plan);
     }
@@ -199,7 +198,8 @@ fn preserve_uncommitted_changes(
     let is_again = access == CodeAccess::Writes && run.unit(call.unit()).attempt > 1;
     let somebody_came = is_again || run.n_questions() > 0;
     let is_exact = context.open(run, call, place, access).files == FilesPolicy::ResetTracked;
-    let is_due = somebody_came && is_exact && place.bench.dir.join("tree").is_dir();
+    let is_due =
+        somebody_came && is_exact && context.disk.list(&place.bench.dir.join("tree")).is_ok();
     let begins = !plan.step_was_prepared("open");
     if !(plan.step_was_prepared("left") || begins && is_due) {
         return Ok(());
@@ -214,7 +214,7 @@ fn preserve_uncommitted_changes(
                 "Files as they were left before {call}\n\nForge-Run: {}\n",
                 context.id
             ),
-            when_ms: now(),
+            when_ms: context.executor.now(),
             pin: pin.clone(),
         }))
     };
@@ -230,7 +230,7 @@ fn preserve_uncommitted_changes(
         return Ok(());
     }
     // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
-    let repository = &context.home.repository;
+    let repository = context.code;
     let code = run.code(&place.scope).map(|code| code.commit.clone());
     let known = [Some(from.clone()), place.bench.starting_commit(), code];
     let is_known =
@@ -264,7 +264,9 @@ fn check_path_conflicts(plan: &Plan<'_>) -> Result<(), Pending> {
             plan.notice(what);
             return Ok(());
         }
-        Claims::Defer => Outcome::Deferred { until: now() + DEFERRED_MS, what },
+        Claims::Defer => {
+            Outcome::Deferred { until: plan.context.executor.now() + DEFERRED_MS, what }
+        }
         Claims::Block => Outcome::Blocked { class: BlockerClass::ExternalDependency, what },
     };
     Err(plan.ends(outcome))
@@ -276,7 +278,7 @@ fn committed(
     worked: &Worked,
 ) -> Result<forge_workspace::CommittedFiles, Pending> {
     let Plan { context, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let order = || {
         let Operation::Open(open) = plan.ordered("open")? else {
             unreachable!("the step `open` opens a checkout")

@@ -19,7 +19,7 @@ use forge_core::{
 };
 use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{
-    CheckoutLocation, FileAccess, FilesPolicy, GitError, OpenCheckout, Repository,
+    CheckoutLocation, CodeHistory, FileAccess, FilesPolicy, GitError, OpenCheckout,
 };
 
 use crate::{Error, context::RunContext, layout::Home};
@@ -218,7 +218,7 @@ pub struct Span {
 }
 
 /// The change that a look at a unit is about: that of the scope whose checkout it works in.
-pub fn span(repository: &Repository, run: &Run, unit: &UnitId) -> Result<Span, GitError> {
+pub fn span(repository: &dyn CodeHistory, run: &Run, unit: &UnitId) -> Result<Span, GitError> {
     let to = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base");
     let scope = scope_of(run, unit);

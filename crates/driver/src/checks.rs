@@ -11,7 +11,7 @@ use forge_project::{
     detect::{self, DetectedCommand},
     settings::{Frozen, VerifyFrom},
 };
-use forge_workspace::Repository;
+use forge_workspace::CodeHistory;
 
 use crate::Error;
 
@@ -30,7 +30,7 @@ pub enum Checks {
 pub fn checks_at(
     frozen: &Frozen,
     run: &Run,
-    repository: &Repository,
+    repository: &dyn CodeHistory,
     commit: &str,
 ) -> Result<Checks, Error> {
     if !frozen.verify.commands.is_empty() {

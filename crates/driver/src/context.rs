@@ -10,10 +10,12 @@ use forge_project::{
 };
 use forge_store::{
     blobs::{BlobId, Blobs},
-    journal::Store,
+    disk::Disk,
+    journal::Journal,
 };
+use forge_workspace::CodeHistory;
 
-use crate::{Error, layout::Home, secrets, trusted_folders::TrustedFolders};
+use crate::{Error, executor::Executor, layout::Home, secrets, trusted_folders::TrustedFolders};
 
 /// Everything that calls of one run have in common.
 pub struct RunContext<'a> {
@@ -30,7 +32,13 @@ pub struct RunContext<'a> {
     /// Where the checkouts of the run lie.
     pub checkouts: PathBuf,
     /// The journal, for what other runs say.
-    pub store: &'a Store,
+    pub journal: &'a dyn Journal,
+    /// What carries out steps.
+    pub executor: &'a dyn Executor,
+    /// Where the driver writes itself.
+    pub disk: &'a dyn Disk,
+    /// The commits of the repository.
+    pub code: &'a dyn CodeHistory,
     /// Which folders of calls and steps are trusted.
     pub trusted: &'a TrustedFolders,
     /// Values that are known to be secret.

@@ -19,12 +19,14 @@
 pub mod agent_call;
 pub mod base_settings;
 pub mod call_plan;
+pub mod calls;
 pub mod checkouts;
 pub mod checks;
 pub mod clock;
 pub mod context;
 pub mod deliver;
 pub mod error;
+pub mod executor;
 pub mod gates;
 pub mod layout;
 pub mod local_executor;

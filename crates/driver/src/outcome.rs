@@ -13,7 +13,9 @@ use forge_core::{
     money::Spent,
     run::CallKind,
 };
-use forge_keeper::{AttemptFolder, Ending, ExitReason, open_regular};
+use forge_keeper::{AttemptFolder, Ending, ExitReason};
+
+use crate::executor::Executor;
 
 /// The last bytes of a transcript that a failure shows.
 const LAST_WORDS_BYTES: u64 = 4 * 1024;
@@ -98,25 +100,25 @@ pub enum CommandEnd {
     Interrupted,
 }
 
-pub fn command_end(folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
+pub fn command_end(executor: &dyn Executor, folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
         ExitReason::Exited { code: 0 } => CommandEnd::Success,
         ExitReason::Exited { code } => {
-            let what = ended(&last_words(folder), &format!("exit code {code}"));
+            let what = ended(&last_words(executor, folder), &format!("exit code {code}"));
             CommandEnd::Failure { code: *code, what }
         }
         // Whoever killed it, the work that it looks at is not to blame.
         ExitReason::Signalled { signal } => CommandEnd::Fault {
             class: FaultClass::Crashed,
-            what: ended(&last_words(folder), &format!("killed by signal {signal}")),
+            what: ended(&last_words(executor, folder), &format!("killed by signal {signal}")),
         },
         ExitReason::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
-            what: format!("{}\nit took longer than it may", last_words(folder)),
+            what: format!("{}\nit took longer than it may", last_words(executor, folder)),
         },
         ExitReason::Silent => CommandEnd::Fault {
             class: FaultClass::TimedOut,
-            what: format!("{}\nit said nothing for too long", last_words(folder)),
+            what: format!("{}\nit said nothing for too long", last_words(executor, folder)),
         },
         ExitReason::TooMuchOutput => CommandEnd::Fault {
             class: FaultClass::TooMuchOutput,
@@ -140,24 +142,24 @@ pub fn ended(words: &str, how: &str) -> String {
     }
 }
 
-/// The last bytes of a transcript.
-pub fn tail(folder: &AttemptFolder, most: u64) -> std::io::Result<String> {
-    tail_of(&folder.transcript(), most)
-}
-
-/// The last bytes of a file.
-pub fn tail_of(path: &Path, most: u64) -> std::io::Result<String> {
-    let mut file = open_regular(path)?;
-    let length = file.metadata()?.len();
+/// The last bytes of a file that a step left.
+pub fn tail_of(executor: &dyn Executor, path: &Path, most: u64) -> std::io::Result<String> {
+    let mut file = executor.open_output(path)?;
+    let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// A small file that a step left; nothing if it cannot be read.
+pub fn read_all(executor: &dyn Executor, path: &Path) -> String {
+    tail_of(executor, path, LAST_WORDS_BYTES).unwrap_or_default()
+}
+
 /// The last lines of a transcript.
-pub fn last_words(folder: &AttemptFolder) -> String {
-    let text = tail(folder, LAST_WORDS_BYTES).unwrap_or_default();
+pub fn last_words(executor: &dyn Executor, folder: &AttemptFolder) -> String {
+    let text = read_all(executor, &folder.transcript());
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
 }

@@ -27,7 +27,7 @@ impl RunContext<'_> {
         if let Some(claim) = all.iter().filter(is_apart).find(|claim| touches(claim)) {
             return Ok(Some(in_words(None, claim)));
         }
-        for row in self.store.rows_with("\"claims\":")? {
+        for row in self.journal.rows_with("\"claims\":")? {
             if row.run == self.id {
                 continue;
             }

@@ -12,7 +12,6 @@ pub mod workspace_worker;
 
 use std::{
     cell::RefCell,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -24,15 +23,15 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
-use forge_keeper::{AttemptFolder, AttemptStatus, Ending, ExitReason, Keeper, look, sweep};
-use forge_project::bounded_read::read_text;
-use forge_store::atomic_file::replace;
+use forge_keeper::{AttemptFolder, Ending, ExitReason};
+use forge_store::atomic_file::replace_on;
 use forge_workspace::{OpenedCheckout, Operation, OperationResult};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Error,
     context::RunContext,
+    executor::StepState,
     outcome::{CommandEnd, command_end, without_result},
     plan::{
         step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
@@ -50,7 +49,7 @@ pub enum Pending {
     /// This step is next.
     Start(Box<Step>),
     /// This step is under way.
-    Running(AttemptFolder, OnStop, Keeper),
+    Running(AttemptFolder, OnStop),
     /// The keeper of this step died.
     KeeperDied(AttemptFolder),
     /// This step was given up before it began.
@@ -99,7 +98,7 @@ impl Plan<'_> {
     pub fn boxes(&self) -> AttemptFolder {
         let boxes = self.context.boxes(self.ordinal);
         // Commands have theirs in the folder of the call, as agents of an older Forge had.
-        if boxes.outbox().is_dir() { boxes } else { self.folder() }
+        if self.context.disk.list(&boxes.outbox()).is_ok() { boxes } else { self.folder() }
     }
 
     /// Where the other steps lie.
@@ -197,7 +196,8 @@ impl Plan<'_> {
                 (Err(Pending::KeeperDied(folder)), Some(next)) => {
                     // Whoever is left of it must not work beside the next one.
                     if !self.context.trusted.knows(next) {
-                        sweep(&folder.path).map_err(|error| Error::file(&folder.path, &error))?;
+                        let swept = self.context.executor.sweep(&folder);
+                        swept.map_err(|error| Error::file(&folder.path, &error))?;
                     }
                 }
                 (Ok(Ending { how: ExitReason::Signalled { .. }, .. }), Some(_)) => {}
@@ -207,7 +207,7 @@ impl Plan<'_> {
         if let Some(made) = self.context.trusted.made(&folder.path) {
             return Ok(Ok(made));
         }
-        match made(&folder, &ending)? {
+        match made(self.context.executor, &folder, &ending)? {
             Ok(made) => {
                 self.context.trusted.has_made(&folder.path, &made);
                 Ok(Ok(made))
@@ -226,7 +226,7 @@ impl Plan<'_> {
             return Ok(order);
         }
         let path = order_file(&AttemptFolder::at(folder));
-        let bytes = fs::read(&path).map_err(|error| Error::file(&path, &error))?;
+        let bytes = self.context.disk.read(&path).map_err(|error| Error::file(&path, &error))?;
         serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
     }
 
@@ -251,18 +251,19 @@ impl Plan<'_> {
         if let Some(ending) = trusted.ending(&folder.path) {
             return Ok(ending);
         }
-        if let Some(aside) = trusted.quarantine_foreign(&folder.path)? {
+        if let Some(aside) = trusted.quarantine_foreign(self.context.executor, &folder.path)? {
             self.notice(foreign_files_notice(&aside));
         }
-        match look(&folder).map_err(|error| Error::file(&folder.path, &error))? {
-            AttemptStatus::Ended(ending) => {
+        let state = self.context.executor.state(&folder);
+        match state.map_err(|error| Error::file(&folder.path, &error))? {
+            StepState::Ended(ending) => {
                 trusted.ended(&folder.path, &ending);
                 Ok(ending)
             }
-            AttemptStatus::Alive(keeper) => Err(Pending::Running(folder, on_stop, keeper)),
-            AttemptStatus::Dead => Err(Pending::KeeperDied(folder)),
-            AttemptStatus::Void => Err(Pending::Cancelled),
-            AttemptStatus::Unclaimed => {
+            StepState::Running => Err(Pending::Running(folder, on_stop)),
+            StepState::Dead => Err(Pending::KeeperDied(folder)),
+            StepState::Void => Err(Pending::Cancelled),
+            StepState::Unclaimed => {
                 Err(Pending::Start(Box::new(Step { folder: folder.path, what: what()?, on_stop })))
             }
         }
@@ -288,13 +289,14 @@ impl Plan<'_> {
         let beside = opened.tree.parent().expect("a checkout lies in its bench");
         let mark = beside.join("setup.done");
         let is_kept = before == SetUpBefore::Kept && !opened.is_new;
-        if is_kept && read_text(&mark, 1024)?.is_some_and(|done| done == wanted) {
+        let disk = self.context.disk;
+        if is_kept && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes()) {
             return Ok(());
         }
         for (number, line) in (1..).zip(setup) {
             let name = format!("{prefix}setup-{number}");
             let (folder, ending) = self.shell(&name, line, &opened.tree, self.context.limits())?;
-            match command_end(&folder, &ending) {
+            match command_end(self.context.executor, &folder, &ending) {
                 CommandEnd::Success => {}
                 CommandEnd::Interrupted => return Err(self.interrupted()),
                 CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => {
@@ -303,7 +305,7 @@ impl Plan<'_> {
                 }
             }
         }
-        replace(&mark, wanted.as_bytes()).map_err(|error| Error::file(&mark, &error))?;
+        replace_on(disk, &mark, wanted.as_bytes()).map_err(|error| Error::file(&mark, &error))?;
         Ok(())
     }
 

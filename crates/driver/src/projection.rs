@@ -11,9 +11,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _},
+    io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use forge_core::{
@@ -25,8 +25,9 @@ use forge_core::{
     view::{PhasesView, RunView},
 };
 use forge_store::{
-    atomic_file::replace,
+    atomic_file::replace_on,
     blobs::Blobs,
+    disk::Disk,
     journal::{JournalRecord, projection},
 };
 use serde::Serialize;
@@ -54,6 +55,7 @@ pub struct StateFile {
 
 /// Shows one run.
 pub struct Projector {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
     events: PathBuf,
     id: String,
@@ -67,8 +69,9 @@ pub struct Projector {
 
 impl Projector {
     /// A projector that has not looked yet.
-    pub fn new(home: &Home, run: &str) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, home: &Home, run: &str) -> Self {
         Self {
+            disk,
             dir: home.run(run),
             events: projection(&home.dir, run),
             id: run.to_owned(),
@@ -83,15 +86,15 @@ impl Projector {
         if let Some(shown) = self.shown {
             return Ok(shown);
         }
-        let shown =
-            last_whole_line(&self.events).map_err(|error| Error::file(&self.events, &error))?;
+        let shown = last_whole_line(&*self.disk, &self.events);
+        let shown = shown.map_err(|error| Error::file(&self.events, &error))?;
         self.shown = Some(shown);
         Ok(shown)
     }
 
     /// The last record that `state.json` shows, if it can be read.
     pub fn state_shown(&self) -> Option<u64> {
-        let text = fs::read(self.dir.join("state.json")).ok()?;
+        let text = self.disk.read(&self.dir.join("state.json")).ok()?;
         serde_json::from_slice::<serde_json::Value>(&text).ok()?.get("seq")?.as_u64()
     }
 
@@ -105,11 +108,8 @@ impl Projector {
             text.push_str(&record.to_line());
             text.push('\n');
         }
-        let append = || {
-            let mut file = OpenOptions::new().append(true).create(true).open(&self.events)?;
-            file.write_all(text.as_bytes())
-        };
-        append().map_err(|error| Error::file(&self.events, &error))?;
+        let appended = self.disk.append(&self.events, text.as_bytes());
+        appended.map_err(|error| Error::file(&self.events, &error))?;
         self.shown = Some(last.seq);
         Ok(())
     }
@@ -121,14 +121,16 @@ impl Projector {
         }
         let text = state_text(seq, &self.id, run);
         let path = self.dir.join("state.json");
-        replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))?;
+        replace_on(&*self.disk, &path, text.as_bytes())
+            .map_err(|error| Error::file(&path, &error))?;
         self.show_summary(run)?;
         let folder = self.dir.join("artifacts");
         if self.state == 0 {
-            self.artifacts = lying_in(&folder).map_err(|error| Error::file(&folder, &error))?;
+            self.artifacts =
+                lying_in(&*self.disk, &folder).map_err(|error| Error::file(&folder, &error))?;
             let path = folder.join(REQUEST);
             let request = run.definition().start.request.as_bytes();
-            replace(&path, request).map_err(|error| Error::file(&path, &error))?;
+            replace_on(&*self.disk, &path, request).map_err(|error| Error::file(&path, &error))?;
             self.artifacts.remove(&path);
         }
         self.state = seq;
@@ -141,10 +143,12 @@ impl Projector {
     fn show_summary(&self, run: &Run) -> Result<(), Error> {
         let path = self.dir.join(SUMMARY);
         let shown = match run.phase() {
-            Phase::Held(_) | Phase::Over(_) => {
-                replace(&path, summary_file::text(&self.id, run, run.now()).as_bytes())
-            }
-            Phase::Fresh | Phase::Going => match fs::remove_file(&path) {
+            Phase::Held(_) | Phase::Over(_) => replace_on(
+                &*self.disk,
+                &path,
+                summary_file::text(&self.id, run, run.now()).as_bytes(),
+            ),
+            Phase::Fresh | Phase::Going => match self.disk.remove(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 removed => removed,
             },
@@ -165,13 +169,13 @@ impl Projector {
             let bytes = blobs
                 .get(&id)
                 .map_err(|error| Error::surroundings(error.to_string(), "forge doctor"))?;
-            replace(path, &bytes).map_err(|error| Error::file(path, &error))?;
+            replace_on(&*self.disk, path, &bytes).map_err(|error| Error::file(path, &error))?;
             self.artifacts.insert(path.clone(), Some(blob.clone()));
         }
         let over: Vec<PathBuf> =
             self.artifacts.keys().filter(|path| !shown.contains_key(*path)).cloned().collect();
         for path in over {
-            match fs::remove_file(&path) {
+            match self.disk.remove(&path) {
                 // It was a file that a crash left half written, and has its name by now.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed.map_err(|error| Error::file(&path, &error))?,
@@ -190,19 +194,18 @@ pub fn state_text(seq: u64, id: &str, run: &Run) -> String {
 }
 
 /// All files below a folder. We do not know yet what is in them.
-fn lying_in(folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
+fn lying_in(disk: &dyn Disk, folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
     let (mut files, mut left) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(folder) = left.pop() {
-        let entries = match fs::read_dir(&folder) {
+        let entries = match disk.list(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries?,
         };
         for entry in entries {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                left.push(entry.path());
+            if entry.is_folder {
+                left.push(entry.path);
             } else {
-                files.insert(entry.path(), None);
+                files.insert(entry.path, None);
             }
         }
     }
@@ -210,28 +213,25 @@ fn lying_in(folder: &Path) -> io::Result<BTreeMap<PathBuf, Option<Blob>>> {
 }
 
 /// The number of the last whole line. What a crash tore after it is cut off.
-fn last_whole_line(path: &Path) -> io::Result<u64> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+fn last_whole_line(disk: &dyn Disk, path: &Path) -> io::Result<u64> {
+    let bytes = match disk.read(path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
     };
-    let mut reader = BufReader::new(file);
-    let (mut line, mut whole, mut last) = (Vec::new(), 0_u64, 0);
-    loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line)?;
-        let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
+    let (mut whole, mut last) = (0, 0);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = std::str::from_utf8(line).ok().and_then(|line| line.strip_suffix('\n'));
         match text.and_then(JournalRecord::from_line) {
             Some(record) if record.seq == last + 1 => {
                 last = record.seq;
-                whole += read as u64;
+                whole += line.len();
             }
             Some(_) | None => break,
         }
     }
-    if reader.seek(SeekFrom::End(0))? > whole {
-        OpenOptions::new().write(true).open(path)?.set_len(whole)?;
+    if bytes.len() > whole {
+        disk.truncate(path, whole as u64)?;
     }
     Ok(last)
 }

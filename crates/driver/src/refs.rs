@@ -6,47 +6,53 @@
 //!
 //! Invariant: a ref is moved only from where Forge itself had put it.
 
+use std::path::Path;
+
 use forge_core::Run;
 use forge_workspace::{
-    BranchUpdate, MoveRunHead, Operation, OperationResult, RunHeadUpdate, perform,
+    BranchUpdate, CodeHistory, MoveRunHead, Operation, OperationResult, RunHeadUpdate,
 };
 
-use crate::{Error, layout::Home};
+use crate::Error;
 
 /// Keeps the commit that a run starts from.
-pub fn pin_base(home: &Home, id: &str, run: &Run) -> Result<(), Error> {
+pub fn pin_base(code: &dyn CodeHistory, id: &str, run: &Run) -> Result<(), Error> {
     match &run.definition().start.base {
-        Some(base) => Ok(home.repository.pin(&format!("refs/forge/{id}/base"), base)?),
+        Some(base) => Ok(code.pin(&format!("refs/forge/{id}/base"), base)?),
         None => Ok(()),
     }
 }
 
 /// Moves the result and the branch of a run to where its facts say. What a person should know
 /// about it, if anything.
-pub fn follow(home: &Home, id: &str, run: &Run) -> Result<Option<String>, Error> {
+pub fn follow(
+    code: &dyn CodeHistory,
+    common_dir: &Path,
+    id: &str,
+    run: &Run,
+) -> Result<Option<String>, Error> {
     let (true, Some(head)) = (run.has_landed(), run.head()) else { return Ok(None) };
     let name = format!("refs/forge/{id}/head");
-    let repository = &home.repository;
-    let from = repository.resolve_commit(&name);
+    let from = code.resolve_commit(&name);
     if from.as_deref() == Some(head) {
         return Ok(None);
     }
     if let Some(from) = &from
-        && !repository.is_ancestor(from, head)?
+        && !code.is_ancestor(from, head)?
     {
         return Ok(Some(format!(
             "`{name}` was moved by somebody else; the result is the commit {head}"
         )));
     }
     let order = Operation::Move(MoveRunHead {
-        common_dir: repository.common_dir.clone(),
+        common_dir: common_dir.to_owned(),
         name: name.clone(),
         from,
         to: head.to_owned(),
         branch: run.branch().map(str::to_owned),
     });
     let branch = run.branch().unwrap_or_default();
-    let OperationResult::Moved(moved) = perform(&order)? else {
+    let OperationResult::Moved(moved) = code.perform(&order)? else {
         unreachable!("the bench moves what it is asked to move")
     };
     match moved {

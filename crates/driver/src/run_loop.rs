@@ -10,13 +10,10 @@
 //! a transaction is whole or not there. After: the fact is there, and `wanted` says what follows
 //! from it. While calls run: their keepers go on, and the next driver finds them.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, rc::Rc, sync::Arc, time::Duration};
 
 use forge_core::{
-    Command, Effect, Input, Refusal, Report, Run, decide,
+    Command, Effect, Input, Refusal, Report, Run, Time, decide,
     event::{self, Event},
     id::UnitId,
     view::{Course, Standing},
@@ -25,17 +22,20 @@ use forge_core::{
 use forge_project::settings::Frozen;
 use forge_store::{
     blobs::Blobs,
-    journal::{CommandId, JournalRecord, RunLock, Store, Writer},
+    disk::{Disk, RealDisk},
+    journal::{CommandId, Journal, JournalRecord, RunLock, Writer},
     records::{body, facts, fold, row},
 };
+use forge_workspace::CodeHistory;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error,
-    clock::now,
+    calls::Calls,
     context::RunContext,
+    executor::Executor,
     layout::Home,
-    local_executor::Calls,
+    local_executor::LocalExecutor,
     notify::Notifier,
     projection::Projector,
     refs,
@@ -50,25 +50,25 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How often `state.json` and the artifacts follow a run that goes on.
-const SHOW_EVERY: Duration = Duration::from_millis(200);
+const SHOW_EVERY_MS: u64 = 200;
 
 /// A run in the hands of this process.
 pub struct Driver {
     home: Home,
     id: String,
-    store: Store,
+    machine: Machine,
+    journal: Box<dyn Journal>,
     writer: Writer,
     run: Run,
     blobs: Blobs,
     frozen: Frozen,
-    program: PathBuf,
     calls: Calls,
     trusted: TrustedFolders,
     projector: Projector,
     /// What the store said when we last looked for commands.
     seen: Option<u64>,
     /// When the files were last brought up to date.
-    shown: Option<Instant>,
+    shown: Option<Time>,
     /// Why they no longer can be.
     behind: Option<Error>,
     /// The last moment of which the run has heard.
@@ -80,7 +80,41 @@ pub struct Driver {
     /// Values that are known to be secret.
     secrets: Vec<Vec<u8>>,
     /// Who is told elsewhere.
-    notifier: Notifier,
+    notifier: Option<Notifier>,
+}
+
+/// What a driver acts through: this machine, or a simulated one.
+pub struct Machine {
+    pub executor: Rc<dyn Executor>,
+    pub disk: Arc<dyn Disk>,
+    pub code: Rc<dyn CodeHistory>,
+    /// Our own program, which also sends notices.
+    pub program: PathBuf,
+    pub notices: Notices,
+}
+
+/// Whether a driver tells people who are elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notices {
+    Sent,
+    /// A simulation tells nobody.
+    Unsent,
+}
+
+impl Machine {
+    /// This machine, for the runs of one repository.
+    pub fn local(home: &Home) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(|error| {
+            Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+        })?;
+        Ok(Self {
+            executor: Rc::new(LocalExecutor::new(program.clone())),
+            disk: Arc::new(RealDisk),
+            code: Rc::new(home.repository.clone()),
+            program,
+            notices: Notices::Sent,
+        })
+    }
 }
 
 /// How a door learns what happens: once for each record, after it is durable.
@@ -114,76 +148,91 @@ impl Driver {
     /// Begins a run with its first record.
     pub fn begin(
         home: &Home,
-        mut store: Store,
+        machine: Machine,
+        mut journal: Box<dyn Journal>,
         id: &str,
         start: event::Start,
         frozen: Frozen,
     ) -> Result<Self, Error> {
-        let lock = RunLock::take(&home.dir, id)?;
+        let lock = journal.lock(id)?;
         let input = Input::Command(Command::Start(Box::new(start)));
-        let record = decide(&Run::new(), now(), &input).map_err(|refusal| refused(id, &refusal))?;
+        let record = decide(&Run::new(), machine.executor.now(), &input)
+            .map_err(|refusal| refused(id, &refusal))?;
         let mut run = Run::new();
         run.take(&record);
-        let writer = store.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
-        Self::over(home, id, store, writer, run, frozen)
+        let writer = journal.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
+        Self::over(home, machine, id, journal, writer, run, frozen)
     }
 
     /// Tells the record that a run began with.
     pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Error> {
-        let records = self.store.read(&self.id, 1)?;
+        let records = self.journal.read(&self.id, 1)?;
         self.behind = self.projector.add(&records).err();
         for record in &records {
             tell(&event::Record { at: record.at, facts: facts(record)? });
         }
-        self.notifier.begin(&records);
+        if let Some(notifier) = &mut self.notifier {
+            notifier.begin(&records);
+        }
         Ok(())
     }
 
     /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
-    pub fn take_over(home: &Home, id: &str, lock: RunLock) -> Result<Self, Error> {
-        let mut store = Store::open(&home.dir)?;
-        let writer = store.take_over(lock)?;
-        let records = store.read(id, 1)?;
+    pub fn take_over(
+        home: &Home,
+        machine: Machine,
+        mut journal: Box<dyn Journal>,
+        id: &str,
+        lock: RunLock,
+    ) -> Result<Self, Error> {
+        let writer = journal.take_over(lock)?;
+        let records = journal.read(id, 1)?;
         let run = fold(&records)?;
-        let blobs = Blobs::open(&home.dir).map_err(|error| Error::file(&home.dir, &error))?;
+        let blobs = Blobs::open_on(machine.disk.clone(), &home.dir);
+        let blobs = blobs.map_err(|error| Error::file(&home.dir, &error))?;
         let frozen = frozen(&run, &blobs)?;
-        let mut driver = Self::over(home, id, store, writer, run, frozen)?;
+        let mut driver = Self::over(home, machine, id, journal, writer, run, frozen)?;
         driver.behind = driver.projector.add(&records).err();
-        driver.notifier.catch_up(&records);
+        if let Some(notifier) = &mut driver.notifier {
+            notifier.catch_up(&records);
+        }
         Ok(driver)
     }
 
     pub fn over(
         home: &Home,
+        machine: Machine,
         id: &str,
-        store: Store,
+        journal: Box<dyn Journal>,
         writer: Writer,
         run: Run,
         frozen: Frozen,
     ) -> Result<Self, Error> {
-        let program = std::env::current_exe().map_err(|error| {
-            Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
-        })?;
-        refs::pin_base(home, id, &run)?;
+        refs::pin_base(&*machine.code, id, &run)?;
         let first = run.units().first().map(|(unit, _, _)| unit.clone());
         let first = first.expect("a run that started has units");
-        let notices = refs::follow(home, id, &run)?.map(|what| (first, what));
-        let trusted = TrustedFolders::found(home, id, &run);
+        let notices = refs::follow(&*machine.code, &home.repository.common_dir, id, &run)?;
+        let notices = notices.map(|what| (first, what));
+        let trusted = TrustedFolders::found(&*machine.executor, home, id, &run);
         let secrets = known(&table(home.repository.top.as_deref(), &frozen));
         Ok(Self {
-            notifier: Notifier::new(home, id, &run, &program, &secrets),
+            notifier: match machine.notices {
+                Notices::Sent => Some(Notifier::new(home, id, &run, &machine.program, &secrets)),
+                Notices::Unsent => None,
+            },
             secrets,
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
-            blobs: Blobs::open(&home.dir).map_err(|error| Error::file(&home.dir, &error))?,
-            projector: Projector::new(home, id),
+            blobs: Blobs::open_on(machine.disk.clone(), &home.dir)
+                .map_err(|error| Error::file(&home.dir, &error))?,
+            projector: Projector::new(machine.disk.clone(), home, id),
             home: home.clone(),
             id: id.to_owned(),
-            store,
+            machine,
+            journal,
             writer,
             run,
             frozen,
-            program,
             calls: Calls::default(),
             trusted,
             seen: None,
@@ -216,13 +265,13 @@ impl Driver {
         settled: &[(CommandId, String)],
         tell: Tell<'_>,
     ) -> Result<Result<(), Refusal>, Error> {
-        let record = match decide(&self.run, now(), input) {
+        let record = match decide(&self.run, self.machine.executor.now(), input) {
             Ok(record) => record,
             Err(refusal) => return Ok(Err(refusal)),
         };
         if record.facts.is_empty() {
             for (id, outcome) in settled {
-                self.store.settle_command(&self.writer, *id, outcome)?;
+                self.journal.settle_command(&self.writer, *id, outcome)?;
             }
             return Ok(Ok(()));
         }
@@ -231,20 +280,24 @@ impl Driver {
         next.take(&record);
         let row = row(&self.id, &next);
         self.notices.extend(trusted_folders::quarantine_before_start(
+            &*self.machine.executor,
             &self.home,
             &self.id,
             &record.facts,
         )?);
-        self.store.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
+        self.journal.append(&mut self.writer, record.at, &body(&record), &row, settled)?;
         self.run = next;
         for fact in &record.facts {
             if let Event::Landed { unit, .. } = fact {
-                let what = refs::follow(&self.home, &self.id, &self.run)?;
+                let (code, common_dir) = (&*self.machine.code, &self.home.repository.common_dir);
+                let what = refs::follow(code, common_dir, &self.id, &self.run)?;
                 self.notices.extend(what.map(|what| (unit.clone(), what)));
             }
         }
         self.publish(&record, tell);
-        self.notifier.record(self.writer.seq(), &record, before, Standing::from_run(&self.run));
+        if let Some(notifier) = &mut self.notifier {
+            notifier.record(self.writer.seq(), &record, before, Standing::from_run(&self.run));
+        }
         Ok(Ok(()))
     }
 
@@ -266,11 +319,11 @@ impl Driver {
 
     /// Settles what other doors asked. They learn the outcome with the facts, or why not.
     pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Error> {
-        let version = self.store.data_version()?;
+        let version = self.journal.data_version()?;
         if self.seen == Some(version) {
             return Ok(());
         }
-        for command in self.store.open_commands(&self.id)? {
+        for command in self.journal.open_commands(&self.id)? {
             let outcome = match serde_json::from_str::<Command>(&command.body) {
                 Err(error) => Some(format!("it cannot be read: {error}")),
                 Ok(Command::Start(_)) => Some("a run is started by its driver".to_owned()),
@@ -282,7 +335,7 @@ impl Driver {
             };
             if let Some(why) = outcome {
                 let text = self::outcome(&CommandOutcome::Refused { why });
-                self.store.settle_command(&self.writer, command.id, &text)?;
+                self.journal.settle_command(&self.writer, command.id, &text)?;
             }
         }
         self.seen = Some(version);
@@ -302,9 +355,12 @@ impl Driver {
                 id: &self.id,
                 blobs: &self.blobs,
                 frozen: &self.frozen,
-                program: &self.program,
+                program: &self.machine.program,
                 checkouts: self.checkouts.clone(),
-                store: &self.store,
+                journal: &*self.journal,
+                executor: &*self.machine.executor,
+                disk: &*self.machine.disk,
+                code: &*self.machine.code,
                 trusted: &self.trusted,
                 secrets: &self.secrets,
             };
@@ -321,7 +377,7 @@ impl Driver {
                 return Ok(DriveEnd::Stopped(standing));
             }
             self.show_now_and_then();
-            self.calls.wait(&signals.files(), self.longest_wait()).map_err(|error| {
+            self.machine.executor.wait(&signals.files(), self.longest_wait()).map_err(|error| {
                 Error::surroundings(format!("cannot wait: {error}"), "forge doctor")
             })?;
             if heard(&mut signals.hang_ups) > 0 {
@@ -336,7 +392,7 @@ impl Driver {
                 };
                 self.hear(&Input::Command(command), tell)?;
             }
-            if let Some(at) = self.wake().filter(|at| *at <= now()) {
+            if let Some(at) = self.wake().filter(|at| *at <= self.machine.executor.now()) {
                 self.ticked = Some(at);
                 self.hear(&Input::Tick, tell)?;
             }
@@ -356,7 +412,7 @@ impl Driver {
 
     /// Makes facts of what could not be told.
     fn note_failures(&mut self) {
-        for what in self.notifier.failures() {
+        for what in self.notifier.iter_mut().flat_map(Notifier::failures) {
             let first = self.run.units().first().map(|(unit, _, _)| unit.clone());
             self.notices.push((first.expect("a run that started has units"), what));
         }
@@ -364,8 +420,10 @@ impl Driver {
 
     /// Between two looks of a person nothing needs to be shown twice.
     fn show_now_and_then(&mut self) {
-        if self.shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
-            self.shown = Some(Instant::now());
+        let now = self.machine.executor.now();
+        // A clock that went back shows at once.
+        if self.shown.is_none_or(|shown| now.abs_diff(shown) >= SHOW_EVERY_MS) {
+            self.shown = Some(now);
             self.show();
         }
     }
@@ -392,7 +450,8 @@ impl Driver {
 
     fn longest_wait(&self) -> Duration {
         match self.wake() {
-            Some(at) => LOOK_EVERY.min(Duration::from_millis(at.saturating_sub(now()))),
+            Some(at) => LOOK_EVERY
+                .min(Duration::from_millis(at.saturating_sub(self.machine.executor.now()))),
             None => LOOK_EVERY,
         }
     }

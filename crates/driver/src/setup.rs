@@ -2,5 +2,6 @@
 
 pub mod brief;
 pub mod environment;
+pub mod launch;
 pub mod step;
 pub mod turn;

@@ -83,9 +83,17 @@ impl Signals {
         [self.interrupts.as_fd(), self.hang_ups.as_fd()]
     }
 
-    /// Whether somebody wants us to end.
+    /// How many signals came since somebody last asked.
+    pub fn new_signals(&mut self) -> u32 {
+        let new = heard(&mut self.interrupts) + heard(&mut self.hang_ups);
+        self.n_interrupts += new;
+        new
+    }
+
+    /// Whether a person wants us to end, from their first signal on.
     pub fn want_an_end(&mut self) -> bool {
-        heard(&mut self.interrupts) > 0 || heard(&mut self.hang_ups) > 0
+        self.new_signals();
+        self.n_interrupts > 0
     }
 }
 

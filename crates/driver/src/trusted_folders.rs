@@ -15,9 +15,6 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    fs::{self, Permissions},
-    io,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -25,7 +22,6 @@ use forge_agents::Heard;
 use forge_core::{
     Run,
     event::{Call, Event},
-    hex::hex,
     id::UnitId,
 };
 use forge_keeper::Ending;
@@ -33,6 +29,7 @@ use forge_workspace::{Operation, OperationResult};
 
 use crate::{
     Error,
+    executor::Executor,
     layout::Home,
     plan::step::{Step, StepKind, steps_of},
 };
@@ -59,13 +56,13 @@ struct Known {
 
 impl TrustedFolders {
     /// What a driver finds when it takes a run over: the steps of all calls under way.
-    pub fn found(home: &Home, id: &str, run: &Run) -> Self {
+    pub fn found(executor: &dyn Executor, home: &Home, id: &str, run: &Run) -> Self {
         let mut known = Known::default();
         for Call { ordinal, .. } in run.calls().values() {
             let folder = home.attempt(id, *ordinal);
             let steps = steps_of(&folder);
-            known.steps.extend(entries(&steps));
-            if entries(&folder).any(|entry| entry != steps) {
+            known.steps.extend(executor.entries(&steps));
+            if executor.entries(&folder).iter().any(|entry| *entry != steps) {
                 known.steps.insert(folder);
             }
         }
@@ -107,7 +104,11 @@ impl TrustedFolders {
     }
 
     /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
-    pub fn quarantine_foreign(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
+    pub fn quarantine_foreign(
+        &self,
+        executor: &dyn Executor,
+        folder: &Path,
+    ) -> Result<Option<PathBuf>, Error> {
         if self.knows(folder) {
             return Ok(None);
         }
@@ -115,13 +116,13 @@ impl TrustedFolders {
         let steps = steps_of(folder);
         let is_call = folder.parent() == Some(self.attempts.as_path());
         let planted: Vec<PathBuf> = if is_call {
-            entries(folder).filter(|entry| *entry != steps).collect()
+            executor.entries(folder).into_iter().filter(|entry| *entry != steps).collect()
         } else {
-            fs::symlink_metadata(folder).is_ok().then(|| folder.to_owned()).into_iter().collect()
+            vec![folder.to_owned()]
         };
         let mut last = None;
         for planted in planted {
-            last = quarantine(&self.attempts, &planted)?;
+            last = quarantine(executor, &self.attempts, &planted)?.or(last);
         }
         Ok(last)
     }
@@ -165,6 +166,7 @@ impl TrustedFolders {
 
 /// Puts aside what lies at the numbers that these facts give to calls, and says so.
 pub fn quarantine_before_start(
+    executor: &dyn Executor,
     home: &Home,
     id: &str,
     facts: &[Event],
@@ -178,7 +180,7 @@ pub fn quarantine_before_start(
         } else {
             continue;
         };
-        let aside = quarantine(&home.attempts(id), &home.attempt(id, call.ordinal))?;
+        let aside = quarantine(executor, &home.attempts(id), &home.attempt(id, call.ordinal))?;
         told.extend(aside.map(|aside| (unit.clone(), foreign_files_notice(&aside))));
     }
     Ok(told)
@@ -191,35 +193,28 @@ pub fn foreign_files_notice(aside: &Path) -> String {
 }
 
 /// Moves something away from where a folder of ours belongs; where it is now, if it was there.
-fn quarantine(attempts: &Path, planted: &Path) -> Result<Option<PathBuf>, Error> {
-    let error = |error: io::Error| Error::file(planted, &error);
-    let Ok(metadata) = fs::symlink_metadata(planted) else { return Ok(None) };
-    let place = attempts.join(ASIDE);
-    if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
-        fs::remove_file(&place).map_err(error)?;
-    }
-    fs::create_dir_all(&place).map_err(error)?;
-    if metadata.is_dir() {
-        // A folder that its owner may not change cannot be moved.
-        fs::set_permissions(planted, Permissions::from_mode(0o700)).map_err(error)?;
-    }
-    let mut chance = [0_u8; 8];
-    rustix::rand::getrandom(&mut chance, rustix::rand::GetRandomFlags::empty())
-        .map_err(|errno| error(errno.into()))?;
-    let name = planted.file_name().unwrap_or_default().to_string_lossy();
-    let aside = place.join(format!("{name}.{}", hex(&chance)));
-    fs::rename(planted, &aside).map_err(error)?;
-    Ok(Some(aside))
-}
-
-/// What lies in a folder; nothing if it is none.
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+fn quarantine(
+    executor: &dyn Executor,
+    attempts: &Path,
+    planted: &Path,
+) -> Result<Option<PathBuf>, Error> {
+    let moved = executor.quarantine(planted, &attempts.join(ASIDE));
+    moved.map_err(|error| Error::file(planted, &error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::PermissionsExt as _,
+    };
+
+    use crate::local_executor::LocalExecutor;
+
+    fn executor() -> LocalExecutor {
+        LocalExecutor::new(PathBuf::from("forge"))
+    }
     use crate::plan::step::OnStop;
 
     fn trusted_folders() -> (tempfile::TempDir, TrustedFolders) {
@@ -245,16 +240,24 @@ mod tests {
     fn what_lies_in_the_place_of_a_step_before_it_is_prepared_is_put_aside() {
         let (_home, trusted) = trusted_folders();
         let step = trusted.attempts.join("0001/steps/check-1");
-        assert_eq!(trusted.quarantine_foreign(&step).ok(), Some(None), "nothing is there");
+        assert_eq!(
+            trusted.quarantine_foreign(&executor(), &step).ok(),
+            Some(None),
+            "nothing is there"
+        );
         plant(&step);
         fs::set_permissions(&step, Permissions::from_mode(0o000)).unwrap();
-        let aside = trusted.quarantine_foreign(&step).ok().flatten().unwrap();
+        let aside = trusted.quarantine_foreign(&executor(), &step).ok().flatten().unwrap();
         assert!(!step.exists());
         assert_eq!(fs::read(aside.join("ending.json")).unwrap(), b"{}", "it is kept for people");
         assert!(!trusted.has_begun(&trusted.attempts.join("0001")));
         prepared(&trusted, &step);
         plant(&step);
-        assert_eq!(trusted.quarantine_foreign(&step).ok(), Some(None), "now it is ours");
+        assert_eq!(
+            trusted.quarantine_foreign(&executor(), &step).ok(),
+            Some(None),
+            "now it is ours"
+        );
         assert!(step.exists() && trusted.has_begun(&trusted.attempts.join("0001")));
     }
 
@@ -266,7 +269,7 @@ mod tests {
         prepared(&trusted, &step);
         plant(&step);
         plant(&call);
-        assert!(trusted.quarantine_foreign(&call).ok().flatten().is_some());
+        assert!(trusted.quarantine_foreign(&executor(), &call).ok().flatten().is_some());
         assert!(step.exists() && !call.join("ending.json").exists());
     }
 
@@ -278,7 +281,7 @@ mod tests {
         std::os::unix::fs::symlink(&user, trusted.attempts.join(ASIDE)).unwrap();
         let step = trusted.attempts.join("0001/steps/check-1");
         plant(&step);
-        assert!(trusted.quarantine_foreign(&step).ok().flatten().is_some());
+        assert!(trusted.quarantine_foreign(&executor(), &step).ok().flatten().is_some());
         assert_eq!(fs::read_dir(&user).unwrap().count(), 0);
     }
 
@@ -292,8 +295,12 @@ mod tests {
         plant(&home.attempt("run", 8));
         let judgement = "build#1/verify#1".parse().unwrap();
         let call = Call { ordinal: 7, reserved: None };
-        let told =
-            quarantine_before_start(&home, "run", &[Event::JudgementStarted { judgement, call }]);
+        let told = quarantine_before_start(
+            &executor(),
+            &home,
+            "run",
+            &[Event::JudgementStarted { judgement, call }],
+        );
         assert_eq!(told.ok().map(|told| told.len()), Some(1));
         assert!(!home.attempt("run", 7).exists());
         assert!(home.attempt("run", 8).exists(), "nobody has given that number yet");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use forge_workspace::Repository;
+use forge_workspace::CodeHistory;
 
 use crate::{Error, detect::ProjectFiles};
 
@@ -11,14 +11,14 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Files of a commit.
 pub struct CommitFiles<'a> {
-    repository: &'a Repository,
+    repository: &'a dyn CodeHistory,
     commit: &'a str,
     files: BTreeSet<String>,
 }
 
 impl<'a> CommitFiles<'a> {
     /// Lists the files of this commit.
-    pub fn open(repository: &'a Repository, commit: &'a str) -> Result<Self, Error> {
+    pub fn open(repository: &'a dyn CodeHistory, commit: &'a str) -> Result<Self, Error> {
         let files = repository.files_at(commit, "")?.into_iter().collect();
         Ok(Self { repository, commit, files })
     }

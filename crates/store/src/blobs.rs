@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, SyncPoint};
 
 /// The name of a blob: 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl Blobs {
         let blobs = Blobs::new(disk, dir);
         if blobs.disk.list(&blobs.dir).is_err() {
             blobs.disk.create_folder(&blobs.dir)?;
-            blobs.disk.sync(dir)?;
+            blobs.disk.sync(dir, SyncPoint::BlobFolder)?;
         }
         Ok(blobs)
     }
@@ -106,7 +106,7 @@ impl Blobs {
                 let _ = self.disk.remove(&scratch);
                 return Err(error);
             }
-            self.disk.sync(folder)?;
+            self.disk.sync(folder, SyncPoint::BlobName)?;
         }
         self.sync_once(folder)?;
         Ok(id)
@@ -158,7 +158,7 @@ impl Blobs {
             .disk
             .write(&path, bytes)
             .and_then(|()| self.disk.make_read_only(&path))
-            .and_then(|()| self.disk.sync(&path));
+            .and_then(|()| self.disk.sync(&path, SyncPoint::BlobContent));
         if let Err(error) = written {
             let _ = self.disk.remove(&path);
             return Err(error);
@@ -171,8 +171,8 @@ impl Blobs {
     fn sync_once(&self, folder: &Path) -> io::Result<()> {
         let mut synced = self.synced.lock().expect("no thread panics while it holds this lock");
         if !synced.contains(folder) {
-            self.disk.sync(folder)?;
-            self.disk.sync(&self.dir)?;
+            self.disk.sync(folder, SyncPoint::BlobFound)?;
+            self.disk.sync(&self.dir, SyncPoint::BlobFound)?;
             synced.insert(folder.to_owned());
         }
         Ok(())

@@ -47,7 +47,59 @@ pub trait Disk: Debug + Send + Sync {
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Waits until the content of a file, or the names in a folder, survive a loss of power.
-    fn sync(&self, path: &Path) -> io::Result<()>;
+    fn sync(&self, path: &Path, point: SyncPoint) -> io::Result<()>;
+
+    /// The bytes that can still be written below a folder.
+    fn room(&self, folder: &Path) -> io::Result<u64>;
+}
+
+/// All places where the store and the driver wait for the disk. Simulated runs leave out each of them
+/// in turn, and must notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncPoint {
+    /// The name of the folder of blobs, before the first blob is added.
+    BlobFolder,
+    /// The bytes of a blob, before it gets its name.
+    BlobContent,
+    /// The name of a blob, before a fact may name it.
+    BlobName,
+    /// The name of the folder of a blob that this process did not make itself.
+    BlobFound,
+    /// One transaction of the journal. `SQLite` does this itself (`synchronous = FULL`); a simulated
+    /// journal does it here.
+    Record,
+    /// The text of a delivery, before it is a fact.
+    DeliveryText,
+    /// The record of a delivery, before it is a fact.
+    DeliveryRecord,
+    /// The names that lead to the record of a delivery, before it is a fact.
+    DeliveryName,
+    /// The result of an operation on a checkout, before its process ends.
+    OperationResult,
+    /// The mark of a damaged journal and its name, before anything else is done with the journal.
+    DamageMark,
+    /// A new database and its name, before anything is written to it.
+    Database,
+    /// Salvaged records, before a person is told of them.
+    Salvaged,
+}
+
+impl SyncPoint {
+    /// All of them.
+    pub const ALL: [SyncPoint; 12] = [
+        SyncPoint::BlobFolder,
+        SyncPoint::BlobContent,
+        SyncPoint::BlobName,
+        SyncPoint::BlobFound,
+        SyncPoint::Record,
+        SyncPoint::DeliveryText,
+        SyncPoint::DeliveryRecord,
+        SyncPoint::DeliveryName,
+        SyncPoint::OperationResult,
+        SyncPoint::DamageMark,
+        SyncPoint::Database,
+        SyncPoint::Salvaged,
+    ];
 }
 
 /// A file or a folder that [`Disk::list`] found.
@@ -108,7 +160,12 @@ impl Disk for RealDisk {
         fs::create_dir_all(folder)
     }
 
-    fn sync(&self, path: &Path) -> io::Result<()> {
+    fn sync(&self, path: &Path, _: SyncPoint) -> io::Result<()> {
         File::open(path)?.sync_all()
+    }
+
+    fn room(&self, folder: &Path) -> io::Result<u64> {
+        let disk = rustix::fs::statvfs(folder)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 }

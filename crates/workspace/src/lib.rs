@@ -16,12 +16,14 @@
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
 mod checkout;
+mod code_history;
 mod commit;
 mod git;
 mod open;
 mod protocol;
 mod repository;
 
+pub use code_history::CodeHistory;
 pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
 pub use git::error::GitError;
 pub use git::error::WorkspaceError;

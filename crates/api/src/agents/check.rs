@@ -15,12 +15,11 @@ use std::{
     io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use forge_agents::{
-    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Limit, Listen, SCRIPTED_COMMAND,
-    Session, Turn, Watchdog, hear, parse_result, read_result, result_schema, session_id,
+    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Limit, Session, Turn, Watchdog,
+    parse_result, read_result, result_schema, session_id,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
@@ -29,23 +28,20 @@ use forge_core::{
 };
 use forge_driver::{
     Error,
-    agent_call::usage::{errors, spent},
-    local_executor::{wait_for, watch},
+    agent_call::usage::{errors, listen, spent},
+    executor::StepState,
+    local_executor::LocalExecutor,
     outcome::last_words,
     person::person,
     setup::{
-        environment::{passed_on, spec},
+        launch::{AgentLaunch, run_to_end},
         turn::BRIEF,
     },
     signals::Signals,
 };
-use forge_keeper::{
-    AttemptFolder, AttemptStatus, Ending, Spec, StepLimits, Stop, give_up, look, open_regular,
-    start_keeper,
-};
+use forge_keeper::{AttemptFolder, Ending, Spec, StepLimits};
 use forge_project::{refuse_agents, settings::AgentTable};
 use forge_store::atomic_file::replace;
-use rustix::event::{PollFd, PollFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,8 +58,6 @@ const CAP: Money = Money(50_000);
 const WALL_MS: u64 = 2 * 60_000;
 /// How much it may print.
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long a wait is in which nothing needs to be looked at.
-const LONG: Duration = Duration::from_secs(60);
 /// The scenario of the scripted agent.
 const SCENARIO: &str =
     "scenario = 1\n[[play]]\nresult = { status = \"done\", summary = \"ready\" }\n";
@@ -248,6 +242,14 @@ impl Place {
         self.path.join("t")
     }
 
+    /// Writes a scenario, and says with what it is played.
+    pub(crate) fn scenario(&self, text: &str) -> Result<[String; 3], Error> {
+        let scenario = self.path.join("scenario.toml");
+        fs::write(&scenario, text).map_err(|error| Error::file(&scenario, &error))?;
+        let paths = [own_program()?, scenario, self.path.join("scripted.log")];
+        Ok(paths.map(|path| path.to_string_lossy().into_owned()))
+    }
+
     pub(crate) fn folder(&self) -> AttemptFolder {
         AttemptFolder::at(self.path.join("call"))
     }
@@ -301,11 +303,7 @@ impl Probe<'_> {
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(error)?;
         let mut signals = Signals::listen()?;
         let ending = run_to_its_end(&folder, &env, &mut signals)?;
-        let heard = match open_regular(&folder.transcript()) {
-            Ok(file) => hear(self.kind(), io::BufReader::new(file), &Earlier::default()),
-            Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
-        };
-        let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
+        let (heard, end) = heard_of(self.kind(), &folder, ending.as_ref());
         let version = heard.version.clone().or(version);
         let (state, what, next) = self.judge(&end, &heard, &folder, version.as_deref());
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
@@ -342,40 +340,33 @@ impl Probe<'_> {
         }
         let schema = self.kind().has_native_schema().then(|| result_schema(CALL, &[]));
         let session = session_id(&[&text(&place.path)]);
-        let start = self.kind().start(&Turn {
-            command: &words,
-            model: self.model,
-            session: Session::New(&session),
-            access: CodeAccess::Reads,
-            inbox: &folder.inbox(),
-            outbox: &folder.outbox(),
-            tmp: Some(&place.tmp()),
-            schema: schema.as_ref(),
-            cap_micros: Some(CAP.0),
-        });
-        let argv = if self.kind().plays_scenario() {
-            let scenario = place.path.join("scenario.toml");
-            fs::write(&scenario, SCENARIO).map_err(|error| Error::file(&scenario, &error))?;
-            let log = place.path.join("scripted.log");
-            vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
-        } else {
-            start.argv.clone()
+        let scenario =
+            if self.kind().plays_scenario() { Some(place.scenario(SCENARIO)?) } else { None };
+        let (inbox, outbox, tmp) = (folder.inbox(), folder.outbox(), place.tmp());
+        let launch = AgentLaunch {
+            call: CALL.to_owned(),
+            role: "check",
+            kind: self.kind(),
+            turn: Turn {
+                command: &words,
+                model: self.model,
+                session: Session::New(&session),
+                access: CodeAccess::Reads,
+                inbox: &inbox,
+                outbox: &outbox,
+                tmp: Some(&tmp),
+                schema: schema.as_ref(),
+                cap_micros: Some(CAP.0),
+            },
+            pass: &self.table.pass,
+            earlier: &Earlier::default(),
+            scenario,
+            dir: place.work(),
+            brief: folder.path.join(BRIEF),
+            limits: StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX },
+            boxes: None,
         };
-        let mut env = passed_on(&start, &self.table.pass);
-        env.push(("FORGE_ROLE".into(), "check".into()));
-        let limits = StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
-        let spec = Spec {
-            stdin: Some(folder.path.join(BRIEF)),
-            stdout: start.stdout,
-            stderr: start.stderr,
-            secrets: self.table.pass.clone(),
-            monitor: Some(
-                Listen { kind: self.kind(), cap_micros: CAP.0, earlier: Earlier::default() }
-                    .to_json(),
-            ),
-            ..spec(CALL.to_owned(), argv, place.work(), limits)
-        };
-        Ok((spec, env))
+        Ok(launch.to_spec())
     }
 
     /// What came of it, why, and what to do next.
@@ -470,8 +461,11 @@ impl Probe<'_> {
                 | ErrorClass::Unknown,
                 _,
             ) => {
-                let words =
-                    if kind.has_readable_output() { last_words(folder) } else { String::new() };
+                let words = if kind.has_readable_output() {
+                    last_words(&LocalExecutor::default(), folder)
+                } else {
+                    String::new()
+                };
                 (ProbeState::Broken, format!("{what}\n{words}"), "look at what it printed".into())
             }
         };
@@ -516,39 +510,33 @@ fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<St
     (state, Some(what), Some(next))
 }
 
-/// Runs it to its end. Who presses Ctrl-C ends it, and who does so again ends it at once.
+/// Carries out a prepared call. Ctrl-C ends it, and again at once.
 pub(crate) fn run_to_its_end(
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
     signals: &mut Signals,
 ) -> Result<Option<Ending>, Error> {
-    let error = |error: io::Error| Error::file(&folder.path, &error);
-    let mut child = start_keeper(&own_program()?, folder, env).map_err(error)?;
-    let handle = watch(&child).map_err(error)?;
-    let mut stop = Stop::Gently;
-    while child.try_wait().map_err(error)?.is_none() {
-        let [interrupts, hang_ups] = signals.files();
-        let readable = |file| PollFd::from_borrowed_fd(file, PollFlags::IN);
-        let mut files =
-            [PollFd::new(&handle, PollFlags::IN), readable(interrupts), readable(hang_ups)];
-        wait_for(&mut files, LONG).map_err(error)?;
-        if signals.want_an_end() {
-            // A keeper that has not begun yet never will.
-            if let AttemptStatus::Alive(keeper) = give_up(folder).map_err(error)? {
-                let _has_ended_meanwhile = keeper.stop(stop);
-            }
-            stop = Stop::AtOnce;
-        }
-    }
-    match look(folder).map_err(error)? {
-        AttemptStatus::Ended(ending) => Ok(Some(ending)),
-        AttemptStatus::Void => Err(Error {
+    match run_to_end(own_program()?, folder, env, signals)? {
+        StepState::Ended(ending) => Ok(Some(ending)),
+        StepState::Void => Err(Error {
             kind: forge_project::error::Kind::Interrupted,
             what: "you stopped it before it began".to_owned(),
             next: None,
         }),
-        AttemptStatus::Alive(_) | AttemptStatus::Dead | AttemptStatus::Unclaimed => Ok(None),
+        StepState::Running | StepState::Dead | StepState::Unclaimed => Ok(None),
     }
+}
+
+/// What was heard of a call that ended, and how it ended.
+pub(crate) fn heard_of(
+    kind: AgentKind,
+    folder: &AttemptFolder,
+    ending: Option<&Ending>,
+) -> (Heard, End) {
+    let executor = LocalExecutor::default();
+    let heard = listen(&executor, kind, folder, &Earlier::default());
+    let end = heard.end(ending.map(|ending| &ending.how), &errors(&executor, folder));
+    (heard, end)
 }
 
 /// What it left: the answer that its program vouches for, or the file in its outbox.

@@ -12,6 +12,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -21,7 +22,7 @@ use forge_project::{
     refuse_agents,
     settings::{FILE, LOCAL_FILE, Layer, RenamedKeys, SourceFile, USER_FILE, rename_keys},
 };
-use forge_store::atomic_file::replace;
+use forge_store::{atomic_file::replace, disk::RealDisk};
 
 use crate::forge::{Forge, RUNS_MAX};
 
@@ -138,7 +139,7 @@ impl Forge {
     fn is_behind(&self, run: &str) -> Option<Fixable> {
         let (_, records) = self.fold(run).ok()?;
         let seq = records.last().map_or(0, |record| record.seq);
-        let mut projector = Projector::new(&self.home, run);
+        let mut projector = Projector::new(Arc::new(RealDisk), &self.home, run);
         let is_whole = projector.shown().ok() == Some(seq) && projector.state_shown() == Some(seq);
         (!is_whole).then(|| Fixable {
             what: format!("the files that show {run} are behind its journal"),

@@ -10,14 +10,11 @@
 //! Invariant: what it cost is paid by the run that begins, or told and kept (`refused.rs`) where none begins.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentKind, CodeAccess, Earlier, End, Heard, Listen, SCRIPTED_COMMAND, Session, Turn, hear,
-    parse_result, read_result, result_schema, session_id,
+    AgentKind, CodeAccess, Earlier, End, Heard, Session, Turn, parse_result, read_result,
+    result_schema, session_id,
 };
 use forge_core::{
     event::{Coherence, TriageOutcome},
@@ -28,15 +25,12 @@ use forge_core::{
 };
 use forge_driver::{
     Error,
-    agent_call::usage::{errors, model_use, spent},
+    agent_call::usage::{model_use, spent},
     secrets::redacted_text,
-    setup::{
-        environment::{passed_on, spec},
-        turn::BRIEF,
-    },
+    setup::{launch::AgentLaunch, turn::BRIEF},
     signals::Signals,
 };
-use forge_keeper::{AttemptFolder, Spec, StepLimits, open_regular};
+use forge_keeper::{AttemptFolder, Spec, StepLimits};
 use forge_project::{
     catalog::Role,
     settings::{AgentTable, Switch},
@@ -45,7 +39,7 @@ use forge_store::atomic_file::replace;
 
 use crate::{
     agents::{
-        check::{Place, own_program, run_to_its_end},
+        check::{Place, heard_of, run_to_its_end},
         list::command,
     },
     forge::Forge,
@@ -207,11 +201,7 @@ impl Look<'_> {
         replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(error)?;
         replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(error)?;
         let ending = run_to_its_end(&folder, &env, signals)?;
-        let heard = match open_regular(&folder.transcript()) {
-            Ok(file) => hear(self.kind(), std::io::BufReader::new(file), &Earlier::default()),
-            Err(_) => hear(self.kind(), &b""[..], &Earlier::default()),
-        };
-        let end = heard.end(ending.as_ref().map(|ending| &ending.how), &errors(&folder));
+        let (heard, end) = heard_of(self.kind(), &folder, ending.as_ref());
         let uses = heard.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
         let cost = |came_to: TriageOutcome, summary: &str| Coherence {
@@ -286,41 +276,36 @@ impl Look<'_> {
         let schema =
             self.kind().has_native_schema().then(|| result_schema(CALL, &self.prompt.must));
         let session = session_id(&[&text(&place.path)]);
-        let start = self.kind().start(&Turn {
-            command: &words,
-            model: self.model.or(self.table.model.as_deref()),
-            session: Session::New(&session),
-            access: CodeAccess::Reads,
-            inbox: &folder.inbox(),
-            outbox: &folder.outbox(),
-            tmp: Some(&place.tmp()),
-            schema: schema.as_ref(),
-            cap_micros: Some(self.cap.0),
-        });
-        let argv = if self.kind().plays_scenario() {
-            let scenario = place.path.join("scenario.toml");
-            fs::write(&scenario, self.scenario.unwrap_or_default())
-                .map_err(|error| Error::file(&scenario, &error))?;
-            let log = place.path.join("scripted.log");
-            vec![text(&own_program()?), SCRIPTED_COMMAND.to_owned(), text(&scenario), text(&log)]
+        let scenario = if self.kind().plays_scenario() {
+            Some(place.scenario(self.scenario.unwrap_or_default())?)
         } else {
-            start.argv.clone()
+            None
         };
-        let mut env = passed_on(&start, &self.table.pass);
-        env.push(("FORGE_ROLE".into(), self.role.into()));
-        let limits = StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX };
-        let spec = Spec {
-            stdin: Some(folder.path.join(BRIEF)),
-            stdout: start.stdout,
-            stderr: start.stderr,
-            secrets: self.table.pass.clone(),
-            monitor: Some(
-                Listen { kind: self.kind(), cap_micros: self.cap.0, earlier: Earlier::default() }
-                    .to_json(),
-            ),
-            ..spec(CALL.to_owned(), argv, place.work(), limits)
+        let (inbox, outbox, tmp) = (folder.inbox(), folder.outbox(), place.tmp());
+        let launch = AgentLaunch {
+            call: CALL.to_owned(),
+            role: self.role,
+            kind: self.kind(),
+            turn: Turn {
+                command: &words,
+                model: self.model.or(self.table.model.as_deref()),
+                session: Session::New(&session),
+                access: CodeAccess::Reads,
+                inbox: &inbox,
+                outbox: &outbox,
+                tmp: Some(&tmp),
+                schema: schema.as_ref(),
+                cap_micros: Some(self.cap.0),
+            },
+            pass: &self.table.pass,
+            earlier: &Earlier::default(),
+            scenario,
+            dir: place.work(),
+            brief: folder.path.join(BRIEF),
+            limits: StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX },
+            boxes: None,
         };
-        Ok((spec, env))
+        Ok(launch.to_spec())
     }
 
     /// Writes the brief of the triage.

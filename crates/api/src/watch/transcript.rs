@@ -25,6 +25,7 @@ use forge_driver::{
         usage::{errors, spent},
     },
     clock::now,
+    local_executor::LocalExecutor,
     plan::step::steps_of,
 };
 use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look};
@@ -195,7 +196,10 @@ impl Stream {
         let (how, spent) = match self.source {
             Source::Agent(_) => {
                 heard.uses().iter().for_each(|one| add(&mut self.uses, one));
-                (in_words(&heard.end(how.as_ref(), &errors(&folder))), spent(&self.uses))
+                (
+                    in_words(&heard.end(how.as_ref(), &errors(&LocalExecutor::default(), &folder))),
+                    spent(&self.uses),
+                )
             }
             Source::Command => (command_in_words(how.as_ref()), Spent::NOTHING),
         };

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use forge_agents::{parse_result, read_result};
+use forge_agents::{parse_result, result_bytes};
 use forge_core::{
     Report, Run,
     event::{Blob, Outcome, Receipt, Ruling},
@@ -19,7 +19,7 @@ use forge_core::{
     run::CallKind,
     verdict::{Finding, Proof, Severity, Verdict},
 };
-use forge_keeper::{AttemptFolder, Ending, collect};
+use forge_keeper::{AttemptFolder, Ending};
 use serde_json::Value;
 
 use crate::{
@@ -53,7 +53,7 @@ pub fn report(
         (CallKind::Command { .. }, CallId::Attempt(attempt)) => {
             let mut receipt = Receipt { took_ms, ..Receipt::from_spent(Spent::NOTHING) };
             let mut lists = Vec::new();
-            let outcome = match command_end(folder, ending) {
+            let outcome = match command_end(context.executor, folder, ending) {
                 CommandEnd::Success => match take_artifacts(context, run, call, folder)? {
                     Ok(artifacts) => {
                         receipt.artifacts = artifacts;
@@ -91,7 +91,7 @@ pub fn report(
         }
         (CallKind::Command { run: command }, CallId::Judgement(judgement)) => {
             let receipt = Receipt { took_ms, ..Receipt::from_spent(Spent::NOTHING) };
-            let ruling = match command_end(folder, ending) {
+            let ruling = match command_end(context.executor, folder, ending) {
                 CommandEnd::Success => Ruling::Verdict(Verdict::Pass { findings: Vec::new() }),
                 CommandEnd::Failure { code, what } => Ruling::Verdict(Verdict::Revise {
                     findings: vec![failed_command(&command, code, &what)],
@@ -332,7 +332,7 @@ fn take_artifacts(
     let mut artifacts = BTreeMap::new();
     for name in writes {
         let name = artifact_name(name, &call.unit().scope);
-        let bytes = match collect(&folder.outbox(), &name, ARTIFACT_BYTES_MAX) {
+        let bytes = match context.executor.collect(&folder.outbox(), &name, ARTIFACT_BYTES_MAX) {
             Ok(bytes) => bytes,
             Err(flaw) => return Ok(Err(flaw.to_string())),
         };
@@ -351,10 +351,11 @@ fn clean_result(
     call: &CallId,
     must: &[ResultKey],
 ) -> Result<AgentResult, ResultError> {
-    let (outbox, call) = (folder.outbox(), &call.to_string());
-    read_result(&outbox, call, must)?;
-    let bytes = collect(&outbox, RESULT_FILE, RESULT_BYTES_MAX)
-        .map_err(|flaw| ResultError::Unreadable { error: flaw.to_string() })?;
+    let call = &call.to_string();
+    let collected = context.executor.collect(&folder.outbox(), RESULT_FILE, RESULT_BYTES_MAX);
+    let bytes = result_bytes(collected)?;
+    // A flaw is told in the words of the agent, before anything is redacted.
+    parse_result(&bytes, call, must)?;
     parse_result(&context.redacted_json(&bytes), call, must)
 }
 
@@ -369,7 +370,7 @@ fn resolve_symlinked_writes(
     let (true, Some(_), Some(head)) = (has_paths, &run.definition().start.base, run.head()) else {
         return Ok(lists);
     };
-    let links = context.home.repository.links_at(head)?;
+    let links = context.code.links_at(head)?;
     if !links.is_empty() {
         for item in lists.values_mut().flatten() {
             item.writes = item.writes.iter().flat_map(|path| resolved(path, &links)).collect();

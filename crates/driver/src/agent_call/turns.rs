@@ -23,7 +23,7 @@ use forge_core::{
     run::CallKind,
     verdict::BlockerClass,
 };
-use forge_keeper::{AttemptFolder, AttemptStatus, Ending, ExitReason, look};
+use forge_keeper::{AttemptFolder, Ending, ExitReason};
 use forge_project::settings::FrozenAgent;
 
 use crate::{
@@ -32,8 +32,8 @@ use crate::{
         output::AgentOutput,
         usage::{errors, listen, model_use, spent},
     },
-    clock::now,
     context::RunContext,
+    executor::{Executor, StepState},
     outcome,
     outcome::last_words,
     plan::{
@@ -86,12 +86,12 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let mut tally = UsageTotals::of(context.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
-    let mut end = heard.end(Some(&ending.how), &errors(&plan.folder()));
+    let mut end = heard.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
     if end == End::SessionGone {
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
         heard = tally.take(plan, &folder, &ending, &Earlier::default());
-        end = heard.end(Some(&ending.how), &errors(&folder));
+        end = heard.end(Some(&ending.how), &errors(context.executor, &folder));
     }
     let must = required_result_keys(context, run, call, &role)?;
     let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
@@ -124,7 +124,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         let folder = plan.step_folder(REPAIR);
         let before = heard.answer;
         let mended = tally.take(plan, &folder, &repaired, &earlier);
-        end = mended.end(Some(&repaired.how), &errors(&folder));
+        end = mended.end(Some(&repaired.how), &errors(context.executor, &folder));
         let outcome = ended(plan, &end, &folder, &repaired);
         // What the first turn did is there, also if nobody could mend its result.
         if !matches!(repaired.how, ExitReason::NotStarted { .. }) {
@@ -174,14 +174,14 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
         if !context.trusted.knows(&folder.path) {
             continue;
         }
-        match look(&folder) {
-            Ok(AttemptStatus::Void | AttemptStatus::Unclaimed) => {}
-            Ok(AttemptStatus::Ended(ending)) => {
-                tally.hear(&folder, Some(&ending));
+        match context.executor.state(&folder) {
+            Ok(StepState::Void | StepState::Unclaimed) => {}
+            Ok(StepState::Ended(ending)) => {
+                tally.hear(context.executor, &folder, Some(&ending));
             }
             // What came after the last line that there is has a price, too.
-            Ok(AttemptStatus::Alive(_) | AttemptStatus::Dead) | Err(_) => {
-                tally.hear(&folder, None);
+            Ok(StepState::Running | StepState::Dead) | Err(_) => {
+                tally.hear(context.executor, &folder, None);
                 end = Known::No;
             }
         }
@@ -232,7 +232,7 @@ impl UsageTotals {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
         let trusted = plan.context.trusted;
         let heard = trusted.heard(&folder.path).unwrap_or_else(|| {
-            let heard = listen(self.agent.like, folder, earlier);
+            let heard = listen(plan.context.executor, self.agent.like, folder, earlier);
             trusted.has_heard(&folder.path, &heard);
             heard
         });
@@ -240,9 +240,9 @@ impl UsageTotals {
         heard
     }
 
-    fn hear(&mut self, folder: &AttemptFolder, ending: Option<&Ending>) {
+    fn hear(&mut self, executor: &dyn Executor, folder: &AttemptFolder, ending: Option<&Ending>) {
         let earlier = Earlier { uses: self.uses.clone() };
-        let heard = listen(self.agent.like, folder, &earlier);
+        let heard = listen(executor, self.agent.like, folder, &earlier);
         self.count(&heard, ending);
     }
 
@@ -309,7 +309,11 @@ fn ended(
             | ErrorClass::NoSession
             | ErrorClass::Stopped
             | ErrorClass::Unknown => {
-                let words = format!("{}\n{}", last_words(folder), errors(folder));
+                let words = format!(
+                    "{}\n{}",
+                    last_words(plan.context.executor, folder),
+                    errors(plan.context.executor, folder)
+                );
                 fault(FaultClass::Crashed, &outcome::ended(&words, what))
             }
         },
@@ -329,7 +333,7 @@ fn ended(
 
 /// When a call that has to wait goes on: when the provider says, or after longer and longer times.
 fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
-    let now = now();
+    let now = plan.context.executor.now();
     let setbacks = plan.run.unit(plan.call.unit()).setbacks.min(16);
     let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
     // A delay is the least that the provider wants. If that had been enough, it would have let us in.

@@ -4,12 +4,17 @@ use std::io::BufReader;
 
 use forge_agents::{AgentKind, Earlier, Heard, Price, Use, hear};
 use forge_core::money::{Cost, ModelUse, Money, Spent, Tokens};
-use forge_keeper::{AttemptFolder, open_regular};
+use forge_keeper::AttemptFolder;
 
-use crate::outcome;
+use crate::{executor::Executor, outcome};
 
-pub fn listen(kind: AgentKind, folder: &AttemptFolder, earlier: &Earlier) -> Heard {
-    match open_regular(&folder.transcript()) {
+pub fn listen(
+    executor: &dyn Executor,
+    kind: AgentKind,
+    folder: &AttemptFolder,
+    earlier: &Earlier,
+) -> Heard {
+    match executor.open_output(&folder.transcript()) {
         Ok(file) => hear(kind, BufReader::new(file), earlier),
         Err(_) => hear(kind, &b""[..], earlier),
     }
@@ -45,8 +50,8 @@ pub const fn cost(price: Price) -> Cost {
 }
 
 /// The tail of what a program wrote to its standard error.
-pub fn errors(folder: &AttemptFolder) -> String {
-    outcome::tail_of(&folder.stderr(), ERRORS_BYTES).unwrap_or_default()
+pub fn errors(executor: &dyn Executor, folder: &AttemptFolder) -> String {
+    outcome::tail_of(executor, &folder.stderr(), ERRORS_BYTES).unwrap_or_default()
 }
 
 /// The most of what a program wrote to its standard error that is looked at.

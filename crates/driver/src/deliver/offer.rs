@@ -7,7 +7,7 @@
 //! Invariant: the code of the commit is looked at again, right before the record is made.
 
 use std::{
-    fs,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -20,8 +20,11 @@ use forge_core::{
     run::EffectMark,
     verdict::BlockerClass,
 };
-use forge_project::bounded_read::read_text;
-use forge_store::{atomic_file::replace, records::facts};
+use forge_store::{
+    atomic_file::replace_on,
+    disk::{Disk, SyncPoint},
+    records::facts,
+};
 
 use crate::{
     Error,
@@ -35,8 +38,6 @@ use crate::{
     plan::{Pending, Plan},
 };
 
-/// The most bytes of a record.
-const OFFER_BYTES_MAX: u64 = 1024 * 1024;
 /// What a person reads.
 pub const TEXT: &str = "pull-request.md";
 /// What a program reads.
@@ -45,7 +46,7 @@ const FILE: &str = "delivery.json";
 /// The plan of the delivery `pull-request`.
 pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let start = &run.definition().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
         return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
@@ -55,7 +56,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     match run.mark(&mark) {
         None | Some(EffectMark::Intended) => {}
         Some(EffectMark::Done) => {
-            let summary = match found(&context.home.run(context.id), &mark)? {
+            let summary = match found(context.disk, &context.home.run(context.id), &mark)? {
                 Some(place) => format!("delivered as {place}/{TEXT}"),
                 None => "delivered before this run was rewound".to_owned(),
             };
@@ -95,7 +96,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
     let Plan { context, run, .. } = *plan;
     let mut told: Vec<Event> = Vec::new();
-    for record in context.store.read(context.id, 1).map_err(Error::from)? {
+    for record in context.journal.read(context.id, 1).map_err(Error::from)? {
         told.extend(facts(&record).map_err(Error::from)?);
     }
     let verifies = |unit: &UnitId, gate: &str| {
@@ -106,7 +107,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
                 .iter()
                 .any(|one| one.name == gate && one.check == Check::Verify)
     };
-    let commands = checks_at(context.frozen, run, &context.home.repository, &offer.commit)?.known();
+    let commands = checks_at(context.frozen, run, context.code, &offer.commit)?.known();
     match evidence::of(&told, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
@@ -122,13 +123,13 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
     let live = context.home.run(context.id);
     let pin = || {
         let name = format!("refs/forge/{}/delivered", context.id);
-        context.home.repository.pin(&name, &offer.commit).map_err(Error::from)
+        context.code.pin(&name, &offer.commit).map_err(Error::from)
     };
-    let folder = if let Some(folder) = found(&live, &offer.mark)? {
+    let folder = if let Some(folder) = found(context.disk, &live, &offer.mark)? {
         folder
     } else {
         let mut number = 1;
-        while live.join(folder(number)).join(FILE).exists() {
+        while context.disk.length(&live.join(folder(number)).join(FILE)).is_ok() {
             number += 1;
         }
         let text = pull_request_text::body(plan, offer)?;
@@ -136,24 +137,29 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
         // The file by which it is found comes last, so that a record is whole or not there.
         for (name, content) in [(TEXT, text), (FILE, json)] {
             let path = live.join(folder(number)).join(name);
-            replace(&path, content.as_bytes()).map_err(|error| Error::file(&path, &error))?;
+            replace_on(context.disk, &path, content.as_bytes())
+                .map_err(|error| Error::file(&path, &error))?;
         }
         folder(number)
     };
-    sync(&live.join(&folder))?;
+    sync(context.disk, &live, &folder)?;
     pin()?;
     Ok(format!("{folder}/{TEXT}"))
 }
 
-/// What is told as done must outlive the machine.
-fn sync(place: &Path) -> Result<(), Error> {
-    let sync = |path: &Path| {
-        let synced = fs::File::open(path).and_then(|file| file.sync_all());
-        synced.map_err(|error| Error::file(path, &error))
-    };
-    sync(&place.join(TEXT))?;
-    sync(&place.join(FILE))?;
-    sync(place)
+/// What is a fact must outlive the machine, with all names that lead to it.
+fn sync(disk: &dyn Disk, live: &Path, folder: &str) -> Result<(), Error> {
+    let place = live.join(folder);
+    let names = place.ancestors().take_while(|name| *name != live).chain([live]);
+    let points = [
+        (place.join(TEXT), SyncPoint::DeliveryText),
+        (place.join(FILE), SyncPoint::DeliveryRecord),
+    ];
+    let names = names.map(|name| (name.to_owned(), SyncPoint::DeliveryName));
+    for (path, point) in points.into_iter().chain(names) {
+        disk.sync(&path, point).map_err(|error| Error::file(&path, &error))?;
+    }
+    Ok(())
 }
 
 fn folder(number: u32) -> String {
@@ -161,9 +167,9 @@ fn folder(number: u32) -> String {
 }
 
 /// The folder of the record with this mark, below the live folder.
-fn found(live: &Path, mark: &str) -> Result<Option<String>, Error> {
+fn found(disk: &dyn Disk, live: &Path, mark: &str) -> Result<Option<String>, Error> {
     let mut number = 1;
-    while let Some(offer) = read(&live.join(folder(number)).join(FILE))? {
+    while let Some(offer) = read(disk, &live.join(folder(number)).join(FILE))? {
         if offer.mark == mark {
             return Ok(Some(folder(number)));
         }
@@ -179,9 +185,12 @@ pub fn latest(home: &Home, run: &str) -> Option<PathBuf> {
     there.take_while(|place| place.join(FILE).exists()).last().map(|place| place.join(TEXT))
 }
 
-fn read(path: &Path) -> Result<Option<Offer>, Error> {
-    let Some(text) = read_text(path, OFFER_BYTES_MAX)? else { return Ok(None) };
-    serde_json::from_str(&text).map(Some).map_err(|error| {
+fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Offer>, Error> {
+    let bytes = match disk.read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| Error::file(path, &error))?,
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         let what = format!("{} cannot be read: {error}", path.display());
         Error::surroundings(what, "move its folder aside, then resume")
     })

@@ -62,7 +62,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
     let Plan { context, run, call, ordinal, .. } = *plan;
-    let records = context.store.read(context.id, 1)?;
+    let records = context.journal.read(context.id, 1)?;
     let seq = records.last().map_or(0, |record| record.seq);
     let end = ended(plan);
     let mut files = vec![file(plan, SUMMARY, &summary_file::text(context.id, &end, end.now()))?];

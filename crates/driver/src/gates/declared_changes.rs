@@ -38,7 +38,7 @@ const HOOK_OUTPUT_MAX: usize = 12 * 1024;
 /// The gate `changes`.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let unit = call.unit();
     let span = span(repository, run, unit).map_err(Error::from)?;
     let mut receipt = receipt_at(plan, 0);
@@ -83,7 +83,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 /// earlier attempt is looked at again, and no refused attempt becomes part of the history.
 fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let place = context.place(run, call.unit());
     let open = || Ok(Operation::Open(context.open(run, call, &place, CodeAccess::Writes)));
     let opened = plan.opened("open", open)?;

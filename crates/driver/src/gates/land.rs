@@ -27,7 +27,7 @@ use crate::{
 /// The gate `land`.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let unit = call.unit();
     let commit = judged_commit(run, unit);
     let head = run.head().expect("a run with checkouts has a base").to_owned();
@@ -110,7 +110,7 @@ fn conflict(conflict: &MergeConflict) -> Finding {
 fn base_moved(plan: &Plan<'_>, landed: &str) -> Result<Option<String>, Error> {
     let start = &plan.run.definition().start;
     let (Some(branch), Some(base)) = (&start.base_branch, &start.base) else { return Ok(None) };
-    let moved = plan.context.home.repository.branch_advance(branch, base, landed)?;
+    let moved = plan.context.code.branch_advance(branch, base, landed)?;
     Ok(moved.map(|moved| {
         let n = moved.n_commits;
         let commits = if n == 1 { "one commit".to_owned() } else { format!("{n} commits") };

@@ -41,7 +41,7 @@ struct Said {
 /// The gate `new-tests`.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let span = span(repository, run, call.unit()).map_err(Error::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Error::from)?;
     let is_test = |path: &str| protected_kind(path) == Some(ProtectedKind::Test);
@@ -142,13 +142,16 @@ fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
     for (number, command) in (1..).zip(&plan.context.frozen.verify.commands) {
         let name = format!("{prefix}check-{number}");
         let (folder, ending) = plan.shell(&name, command, &opened.tree, verify::limits(plan))?;
-        match command_end(&folder, &ending) {
+        match command_end(plan.context.executor, &folder, &ending) {
             CommandEnd::Success => {}
             CommandEnd::Failure { .. } => said.red.push(command.clone()),
             CommandEnd::Fault { class, what } => return Err(plan.fault(class, what)),
             CommandEnd::Interrupted => return Err(plan.interrupted()),
         }
-        said.tests.extend(read_test_outcomes(&verify::transcript(&folder)?).unwrap_or_default());
+        said.tests.extend(
+            read_test_outcomes(&verify::transcript(plan.context.executor, &folder)?)
+                .unwrap_or_default(),
+        );
     }
     verify::seal(plan, prefix, commit)?;
     Ok(said)

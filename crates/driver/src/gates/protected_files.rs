@@ -19,7 +19,7 @@ use forge_project::{
     test_weakening::find_weakening,
 };
 use forge_store::records::facts;
-use forge_workspace::{FileChange, FileChangeKind, GitError, Repository};
+use forge_workspace::{CodeHistory, FileChange, FileChangeKind, GitError};
 
 use crate::{
     Error,
@@ -35,7 +35,7 @@ const FILES_MAX: usize = 200;
 
 /// The gate `guarded`. It runs nothing.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
-    let repository = &plan.context.home.repository;
+    let repository = plan.context.code;
     let span = span(repository, plan.run, plan.call.unit()).map_err(Error::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Error::from)?;
     let mut findings = Vec::new();
@@ -69,7 +69,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Error> {
     let Plan { context, run, .. } = *plan;
     let mut asked = Asked::default();
-    for record in context.store.read(context.id, 1)? {
+    for record in context.journal.read(context.id, 1)? {
         for fact in facts(&record)? {
             asked.hear(fact, |unit, gate| {
                 let stage = run.has(unit).then(|| run.stage(unit));
@@ -80,7 +80,7 @@ fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Error> {
     }
     let mut agreed = BTreeSet::new();
     for (commit, paths) in asked.agreed {
-        let later = context.home.repository.changes(&commit, to)?;
+        let later = context.code.changes(&commit, to)?;
         let is_other = |path: &String| {
             later.iter().any(|change| match &change.kind {
                 FileChangeKind::Renamed { from } => from == path || change.path == *path,
@@ -155,7 +155,7 @@ fn was_guarded(change: &FileChange, frozen: &Frozen) -> Option<ProtectedKind> {
 }
 
 fn look(
-    repository: &Repository,
+    repository: &dyn CodeHistory,
     span: &Span,
     change: &FileChange,
     guard: ProtectedKind,

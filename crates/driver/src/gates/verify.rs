@@ -22,6 +22,7 @@ use crate::{
     Error,
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
+    executor::Executor,
     gates::ruling::{finding, judged, receipt_at, ruling},
     outcome::{CommandEnd, command_end},
     path_list::short_list,
@@ -53,7 +54,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     let scope = &call.unit().scope;
     let commit = judged_commit(run, call.unit());
-    let commands = match checks_at(context.frozen, run, &context.home.repository, &commit)? {
+    let commands = match checks_at(context.frozen, run, context.code, &commit)? {
         Checks::Known(commands) => commands,
         lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
             return Ok(judged(plan, lack.unverified(), receipt_at(plan, 0)));
@@ -79,7 +80,7 @@ pub(super) fn prove(
     caches: Caches,
 ) -> Result<Proved, Pending> {
     let Plan { context, run, .. } = *plan;
-    let repository = &context.home.repository;
+    let repository = context.code;
     let tree = repository.code_tree(commit).map_err(Error::from)?;
     let mut proved = Proved { evidence: Vec::new(), findings: Vec::new(), took_ms: 0 };
     let known = |command: &String| {
@@ -95,10 +96,10 @@ pub(super) fn prove(
             let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
             let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
             proved.took_ms += took_ms;
-            let colour = match command_end(&folder, &ending) {
+            let colour = match command_end(plan.context.executor, &folder, &ending) {
                 CommandEnd::Success => Colour::Green,
                 CommandEnd::Failure { code, .. } => {
-                    proved.findings.push(red(command, code, &folder)?);
+                    proved.findings.push(red(context.executor, command, code, &folder)?);
                     Colour::Red
                 }
                 CommandEnd::Fault { class, what } => {
@@ -145,22 +146,27 @@ pub(super) fn limits(plan: &Plan<'_>) -> StepLimits {
     StepLimits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
 }
 
-fn red(command: &str, code: i32, folder: &AttemptFolder) -> Result<Finding, Error> {
-    let output = excerpt(&transcript(folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
+fn red(
+    executor: &dyn Executor,
+    command: &str,
+    code: i32,
+    folder: &AttemptFolder,
+) -> Result<Finding, Error> {
+    let output = excerpt(&transcript(executor, folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
     let proof = Proof::Command { command: command.to_owned(), output };
     let what = format!("`{command}` failed with exit code {code}");
     Ok(finding(Severity::Major, None, what, Some(proof)))
 }
 
 /// The end of what a step printed.
-pub(super) fn transcript(folder: &AttemptFolder) -> Result<String, Error> {
-    crate::outcome::tail(folder, TRANSCRIPT_BYTES_MAX)
+pub(super) fn transcript(executor: &dyn Executor, folder: &AttemptFolder) -> Result<String, Error> {
+    crate::outcome::tail_of(executor, &folder.transcript(), TRANSCRIPT_BYTES_MAX)
         .map_err(|error| Error::file(&folder.transcript(), &error))
 }
 
 /// Whether the checks changed files of the commit: then they proved something else.
 fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Pending> {
-    let repository = &plan.context.home.repository;
+    let repository = plan.context.code;
     let discarded = seal(plan, prefix, commit)?;
     if discarded.is_empty() {
         return Ok(None);
@@ -204,7 +210,7 @@ fn at_the_base(
 ) -> Result<(), Pending> {
     let Plan { context, run, .. } = *plan;
     let base = run.definition().start.base.as_deref().expect("a run with checkouts has a base");
-    let base_tree = context.home.repository.code_tree(base).map_err(Error::from)?;
+    let base_tree = context.code.code_tree(base).map_err(Error::from)?;
     let red: Vec<String> = proved
         .evidence
         .iter()
@@ -223,7 +229,7 @@ fn at_the_base(
             let name = format!("{prefix}check-{number}");
             let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
             let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-            let colour = match command_end(&folder, &ending) {
+            let colour = match command_end(plan.context.executor, &folder, &ending) {
                 CommandEnd::Success => Some(Colour::Green),
                 CommandEnd::Failure { .. } => Some(Colour::Red),
                 CommandEnd::Fault { .. } => None,

@@ -1,17 +1,22 @@
 //! The program that works on checkouts, `forge __bench`: what it is asked, and what it leaves.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use forge_keeper::{AttemptFolder, Ending, ExitReason};
-use forge_project::{bounded_read::read_text, settings::SecretsTable};
-use forge_store::atomic_file::replace;
+use forge_project::settings::SecretsTable;
+use forge_store::{
+    atomic_file::{replace, replace_on},
+    disk::{Disk, RealDisk, SyncPoint},
+};
 use forge_workspace::{Operation, OperationResult, WorkspaceError};
 
 use crate::{
     Error,
+    executor::Executor,
     outcome::{CommandEnd, command_end},
     secrets::guard,
 };
@@ -36,9 +41,9 @@ pub fn unreadable(path: &Path, error: &serde_json::Error) -> Error {
 }
 
 /// Writes down what the bench is to do.
-pub fn write_order(folder: &AttemptFolder, order: &Operation) -> io::Result<()> {
+pub fn write_order(disk: &dyn Disk, folder: &AttemptFolder, order: &Operation) -> io::Result<()> {
     let bytes = serde_json::to_vec(order).expect("an order can be written");
-    replace(&order_file(folder), &bytes)
+    replace_on(disk, &order_file(folder), &bytes)
 }
 
 /// The command line of the program that does it.
@@ -51,6 +56,7 @@ pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable)
 
 /// What the bench made, or why not: nothing, if it was interrupted.
 pub fn made(
+    executor: &dyn Executor,
     folder: &AttemptFolder,
     ending: &Ending,
 ) -> Result<Result<OperationResult, Option<String>>, Error> {
@@ -58,18 +64,21 @@ pub fn made(
         return Ok(Err(None));
     }
     // An older Forge left it in the outbox.
-    let path = [made_file(folder), folder.outbox().join("made.json")];
-    let path = path.iter().find(|path| path.exists()).unwrap_or(&path[0]).clone();
-    let Some(text) = read_text(&path, MADE_BYTES_MAX)? else {
-        return Ok(Err(Some(match command_end(folder, ending) {
+    let paths = [made_file(folder), folder.outbox().join("made.json")];
+    let found = paths.iter().find_map(|path| Some((path, executor.open_output(path).ok()?)));
+    let Some((path, file)) = found else {
+        return Ok(Err(Some(match command_end(executor, folder, ending) {
             CommandEnd::Success | CommandEnd::Interrupted => {
                 "the work on the checkout left nothing".to_owned()
             }
             CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
         })));
     };
+    let mut bytes = Vec::new();
+    let read = file.take(MADE_BYTES_MAX).read_to_end(&mut bytes);
+    read.map_err(|error| Error::file(path, &error))?;
     let made: Result<OperationResult, WorkspaceError> =
-        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))?;
     Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
 }
 
@@ -86,7 +95,7 @@ pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         let order: Operation = serde_json::from_slice(&fs::read(order)?)?;
         let made = forge_workspace::perform_with_guard(&order, &mut guard(&secrets));
         replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
-        fs::File::open(answer)?.sync_all()
+        RealDisk.sync(Path::new(answer), SyncPoint::OperationResult)
     };
     match perform() {
         Ok(()) => std::process::ExitCode::SUCCESS,

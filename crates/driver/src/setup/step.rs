@@ -4,6 +4,7 @@ use std::{ffi::OsString, io, path::Path};
 
 use forge_core::{Run, id::CallId, run::CallKind};
 use forge_keeper::{AttemptFolder, StepLimits};
+use forge_store::disk::Disk;
 
 use crate::{
     Error,
@@ -29,7 +30,7 @@ impl RunContext<'_> {
     ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Error> {
         let path = &step.folder;
         let own = self.own_program()?;
-        has_room(&self.home.dir).map_err(|error| Error::file(path, &error))?;
+        has_room(self.disk, &self.home.dir).map_err(|error| Error::file(path, &error))?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
             (StepKind::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
                 self.turn_spec(run, call, path, turn, dir, &role)?
@@ -51,8 +52,8 @@ impl RunContext<'_> {
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }
         };
-        let folder =
-            AttemptFolder::create(path, &spec).map_err(|error| Error::file(path, &error))?;
+        self.executor.prepare(path, &spec).map_err(|error| Error::file(path, &error))?;
+        let folder = AttemptFolder::at(path);
         match &step.what {
             StepKind::Turn { turn, conflicts, .. } => {
                 self.tell(run, call, &folder, turn, conflicts)?;
@@ -61,7 +62,8 @@ impl RunContext<'_> {
                 self.fill_inbox(run, call, &folder)?;
             }
             StepKind::Bench(order) => {
-                write_order(&folder, order).map_err(|error| Error::file(path, &error))?;
+                write_order(self.disk, &folder, order)
+                    .map_err(|error| Error::file(path, &error))?;
             }
             StepKind::Shell { .. } => {}
         }
@@ -70,9 +72,8 @@ impl RunContext<'_> {
 }
 
 /// Whether a disk has room for a step at all.
-fn has_room(dir: &Path) -> io::Result<()> {
-    let disk = rustix::fs::statvfs(dir)?;
-    if disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN {
+fn has_room(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+    if disk.room(dir)? < ROOM_BYTES_MIN {
         return Err(rustix::io::Errno::NOSPC.into());
     }
     Ok(())

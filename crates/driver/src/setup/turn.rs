@@ -1,10 +1,9 @@
 //! One turn of an agent: its program, its brief and its inbox.
 
-use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
+use std::{ffi::OsString, path::Path};
 
 use forge_agents::{
-    Earlier, Listen, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, Session, TURN_VARIABLE,
-    result_schema, session_id,
+    Earlier, REPAIR_TURN, RESUME_TURN, Session, TURN_VARIABLE, result_schema, session_id,
 };
 use forge_core::{
     Run,
@@ -14,7 +13,7 @@ use forge_core::{
 };
 use forge_keeper::{AttemptFolder, Spec};
 use forge_project::settings::FrozenAgent;
-use forge_store::{atomic_file::replace, blobs::BlobId};
+use forge_store::{atomic_file::replace_on, blobs::BlobId};
 
 use crate::{
     Error,
@@ -25,7 +24,8 @@ use crate::{
     result_keys::required_result_keys,
     setup::{
         brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
-        environment::{agent_git_config, passed_on, spec},
+        environment::agent_git_config,
+        launch::AgentLaunch,
     },
 };
 
@@ -80,52 +80,50 @@ impl RunContext<'_> {
         } else {
             None
         };
-        let start = kind.start(&forge_agents::Turn {
-            command: &agent.command,
-            model: agent.model.as_deref(),
-            session: match &session {
-                Kept::New(session) => Session::New(session),
-                Kept::Resume(session) => Session::Resume(session),
+        let inbox_and_outbox = (boxes.inbox(), boxes.outbox());
+        let launch = AgentLaunch {
+            call: call.to_string(),
+            role,
+            kind,
+            turn: forge_agents::Turn {
+                command: &agent.command,
+                model: agent.model.as_deref(),
+                session: match &session {
+                    Kept::New(session) => Session::New(session),
+                    Kept::Resume(session) => Session::Resume(session),
+                },
+                access: self.code_access(run, call)?,
+                inbox: &inbox_and_outbox.0,
+                outbox: &inbox_and_outbox.1,
+                tmp: None,
+                schema: schema.as_ref(),
+                cap_micros,
             },
-            access: self.code_access(run, call)?,
-            inbox: &boxes.inbox(),
-            outbox: &boxes.outbox(),
-            tmp: None,
-            schema: schema.as_ref(),
-            cap_micros,
-        });
-        let mut env = self.agent_environment(&start, &agent)?;
-        env.push(("FORGE_ROLE".into(), role.into()));
-        env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
-        let argv = if kind.plays_scenario() { self.scripted(&agent)? } else { start.argv };
-        let spec = Spec {
-            stdin: Some(path.join(BRIEF)),
-            stdout: start.stdout,
-            stderr: start.stderr,
-            secrets: agent.pass.clone(),
-            monitor: cap_micros
-                .map(|cap_micros| Listen { kind, cap_micros, earlier: earlier.clone() }.to_json()),
+            pass: &agent.pass,
+            earlier,
+            scenario: kind.plays_scenario().then(|| self.scripted(&agent)).transpose()?,
+            dir: dir.to_owned(),
+            brief: path.join(BRIEF),
+            limits: self.limits(),
             boxes: Some(boxes.path),
-            ..spec(call.to_string(), argv, dir.to_owned(), self.limits())
         };
+        let (spec, mut env) = launch.to_spec();
+        env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
+        self.protect_git_config(&mut env)?;
         Ok((spec, env))
     }
 
-    /// Only what an agent needs. What it sets in git for good stays in a file of its own.
-    pub(super) fn agent_environment(
-        &self,
-        start: &forge_agents::Start,
-        agent: &FrozenAgent,
-    ) -> Result<Vec<(OsString, OsString)>, Error> {
-        let mut env = passed_on(start, &agent.pass);
-        if self.checkouts.is_dir() {
+    /// Gives an agent a git configuration of its own: what it sets in git for good stays in that file.
+    fn protect_git_config(&self, env: &mut Vec<(OsString, OsString)>) -> Result<(), Error> {
+        if self.disk.list(&self.checkouts).is_ok() {
             let path = self.checkouts.join("gitconfig");
             let text = agent_git_config(&self.home.repository);
-            replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))?;
+            replace_on(self.disk, &path, text.as_bytes())
+                .map_err(|error| Error::file(&path, &error))?;
             env.push(("GIT_CONFIG_GLOBAL".into(), path.into()));
             env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
         }
-        Ok(env)
+        Ok(())
     }
 
     /// Puts into the inbox what a call may read, and says what that is.
@@ -146,7 +144,7 @@ impl RunContext<'_> {
                 InboxSource::Request => run.definition().start.request.clone().into_bytes(),
                 InboxSource::Blob(blob) => self.blob(blob)?,
             };
-            replace(&path, &bytes).map_err(|error| Error::file(&path, &error))?;
+            replace_on(self.disk, &path, &bytes).map_err(|error| Error::file(&path, &error))?;
         }
         Ok(readings)
     }
@@ -173,7 +171,8 @@ impl RunContext<'_> {
             leaves,
         };
         if *turn == Turn::First {
-            make_boxes(&boxes)?;
+            let made = self.executor.make_boxes(&boxes);
+            made.map_err(|error| Error::file(&boxes.path, &error))?;
         }
         let text = match turn {
             Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
@@ -190,7 +189,7 @@ impl RunContext<'_> {
                     None => None,
                 };
                 let checks = match run.head() {
-                    Some(head) => checks_at(self.frozen, run, &self.home.repository, head)?.known(),
+                    Some(head) => checks_at(self.frozen, run, self.code, head)?.known(),
                     None => Vec::new(),
                 };
                 let code = CodeBrief {
@@ -211,7 +210,7 @@ impl RunContext<'_> {
             }
         };
         let path = folder.path.join(BRIEF);
-        replace(&path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
+        replace_on(self.disk, &path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
     }
 
     /// What the agent of a unit that was sent back wrote itself and does not find in its inbox.
@@ -248,7 +247,7 @@ impl RunContext<'_> {
         if run.definition().start.base.is_none() {
             return Ok(None);
         }
-        let repository = &self.home.repository;
+        let repository = self.code;
         let span = match call {
             CallId::Judgement(_) => span(repository, run, call.unit())?,
             CallId::Attempt(_) => so_far(run, call.unit()),
@@ -259,35 +258,16 @@ impl RunContext<'_> {
         }
         let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
         let path = folder.inbox().join(CHANGE);
-        replace(&path, &self.redacted(&diff)).map_err(|error| Error::file(&path, &error))?;
+        replace_on(self.disk, &path, &self.redacted(&diff))
+            .map_err(|error| Error::file(&path, &error))?;
         Ok(Some(changes.into_iter().map(|change| change.path).collect()))
     }
 
-    /// The command line of the scripted agent.
-    pub(super) fn scripted(&self, agent: &FrozenAgent) -> Result<Vec<String>, Error> {
+    /// What the scripted agent plays with: our own program, the scenario, the log.
+    pub(super) fn scripted(&self, agent: &FrozenAgent) -> Result<[String; 3], Error> {
         let scenario = agent.scenario.as_ref().expect("the scripted agent plays from a scenario");
         let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
         let log = self.home.attempts(self.id).join("scripted.log");
-        Ok(vec![
-            self.own_program()?,
-            SCRIPTED_COMMAND.to_owned(),
-            read_file_text(self.blobs.path(&id))?,
-            read_file_text(log)?,
-        ])
+        Ok([self.own_program()?, read_file_text(self.blobs.path(&id))?, read_file_text(log)?])
     }
-}
-
-/// Makes an empty inbox and an empty outbox, whatever was there before the call began.
-fn make_boxes(boxes: &AttemptFolder) -> Result<(), Error> {
-    let make = || -> io::Result<()> {
-        match std::fs::remove_dir_all(&boxes.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut folders = DirBuilder::new();
-        folders.recursive(true).mode(0o700);
-        folders.create(boxes.inbox())?;
-        folders.create(boxes.outbox())
-    };
-    make().map_err(|error| Error::file(&boxes.path, &error))
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::{Disk, DiskEntry, RealDisk};
+use super::{Disk, DiskEntry, RealDisk, SyncPoint};
 
 /// Notes what changes names or waits for the disk, by the last part of each path.
 #[derive(Debug, Default)]
@@ -58,8 +58,11 @@ impl Disk for NotingDisk {
         self.note("make", folder);
         RealDisk.create_folder(folder)
     }
-    fn sync(&self, path: &Path) -> io::Result<()> {
+    fn sync(&self, path: &Path, point: SyncPoint) -> io::Result<()> {
         self.note("sync", path);
-        RealDisk.sync(path)
+        RealDisk.sync(path, point)
+    }
+    fn room(&self, folder: &Path) -> io::Result<u64> {
+        RealDisk.room(folder)
     }
 }

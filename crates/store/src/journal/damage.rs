@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::error::{Damage, StoreError};
 use super::paths::{beside, database, scratch_name};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, SyncPoint};
 
 /// The mark of a database.
 pub(super) fn mark_path(dir: &Path) -> PathBuf {
@@ -62,9 +62,9 @@ fn write_mark(disk: &dyn Disk, dir: &Path, damage: &Damage) -> io::Result<()> {
     let text = json!({ "when": when, "what": what, "run": run, "seq": seq });
     let scratch = beside(&path, &format!(".new-{}", scratch_name()));
     disk.write(&scratch, format!("{text}\n").as_bytes())?;
-    disk.sync(&scratch)?;
+    disk.sync(&scratch, SyncPoint::DamageMark)?;
     disk.rename(&scratch, &path)?;
-    disk.sync(dir)
+    disk.sync(dir, SyncPoint::DamageMark)
 }
 
 /// A folder that is removed when it is dropped.

@@ -7,8 +7,8 @@
 //! depends on the lost one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
@@ -22,6 +22,7 @@ use super::paths::database;
 use super::projection::{projected_records, projected_runs};
 use super::reader::JournalRow;
 use super::schema::{address, connect};
+use crate::disk::{Disk as _, RealDisk, SyncPoint};
 
 /// Where a record was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,9 +220,7 @@ impl Findings {
 }
 
 fn write_lines(path: &Path, chain: &[JournalRecord]) -> io::Result<()> {
-    let mut file = io::BufWriter::new(File::create(path)?);
-    for record in chain {
-        writeln!(file, "{}", record.to_line())?;
-    }
-    file.into_inner()?.sync_all()
+    let lines: String = chain.iter().map(|record| record.to_line() + "\n").collect();
+    RealDisk.write(path, lines.as_bytes())?;
+    RealDisk.sync(path, SyncPoint::Salvaged)
 }

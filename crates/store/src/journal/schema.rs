@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::error::{JournalFault, StoreError};
 use super::hash_chain::seal;
 use super::paths::{beside, scratch_name};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, SyncPoint};
 
 /// The version of the tables below, in `user_version` and, sealed, in `totals`.
 pub(super) const VERSION: i64 = 1;
@@ -112,7 +112,7 @@ fn fill(scratch: &Path) -> Result<(), JournalFault> {
 
 /// Gives a whole database its name, durably.
 fn publish(disk: &dyn Disk, scratch: &Path, file: &Path) -> io::Result<()> {
-    disk.sync(scratch)?;
+    disk.sync(scratch, SyncPoint::Database)?;
     match fs::hard_link(scratch, file) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
@@ -121,7 +121,7 @@ fn publish(disk: &dyn Disk, scratch: &Path, file: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     let folder = file.parent().expect("the database is in a folder");
-    disk.sync(folder)
+    disk.sync(folder, SyncPoint::Database)
 }
 
 /// The mark of the row of `totals`.

@@ -23,7 +23,7 @@ use super::interface::Journal;
 use super::lock::RunLock;
 use super::reader::JournalRow;
 use super::writer::Writer;
-use crate::disk::Disk;
+use crate::disk::{Disk, SyncPoint};
 
 /// One handle on a simulated journal.
 #[derive(Debug)]
@@ -63,8 +63,8 @@ impl SimulatedJournal {
         let refused = |source| StoreError::refused(&journal.file, source);
         journal.disk.create_folder(&journal.dir).map_err(refused)?;
         journal.disk.append(&journal.file, b"").map_err(refused)?;
-        journal.disk.sync(&journal.file).map_err(refused)?;
-        journal.disk.sync(&journal.dir).map_err(refused)?;
+        journal.disk.sync(&journal.file, SyncPoint::Record).map_err(refused)?;
+        journal.disk.sync(&journal.dir, SyncPoint::Record).map_err(refused)?;
         Ok(journal)
     }
 
@@ -123,7 +123,7 @@ impl SimulatedJournal {
         let line = serde_json::to_string(entry).expect("a transaction can be written") + "\n";
         let written = self.cut(length).and_then(|()| {
             self.disk.append(&self.file, line.as_bytes())?;
-            self.disk.sync(&self.file)
+            self.disk.sync(&self.file, SyncPoint::Record)
         });
         if let Err(source) = written {
             let _ = self.cut(length);

@@ -1,0 +1,292 @@
+//! Makes what is under way equal to what is wanted, through an executor.
+//!
+//! A call goes through steps; its plan (`call_plan`) says which one is next. A call that was started and
+//! has no ending is either wanted (then it is found, followed, or started) or not (then it is stopped).
+//! Calling this twice changes nothing, and a driver that died is no loss: the next one finds the steps
+//! by their folders.
+//!
+//! Not here: how a step is carried out (`executor`).
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use forge_core::{
+    Effect, Report, Run,
+    event::{Call, Outcome},
+    id::CallId,
+    run::{CallKind, Phase},
+    wanted,
+    wanted::stop,
+};
+use forge_keeper::AttemptFolder;
+
+use crate::{
+    Error,
+    agent_call::{
+        output::{look_for_artifact, report},
+        turns::usage_of_lost_call,
+    },
+    call_plan,
+    context::RunContext,
+    executor::{Asked, StepState},
+    outcome::{EndedWithoutResult, read_all, report_without, without_result},
+    plan::{
+        Pending, Plan,
+        step::{OnStop, Step},
+    },
+};
+
+/// Keepers that end before they claim their folder: more than this is no accident.
+const STARTS_MAX: u32 = 3;
+
+/// The calls that this driver follows.
+#[derive(Default)]
+pub struct Calls {
+    under_way: BTreeMap<CallId, Followed>,
+}
+
+/// One call that is followed.
+struct Followed {
+    folder: AttemptFolder,
+    on_stop: OnStop,
+    /// Keepers started by us for this step.
+    starts: u32,
+    /// How it was told to stop.
+    stopped: Option<forge_keeper::Stop>,
+}
+
+impl Calls {
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Starts, finds or stops calls as the run wants it, and tells what has ended meanwhile.
+    pub fn reconcile(&mut self, context: &RunContext<'_>, run: &Run) -> Result<Vec<Report>, Error> {
+        let wanted: BTreeSet<CallId> = wanted(run).into_iter().filter_map(call_of).collect();
+        let mut reports = Vec::new();
+        let folder_of = |call: &Call| context.home.attempt(context.id, call.ordinal);
+        context.trusted.forget_all_but(&run.calls().values().map(folder_of).collect());
+        for (call, Call { ordinal, .. }) in run.calls() {
+            let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
+            match (run.call_kind(call), call, want) {
+                (CallKind::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
+                    reports.push(look_for_artifact(context, run, judgement, &name)?);
+                }
+                (CallKind::Artifact { .. }, _, _) => {
+                    reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
+                }
+                (
+                    CallKind::Agent { .. }
+                    | CallKind::Command { .. }
+                    | CallKind::Verify
+                    | CallKind::Land
+                    | CallKind::BuiltIn { .. }
+                    | CallKind::Deliver { .. },
+                    _,
+                    _,
+                ) => reports.extend(self.follow(context, run, call, *ordinal, want)?),
+            }
+        }
+        Ok(reports)
+    }
+
+    /// Brings one call on by one step, and reports it if it has ended.
+    fn follow(
+        &mut self,
+        context: &RunContext<'_>,
+        run: &Run,
+        call: &CallId,
+        ordinal: u32,
+        want: Want,
+    ) -> Result<Vec<Report>, Error> {
+        if let Some(followed) = self.under_way.get_mut(call) {
+            if !may_continue(run, want, followed.on_stop) {
+                followed.stop(context, run)?;
+            }
+            if !context.executor.has_ended(&followed.folder) {
+                return Ok(Vec::new());
+            }
+        }
+        let plan = Plan { context, run, call, ordinal, notices: RefCell::default() };
+        if !plan.has_begun() {
+            if want == Want::Stops {
+                return Ok(vec![report_without(run, call, EndedWithoutResult::NeverBegan)]);
+            }
+            if run.call_kind(call).needs_proof_checkout() && is_proving_elsewhere(context, run) {
+                return Ok(Vec::new());
+            }
+        }
+        let before = self.under_way.remove(call);
+        let next = call_plan::plan(&plan);
+        let unit = call.unit();
+        let noticed = |what: String| Report::Noticed { unit: unit.clone(), what };
+        let mut reports: Vec<Report> = plan.notices.take().into_iter().map(noticed).collect();
+        match next {
+            Ok(report) => reports.push(report),
+            // Whoever is not wanted any more begins nothing that must happen once.
+            Err(Pending::RecordFirst(_)) if want == Want::Stops => {
+                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
+            }
+            Err(Pending::Report(report) | Pending::RecordFirst(report)) => reports.push(*report),
+            Err(Pending::Failed(error)) => return Err(error),
+            Err(Pending::Cancelled) => {
+                reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
+            }
+            Err(Pending::KeeperDied(folder)) => {
+                context
+                    .executor
+                    .sweep(&folder)
+                    .map_err(|error| Error::file(&folder.path, &error))?;
+                reports.push(lost(&plan));
+            }
+            Err(Pending::Running(folder, on_stop)) => {
+                let starts = before.map_or(0, |before| before.starts_of(&folder));
+                let mut followed = Followed { folder, on_stop, starts, stopped: None };
+                if !may_continue(run, want, on_stop) {
+                    followed.stop(context, run)?;
+                }
+                self.under_way.insert(call.clone(), followed);
+            }
+            Err(Pending::Start(step)) => {
+                let folder = AttemptFolder::at(&step.folder);
+                let starts = before.map_or(0, |before| before.starts_of(&folder));
+                let goes_on = may_continue(run, want, step.on_stop);
+                if goes_on && starts < STARTS_MAX {
+                    let followed = start(context, run, call, &step, starts + 1)?;
+                    self.under_way.insert(call.clone(), followed);
+                    return Ok(reports);
+                }
+                let why = read_all(context.executor, &folder.keeper_log());
+                let without = if goes_on {
+                    EndedWithoutResult::NotStarted { why }
+                } else {
+                    EndedWithoutResult::NeverBegan
+                };
+                context.trusted.given_up(&folder.path);
+                let state = context.executor.give_up(&folder);
+                match state.map_err(|error| Error::file(&folder.path, &error))? {
+                    StepState::Void => reports.push(given_up(&plan, without)?),
+                    // A keeper was faster: it is followed, or was heard of, at the next step.
+                    StepState::Running
+                    | StepState::Ended(_)
+                    | StepState::Dead
+                    | StepState::Unclaimed => {}
+                }
+            }
+        }
+        Ok(reports)
+    }
+}
+
+/// Whether a call is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Want {
+    GoesOn,
+    Stops,
+}
+
+/// Whether a step of a call goes on. Taking in finished work does, unless the run is over.
+fn may_continue(run: &Run, want: Want, on_stop: OnStop) -> bool {
+    match (want, on_stop) {
+        (Want::GoesOn, _) => true,
+        (Want::Stops, OnStop::Cancel) => false,
+        (Want::Stops, OnStop::Finish) => !matches!(run.phase(), Phase::Over(_)),
+    }
+}
+
+/// Whether the one checkout for proofs is in use. Who has begun goes on with it.
+fn is_proving_elsewhere(context: &RunContext<'_>, run: &Run) -> bool {
+    run.calls().iter().any(|(call, Call { ordinal, .. })| {
+        run.call_kind(call).needs_proof_checkout()
+            && context.trusted.has_begun(&context.home.attempt(context.id, *ordinal))
+    })
+}
+
+/// Starts a step.
+fn start(
+    context: &RunContext<'_>,
+    run: &Run,
+    call: &CallId,
+    step: &Step,
+    starts: u32,
+) -> Result<Followed, Error> {
+    context.trusted.prepared(step);
+    let (folder, env) = context.prepare(run, call, step)?;
+    let started = context.executor.start(&folder, &env, context.secrets);
+    started.map_err(|error| Error::file(context.program, &error))?;
+    Ok(Followed { folder, on_stop: step.on_stop, starts, stopped: None })
+}
+
+/// What a call comes to whose keeper died.
+fn lost(plan: &Plan<'_>) -> Report {
+    let Plan { run, call, .. } = *plan;
+    match run.call_kind(call) {
+        CallKind::Agent { .. } => without_result(call, Outcome::Lost, usage_of_lost_call(plan)),
+        CallKind::Command { .. }
+        | CallKind::Artifact { .. }
+        | CallKind::Verify
+        | CallKind::Land
+        | CallKind::BuiltIn { .. }
+        | CallKind::Deliver { .. } => report_without(run, call, EndedWithoutResult::Lost),
+    }
+}
+
+/// What a call comes to that does not go on. What it did before that still has its price, and an agent
+/// its session.
+fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Error> {
+    let Plan { context, run, call, .. } = *plan;
+    let folder = plan.folder();
+    let state = context.executor.state(&folder);
+    let state = state.map_err(|error| Error::file(&folder.path, &error))?;
+    Ok(match (state, run.call_kind(call)) {
+        (StepState::Ended(_), CallKind::Agent { .. }) => {
+            without_result(call, without.outcome(), usage_of_lost_call(plan))
+        }
+        (StepState::Ended(ending), CallKind::Command { .. }) => {
+            report(context, run, call, &folder, &ending)?
+        }
+        (
+            StepState::Ended(_)
+            | StepState::Running
+            | StepState::Dead
+            | StepState::Void
+            | StepState::Unclaimed,
+            _,
+        ) => report_without(run, call, without),
+    })
+}
+
+impl Followed {
+    /// Keepers started by us for the step in this folder.
+    fn starts_of(&self, folder: &AttemptFolder) -> u32 {
+        if self.folder == *folder { self.starts } else { 0 }
+    }
+
+    /// Asks the step to stop, once for each way of stopping.
+    fn stop(&mut self, context: &RunContext<'_>, run: &Run) -> Result<(), Error> {
+        let how = match stop(run) {
+            wanted::StopManner::Gently => forge_keeper::Stop::Gently,
+            wanted::StopManner::AtOnce => forge_keeper::Stop::AtOnce,
+        };
+        if self.stopped == Some(how) {
+            return Ok(());
+        }
+        let asked = context.executor.stop(&self.folder, how);
+        match asked.map_err(|error| Error::file(&self.folder.path, &error))? {
+            Asked::Yes => self.stopped = Some(how),
+            Asked::NotNow => {}
+        }
+        Ok(())
+    }
+}
+
+fn call_of(effect: Effect) -> Option<CallId> {
+    match effect {
+        Effect::Work { attempt, .. } => Some(CallId::Attempt(attempt)),
+        Effect::Judge { judgement, .. } => Some(CallId::Judgement(judgement)),
+        Effect::Ask { .. } | Effect::Wake { .. } => None,
+    }
+}
