@@ -49,7 +49,7 @@ pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
         let _ = setsid();
         set_child_subreaper(Some(getpid()))?;
         // Before the claim: whoever can see the claim may already signal us.
-        let signals = signals::Signals::install()?;
+        let signals = signals::SignalPipes::install()?;
         let Claiming::Won(claim) = claim::claim(&folder)? else {
             return Ok(ExitCode::from(CLAIM_LOST_EXIT));
         };
@@ -78,7 +78,7 @@ pub fn leaving_nobody(work: impl FnOnce(&mut Log) -> io::Result<ExitCode>) -> Ex
 fn run(
     folder: &AttemptFolder,
     open_monitor: OpenMonitor,
-    signals: signals::Signals,
+    signals: signals::SignalPipes,
     log: &mut Log,
 ) -> io::Result<()> {
     let started_at_ms = now_ms();
@@ -95,8 +95,8 @@ fn run(
         (Ok(spec), Ok(_)) => {
             (spec.call.clone(), attempt(folder, &spec, open_monitor, signals, log))
         }
-        (Ok(spec), Err(error)) => (spec.call, event_loop::Outcome::not_started(error)),
-        (Err(error), _) => (String::new(), event_loop::Outcome::not_started(error)),
+        (Ok(spec), Err(error)) => (spec.call, event_loop::ChildOutcome::not_started(error)),
+        (Err(error), _) => (String::new(), event_loop::ChildOutcome::not_started(error)),
     };
     ending::sync_outbox(&outbox, log);
     let ending = Ending {
@@ -135,19 +135,19 @@ fn attempt(
     folder: &AttemptFolder,
     spec: &Spec,
     open_monitor: OpenMonitor,
-    signals: signals::Signals,
+    signals: signals::SignalPipes,
     log: &Log,
-) -> event_loop::Outcome {
+) -> event_loop::ChildOutcome {
     let monitor = match spec.monitor.as_ref().map(open_monitor).transpose() {
         Ok(monitor) => monitor,
-        Err(why) => return event_loop::Outcome::not_started(why),
+        Err(why) => return event_loop::ChildOutcome::not_started(why),
     };
     let files = output::open(&folder.transcript()).and_then(|transcript| {
         Ok((transcript, apart(folder, spec).map(|path| output::open(&path)).transpose()?))
     });
     let (transcript, errors_file) = match files {
         Ok(files) => files,
-        Err(error) => return event_loop::Outcome::not_started(error),
+        Err(error) => return event_loop::ChildOutcome::not_started(error),
     };
     match child::start(folder, spec) {
         Ok(child) => {
@@ -156,9 +156,9 @@ fn attempt(
             let errors = errors.map(|(source, file)| Output::new(source, log.redactor(), file));
             let outputs =
                 Outputs::new(main.with_monitor(monitor), errors, spec.limits.output_bytes);
-            event_loop::Watch::new(spec, child.pid, outputs, signals, log).until_the_end()
+            event_loop::EventLoop::new(spec, child.pid, outputs, signals, log).until_the_end()
         }
-        Err(why) => event_loop::Outcome::not_started(why),
+        Err(why) => event_loop::ChildOutcome::not_started(why),
     }
 }
 
@@ -170,7 +170,7 @@ fn apart(folder: &AttemptFolder, spec: &Spec) -> Option<PathBuf> {
     }
 }
 
-impl event_loop::Outcome {
+impl event_loop::ChildOutcome {
     fn not_started(why: impl Display) -> Self {
         let how = ExitReason::NotStarted { why: why.to_string() };
         Self { how, output_bytes: 0, swept: 0, left_over: 0, transcript_cut: None }

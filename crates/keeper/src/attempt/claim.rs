@@ -41,7 +41,6 @@ impl Identity {
     }
 }
 
-/// What came of trying to claim.
 pub(crate) enum Claiming {
     /// The lock lives as long as this file is open.
     Won(File),

@@ -42,7 +42,7 @@ pub struct AttemptFolder {
     pub path: PathBuf,
 }
 
-/// What a keeper is to run.
+/// The order to a keeper: which process, with which limits. `attempt.json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {

@@ -53,9 +53,9 @@ pub fn look(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
             }
         };
         return Ok(match read_ending(folder) {
-            Found::Ending(ending) => AttemptStatus::Ended(ending),
-            Found::Nothing => otherwise,
-            Found::Forgery => {
+            EndingFile::Ending(ending) => AttemptStatus::Ended(ending),
+            EndingFile::Nothing => otherwise,
+            EndingFile::Forgery => {
                 // Where it lies changes nothing about how the attempt stands.
                 let _ = folder.put_aside(&folder.ending());
                 otherwise
@@ -71,24 +71,23 @@ fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<AttemptSta
         return Ok(AttemptStatus::Alive(keeper));
     }
     Ok(match read_ending(folder) {
-        Found::Ending(ending) => AttemptStatus::Ended(ending),
-        Found::Nothing | Found::Forgery => AttemptStatus::Alive(keeper),
+        EndingFile::Ending(ending) => AttemptStatus::Ended(ending),
+        EndingFile::Nothing | EndingFile::Forgery => AttemptStatus::Alive(keeper),
     })
 }
 
-/// What lies in the place of an ending.
-enum Found {
+enum EndingFile {
     Ending(Ending),
     Nothing,
     /// It cannot be understood, or is of another call.
     Forgery,
 }
 
-fn read_ending(folder: &AttemptFolder) -> Found {
+fn read_ending(folder: &AttemptFolder) -> EndingFile {
     match folder.read_ending() {
-        Ok(Some(ending)) if is_of_this_call(&ending, folder) => Found::Ending(ending),
-        Ok(None) => Found::Nothing,
-        Ok(Some(_)) | Err(_) => Found::Forgery,
+        Ok(Some(ending)) if is_of_this_call(&ending, folder) => EndingFile::Ending(ending),
+        Ok(None) => EndingFile::Nothing,
+        Ok(Some(_)) | Err(_) => EndingFile::Forgery,
     }
 }
 

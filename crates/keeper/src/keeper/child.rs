@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
 
-use super::output::Source;
+use super::output::OutputSource;
 use crate::attempt::dir::{AttemptFolder, Spec, Stderr, Stdout};
 use crate::processes::own_pid;
 use crate::variables::{
@@ -26,15 +26,15 @@ use crate::variables::{
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// The child, and where its output comes from.
-pub(super) struct Started {
+pub(super) struct StartedChild {
     pub(super) pid: i32,
-    pub(super) source: Source,
+    pub(super) source: OutputSource,
     /// If its errors are kept apart.
-    pub(super) errors: Option<Source>,
+    pub(super) errors: Option<OutputSource>,
 }
 
 /// Starts the child, or says in a sentence why that is impossible.
-pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<Started, String> {
+pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<StartedChild, String> {
     check(spec)?;
     let mut command = Command::new(OWN_PROGRAM);
     command.arg0("forge").arg(LAUNCH).arg("--keeper").arg(own_pid().to_string()).arg("--");
@@ -47,7 +47,7 @@ pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<Started, Stri
     let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;
     let errors = keep_apart(&mut command, spec.stderr).map_err(no_place)?;
     let child = command.spawn().map_err(|error| format!("cannot start a process: {error}"))?;
-    Ok(Started { pid: child.id().cast_signed(), source, errors })
+    Ok(StartedChild { pid: child.id().cast_signed(), source, errors })
 }
 
 /// The folder whose inbox and outbox the child works with.
@@ -95,31 +95,35 @@ fn stdin(path: Option<&Path>) -> Result<Stdio, String> {
 }
 
 /// Output and errors go to the same place, in the order in which they are written.
-fn connect(command: &mut Command, folder: &AttemptFolder, stdout: Stdout) -> io::Result<Source> {
+fn connect(
+    command: &mut Command,
+    folder: &AttemptFolder,
+    stdout: Stdout,
+) -> io::Result<OutputSource> {
     match stdout {
         Stdout::Pipe => {
             let (reader, writer) = io::pipe()?;
             fcntl_setfl(&reader, OFlags::NONBLOCK)?;
             command.stdout(writer.try_clone()?).stderr(writer);
-            Ok(Source::Pipe(reader))
+            Ok(OutputSource::Pipe(reader))
         }
         Stdout::UnnamedFile => {
             let file = unnamed_file(&folder.path)?;
             command.stdout(file.try_clone()?).stderr(file.try_clone()?);
-            Ok(Source::File { file, offset: 0 })
+            Ok(OutputSource::File { file, offset: 0 })
         }
     }
 }
 
 /// Errors have a pipe of their own, if they are not to be mixed with the output.
-fn keep_apart(command: &mut Command, stderr: Stderr) -> io::Result<Option<Source>> {
+fn keep_apart(command: &mut Command, stderr: Stderr) -> io::Result<Option<OutputSource>> {
     match stderr {
         Stderr::Together => Ok(None),
         Stderr::Apart => {
             let (reader, writer) = io::pipe()?;
             fcntl_setfl(&reader, OFlags::NONBLOCK)?;
             command.stderr(writer);
-            Ok(Some(Source::Pipe(reader)))
+            Ok(Some(OutputSource::Pipe(reader)))
         }
     }
 }

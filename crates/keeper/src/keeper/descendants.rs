@@ -19,7 +19,6 @@ use crate::processes;
 /// A process that survives this long after being killed hangs in the kernel.
 const KILLING_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What reaping found.
 pub(super) enum Reaped {
     /// The main child is among those who ended.
     Main(WaitStatus),
@@ -55,7 +54,6 @@ pub(super) fn signal_everybody(signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// What came of killing everybody.
 pub(super) struct Killed {
     pub(super) killed: u32,
     /// Those whom the kernel could not kill.

@@ -103,7 +103,6 @@ fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> i
     File::open(&folder.path)?.sync_all()
 }
 
-/// Whether this very file lies there.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

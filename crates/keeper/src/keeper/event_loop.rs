@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use super::descendants::{self, Killed, Reaped};
 use super::log::Log;
-use super::output::{Outputs, Took};
-use super::signals::{self, Signals};
+use super::output::{Outputs, StreamState, Took};
+use super::signals::{self, SignalPipes};
 use crate::attempt::dir::{ExitReason, Spec, Stdout};
 use crate::attempt::keeper_handle::Stop;
 
@@ -33,7 +33,7 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// What is to be said of a child that is gone.
-pub(super) struct Outcome {
+pub(super) struct ChildOutcome {
     pub(super) how: ExitReason,
     pub(super) output_bytes: u64,
     pub(super) swept: u32,
@@ -41,24 +41,18 @@ pub(super) struct Outcome {
     pub(super) transcript_cut: Option<String>,
 }
 
-pub(super) struct Watch<'a> {
+pub(super) struct EventLoop<'a> {
     spec: &'a Spec,
     main: i32,
     outputs: Outputs,
-    signals: Signals,
+    signals: SignalPipes,
     log: &'a Log,
     started: Instant,
     /// When the child last printed something.
     heard: Instant,
-    flow: Flow,
+    /// Output wakes the loop up while it is open.
+    flow: StreamState,
     stopping: Option<Stopping>,
-}
-
-/// Whether output is a reason to wake up.
-#[derive(PartialEq, Eq)]
-enum Flow {
-    Open,
-    Closed,
 }
 
 /// The child is to end.
@@ -72,22 +66,22 @@ struct Stopping {
     leave_at: Instant,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> EventLoop<'a> {
     pub(super) fn new(
         spec: &'a Spec,
         main: i32,
         outputs: Outputs,
-        signals: Signals,
+        signals: SignalPipes,
         log: &'a Log,
     ) -> Self {
         let now = Instant::now();
         let (started, heard) = (now, now);
-        let (flow, stopping) = (Flow::Open, None);
+        let (flow, stopping) = (StreamState::Open, None);
         Self { spec, main, outputs, signals, log, started, heard, flow, stopping }
     }
 
     /// Stays with the child until it and everybody below it are gone.
-    pub(super) fn until_the_end(mut self) -> Outcome {
+    pub(super) fn until_the_end(mut self) -> ChildOutcome {
         let status = self.until_main_ends().unwrap_or_else(|error| {
             self.log.complain(&format!("cannot watch the child: {error}"));
             None
@@ -100,7 +94,13 @@ impl<'a> Watch<'a> {
             (None, None) => ExitReason::Interrupted,
         };
         let closed = self.outputs.close();
-        Outcome { how, output_bytes: closed.bytes, swept, left_over, transcript_cut: closed.cut }
+        ChildOutcome {
+            how,
+            output_bytes: closed.bytes,
+            swept,
+            left_over,
+            transcript_cut: closed.cut,
+        }
     }
 
     fn until_main_ends(&mut self) -> io::Result<Option<WaitStatus>> {
@@ -236,7 +236,7 @@ impl<'a> Watch<'a> {
             PollFd::new(&self.signals.int, PollFlags::IN),
             PollFd::new(&self.signals.child, PollFlags::IN),
         ];
-        if self.flow == Flow::Open {
+        if self.flow == StreamState::Open {
             let files = self.outputs.files();
             descriptors.extend(files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)));
         }
@@ -248,7 +248,7 @@ impl<'a> Watch<'a> {
 
     fn sweep(&mut self) -> Killed {
         // Whatever is in the pipe now is no reason to wake up.
-        self.flow = Flow::Closed;
+        self.flow = StreamState::Closed;
         descendants::kill_everybody(self.log, || {
             if let Err(error) = self.wait(KILL_AGAIN_AFTER) {
                 self.log.complain(&format!("cannot wait: {error}"));

@@ -17,7 +17,7 @@ use crate::redact::Redactor;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Where the output comes from.
-pub(super) enum Source {
+pub(super) enum OutputSource {
     Pipe(PipeReader),
     /// The child appends to it; we read behind it at our own offset.
     File {
@@ -26,7 +26,6 @@ pub(super) enum Source {
     },
 }
 
-/// What one reading found.
 #[derive(PartialEq, Eq)]
 pub(super) enum Took {
     Bytes,
@@ -40,7 +39,7 @@ pub(super) enum Took {
 
 /// The way of the output.
 pub(super) struct Output {
-    source: Source,
+    source: OutputSource,
     redactor: Redactor,
     transcript: File,
     chunk: Box<[u8]>,
@@ -48,12 +47,12 @@ pub(super) struct Output {
     monitor: Option<Box<dyn Monitor>>,
     /// Why the transcript is no longer written.
     cut: Option<String>,
-    flow: Flow,
+    flow: StreamState,
 }
 
-/// Whether there can be more.
+/// A stream of the child, as its end was seen or not.
 #[derive(PartialEq, Eq)]
-enum Flow {
+pub(super) enum StreamState {
     Open,
     /// The child closed it.
     Closed,
@@ -73,7 +72,7 @@ struct Room {
     limit: u64,
 }
 
-/// What is left to say at the end.
+/// The totals of outputs that were closed.
 pub(super) struct Closed {
     pub(super) bytes: u64,
     pub(super) cut: Option<String>,
@@ -89,7 +88,7 @@ impl Outputs {
         Self { main, errors, room: Room { taken: 0, limit } }
     }
 
-    /// What to poll.
+    /// The descriptors to poll.
     pub(super) fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         [Some(&self.main), self.errors.as_ref()].into_iter().flatten().filter_map(Output::as_fd)
     }
@@ -143,10 +142,10 @@ impl Took {
 }
 
 impl Output {
-    pub(super) fn new(source: Source, redactor: Redactor, transcript: File) -> Self {
+    pub(super) fn new(source: OutputSource, redactor: Redactor, transcript: File) -> Self {
         let chunk = vec![0; CHUNK_BYTES].into_boxed_slice();
         let redacted = Vec::with_capacity(CHUNK_BYTES);
-        let (monitor, cut, flow) = (None, None, Flow::Open);
+        let (monitor, cut, flow) = (None, None, StreamState::Open);
         Self { source, redactor, transcript, chunk, redacted, monitor, cut, flow }
     }
 
@@ -158,16 +157,16 @@ impl Output {
     /// What to poll, if polling it makes sense: a file is always ready, so it is looked at instead.
     fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         match (&self.source, &self.flow) {
-            (Source::Pipe(reader), Flow::Open) => Some(reader.as_fd()),
-            (Source::Pipe(_), Flow::Closed) | (Source::File { .. }, _) => None,
+            (OutputSource::Pipe(reader), StreamState::Open) => Some(reader.as_fd()),
+            (OutputSource::Pipe(_), StreamState::Closed) | (OutputSource::File { .. }, _) => None,
         }
     }
 
     /// Takes in at most one chunk, without waiting.
     fn take_in(&mut self, room: &mut Room) -> Took {
         let read = match &mut self.source {
-            Source::Pipe(reader) => reader.read(&mut self.chunk),
-            Source::File { file, offset } => match file.read_at(&mut self.chunk, *offset) {
+            OutputSource::Pipe(reader) => reader.read(&mut self.chunk),
+            OutputSource::File { file, offset } => match file.read_at(&mut self.chunk, *offset) {
                 // The end of a growing file is not the end.
                 Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
                 Ok(read) => {
@@ -179,7 +178,7 @@ impl Output {
         };
         match read {
             Ok(0) => {
-                self.flow = Flow::Closed;
+                self.flow = StreamState::Closed;
                 Took::End
             }
             Ok(read) => self.pass_on(read, room),
@@ -187,7 +186,7 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Took::Nothing,
             Err(error) => {
                 self.cut.get_or_insert_with(|| format!("the output cannot be read: {error}"));
-                self.flow = Flow::Closed;
+                self.flow = StreamState::Closed;
                 Took::End
             }
         }
@@ -213,8 +212,10 @@ impl Output {
     /// Whether more is there to be taken in, as far as one can tell.
     fn has_more(&self) -> bool {
         match &self.source {
-            Source::Pipe(reader) => rustix::io::ioctl_fionread(reader).is_ok_and(|left| left > 0),
-            Source::File { file, offset } => {
+            OutputSource::Pipe(reader) => {
+                rustix::io::ioctl_fionread(reader).is_ok_and(|left| left > 0)
+            }
+            OutputSource::File { file, offset } => {
                 file.metadata().map_or(true, |found| found.len() > *offset)
             }
         }
@@ -266,7 +267,7 @@ mod tests {
         rustix::fs::fcntl_setfl(&reader, rustix::fs::OFlags::NONBLOCK).unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let redactor = Redactor::new(Vec::new());
-        let mut output = alone(Output::new(Source::Pipe(reader), redactor, full), 0);
+        let mut output = alone(Output::new(OutputSource::Pipe(reader), redactor, full), 0);
         for _ in 0..3 {
             writer.write_all(b"a line\n").unwrap();
             assert!(output.take_in() == Took::Bytes);
@@ -286,7 +287,7 @@ mod tests {
             let transcript = open(&home.path().join("transcript")).unwrap();
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&vec![b'a'; size]).unwrap();
-            let source = Source::File { file, offset: 0 };
+            let source = OutputSource::File { file, offset: 0 };
             let mut output = alone(Output::new(source, Redactor::new(Vec::new()), transcript), 0);
             output.drain(Instant::now());
             let closed = output.close();
@@ -302,7 +303,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let transcript = open(&path).unwrap();
         let redactor = Redactor::new(Vec::new());
-        let mut output = alone(Output::new(Source::Pipe(reader), redactor, transcript), 4);
+        let mut output = alone(Output::new(OutputSource::Pipe(reader), redactor, transcript), 4);
         writer.write_all(b"abcdefgh").unwrap();
         assert!(output.take_in() == Took::TooMuch);
         assert_eq!(output.close().bytes, 4);

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 
 /// The three signals a keeper hears.
-pub(super) struct Signals {
+pub(super) struct SignalPipes {
     /// Stop gently.
     pub(super) term: UnixStream,
     /// Stop at once.
@@ -19,7 +19,7 @@ pub(super) struct Signals {
     pub(super) child: UnixStream,
 }
 
-impl Signals {
+impl SignalPipes {
     pub(super) fn install() -> io::Result<Self> {
         for ignored in [SIGHUP, SIGPIPE] {
             signal_hook::flag::register(ignored, Arc::new(AtomicBool::new(false)))?;

@@ -331,7 +331,7 @@ fn either_the_keeper_or_the_one_who_gives_up_wins() {
                 assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
             }
             AttemptStatus::Alive(_) | AttemptStatus::Ended(_) => {
-                assert_eq!((code, has_run), (Some(0), true))
+                assert_eq!((code, has_run), (Some(0), true));
             }
             AttemptStatus::Unclaimed | AttemptStatus::Dead => panic!("{standing:?}"),
         }
