@@ -67,11 +67,11 @@ fn shape(error: &serde_json::Error) -> ResultError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     // Our own message says the place.
-    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     if error.is_data() {
-        ResultError::WrongShape { line, column, what }
+        ResultError::wrong_shape(line, column, what)
     } else {
-        ResultError::NotJson { line, column, what }
+        ResultError::NotJson { line, column, what: what.to_owned() }
     }
 }
 

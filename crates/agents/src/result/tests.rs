@@ -94,6 +94,17 @@ fn every_flaw_has_its_sentence() {
 }
 
 #[test]
+fn a_complaint_about_a_key_of_any_length_is_short_and_names_the_keys_that_are_expected() {
+    let long = "k".repeat(100_000);
+    let sentence = flaw(&with(&format!(r#","{long}":1"#)), &[]);
+    assert!(sentence.len() < 700, "{} bytes", sentence.len());
+    assert!(
+        sentence.contains("unknown field `kkk") && sentence.contains("`follow_ups`"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn only_work_that_is_done_owes_its_keys() {
     let of = |status: &str, keys: &str| {
         let text = with(keys).replace(r#""done""#, &format!("{status:?}"));

@@ -10,6 +10,8 @@ use super::limits::{
 
 /// What was found is quoted up to this length.
 const QUOTE_CHARACTERS_MAX: usize = 100;
+/// So much of a reader's complaint is kept after what it quotes: it ends with the names that are expected.
+const EXPECTED_CHARACTERS_MAX: usize = 300;
 
 /// Why a result is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,6 +77,18 @@ impl ResultError {
     /// `found` is what stands there instead of the name of the attempt.
     pub fn wrong_attempt(found: &str, expected: &str) -> Self {
         Self::WrongAttempt { found: shorten(found), expected: expected.to_owned() }
+    }
+
+    /// `what` is the complaint of the JSON reader, which may quote a key of any length.
+    pub fn wrong_shape(line: usize, column: usize, what: &str) -> Self {
+        let characters = what.chars().count();
+        let rest = characters.saturating_sub(EXPECTED_CHARACTERS_MAX);
+        let what = if rest > QUOTE_CHARACTERS_MAX {
+            format!("{}…{}", shorten(what), what.chars().skip(rest).collect::<String>())
+        } else {
+            what.to_owned()
+        };
+        Self::WrongShape { line, column, what }
     }
 }
 
