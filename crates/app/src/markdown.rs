@@ -108,11 +108,11 @@ impl Renderer {
         let words = words(title)
             .into_iter()
             .map(|word| word.into_iter().map(|(text, _)| (text, style)).collect::<StyledWord>());
-        let line = self.lines(&words.collect::<Vec<_>>(), "", "");
-        match self.colours {
-            Colours::Yes => line,
-            Colours::No => format!("{} {line}", "#".repeat(level)),
-        }
+        let mark = match self.colours {
+            Colours::Yes => String::new(),
+            Colours::No => format!("{} ", "#".repeat(level)),
+        };
+        self.lines(&words.collect::<Vec<_>>(), &mark, "")
     }
 
     fn code(&self, lines: &[&str]) -> String {
