@@ -16,7 +16,7 @@ type Variable = (&'static str, &'static str);
 pub(crate) struct Family {
     /// How a person calls it.
     pub(crate) name: &'static str,
-    /// Packages and their test programs.
+    /// Packages and their test programs; a program's own name stands for its unit tests.
     tests: &'static [(&'static str, &'static str)],
     /// The variable for the seed.
     seed: Option<&'static str>,
@@ -124,6 +124,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         on_disk: Some(Small { filter: "checkpoint_b", sizes: &[("FORGE_POINTS_WAYS", "1")] }),
     },
     Family {
+        name: "fuzz",
+        tests: &[("forge-fuzz", "targets"), ("forge", "forge")],
+        seed: Some("FORGE_FUZZ_SEED"),
+        // Each target replays its corpus and then mutates it for so long.
+        ci: &[("FORGE_FUZZ_MS", "1000")],
+        full: &[("FORGE_FUZZ_MS", "30000")],
+        on_disk: None,
+    },
+    Family {
         name: CLAUDE,
         tests: &[("forge", "claude"), ("forge-scripted-model", "claude")],
         seed: None,
@@ -219,7 +228,9 @@ pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
     let began = Instant::now();
     let mut code = ExitCode::SUCCESS;
     for (package, test) in family.tests {
-        let args = ["test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
+        // The unit tests of a program have its name.
+        let kind = if test == package { "--bin" } else { "--test" };
+        let args = ["test", "--release", "--package", package, kind, test, "--", "--nocapture"];
         if cargo_with(&args, &variables) != ExitCode::SUCCESS {
             code = ExitCode::FAILURE;
         }

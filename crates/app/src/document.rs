@@ -54,3 +54,6 @@ fn coloured_diff(text: &str) -> String {
     });
     lines.collect::<Vec<String>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,13 +22,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("app", &["core", "api"]),
     ("scripted-model", &[]),
     ("benchmark", &["core", "store", "driver", "api"]),
+    ("fuzz", &["core", "keeper", "agents", "store", "project"]),
 ];
 
 /// Crates that may use only one module of another: the user, the used one, and the module.
 const ONLY: &[(&str, &str, &str)] = &[("agents", "forge_core", "result")];
 
 /// Crates that the tests of any crate but the core may use.
-const FOR_TESTS: &[&str] = &["scripted-model", "store"];
+const FOR_TESTS: &[&str] = &["fuzz", "scripted-model", "store"];
 
 /// Packages that the core may use.
 const CORE_MAY_USE: &[&str] = &["schemars", "serde", "toml"];

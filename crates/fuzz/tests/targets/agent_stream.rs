@@ -1,0 +1,87 @@
+//! The stream of each agent program: it means the same however it is cut, and is done only with a clear last line and exit code 0.
+
+use forge_agents::{AgentKind, Earlier, End, Heard, Listener, Price, Signal, hear, registry};
+use forge_fuzz::{FuzzTarget, Random};
+use forge_keeper::ExitReason;
+
+#[test]
+fn a_stream_means_the_same_in_any_pieces_and_never_ends_well_by_accident() {
+    let tokens = &[
+        "{\"type\":\"result\",\"is_error\":false,\"subtype\":\"success\"}\n",
+        "{\"type\":\"system\",\"subtype\":\"init\"}\n",
+        "is_error",
+        "usage",
+        "model_usage_since_last_result",
+        "total_cost_usd",
+        "costBasis",
+        "assistant",
+        "content",
+        "tool_use",
+        "api_retry",
+        "retry_delay_ms",
+        "rate_limit_event",
+        "resetsAt",
+        "structured_output",
+        "permission_denials",
+        "session_id",
+        "stop_reason",
+        "FORGE",
+        "cost",
+    ];
+    FuzzTarget { name: "agent-stream", check, tokens, bytes_max: 32 * 1024 }.run();
+}
+
+fn check(input: &[u8]) {
+    let mut random = Random::from_bytes(input);
+    for kind in registry::ALL {
+        let (signals, heard) = listened(kind, input, || usize::MAX);
+        let (pieces, cut) = listened(kind, input, || 1 + random.below(40));
+        assert_eq!(pieces, signals, "{kind:?}: other signals in pieces");
+        assert_eq!(cut, heard, "{kind:?}: another fold in pieces");
+        assert_eq!(hear(kind, input, &Earlier::default()), heard);
+        let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
+        if end == End::Done && kind.reports_end() {
+            let is_end = |signal: &Signal| matches!(signal, Signal::Ended(_));
+            assert!(signals.iter().any(is_end), "{kind:?}: done without a last line");
+        }
+        for how in [
+            ExitReason::Exited { code: 1 },
+            ExitReason::Signalled { signal: 9 },
+            ExitReason::Silent,
+        ] {
+            assert_ne!(heard.end(Some(&how), ""), End::Done, "{kind:?}: done after {how:?}");
+        }
+        assert_eq!(heard.end(None, ""), End::Lost);
+        let known =
+            heard.uses().iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add);
+        if heard.uses().iter().all(|one| !matches!(one.cost, Price::Missing)) {
+            assert_eq!(known, heard.spent_micros(), "{kind:?}: the parts are not the sum");
+        }
+        // Another program behind a finished one has to end well itself.
+        let again = [input, b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"]
+            .concat();
+        let again = hear(kind, again.as_slice(), &Earlier::default());
+        let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == End::Done;
+        assert!(
+            !(is_done && kind.reports_end() && kind.reports_begin()),
+            "{kind:?}: the end of another stream"
+        );
+    }
+}
+
+fn listened(
+    kind: AgentKind,
+    input: &[u8],
+    mut size: impl FnMut() -> usize,
+) -> (Vec<Signal>, Heard) {
+    let mut listener = Listener::new(kind, &Earlier::default());
+    let mut all = Vec::new();
+    let mut rest = input;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(size().min(rest.len()));
+        listener.push(piece, |signal| all.push(signal.clone()));
+        rest = after;
+    }
+    let heard = listener.finish(|signal| all.push(signal.clone()));
+    (all, heard)
+}
