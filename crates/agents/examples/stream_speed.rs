@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use forge_agents::{AgentKind, Earlier, Listener, hear, registry};
+use forge_agents::{AgentKind, Earlier, Listener, read_transcript, registry};
 use forge_keeper::Redactor;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -69,7 +69,7 @@ fn main() {
     let text = one.repeat(LINES);
     let nothing = Earlier::default();
     let speed = lines_a_second(LINES, || {
-        let heard = hear(registry::SCRIPTED, text.as_bytes(), &nothing);
+        let heard = read_transcript(registry::SCRIPTED, text.as_bytes(), &nothing);
         assert!(heard.said_last.is_some(), "the last line was heard");
     });
     line("agent stream, lines a second", &format!("{speed:.0}"), "at least 200000");
@@ -82,7 +82,7 @@ fn main() {
     });
     line("Claude stream, only counting lines a second", &format!("{speed:.0}"), "-");
     let speed = lines_a_second(LINES, || {
-        hear(claude_code(), claude.as_bytes(), &nothing);
+        read_transcript(claude_code(), claude.as_bytes(), &nothing);
     });
     let size = format!("-, lines of {mean} bytes");
     line("Claude stream, understood lines a second", &format!("{speed:.0}"), &size);
@@ -97,14 +97,14 @@ fn main() {
         }
         redactor.finish(&mut clean);
         listener.push(&clean, |_| {});
-        assert!(listener.heard().spent_micros() > 0, "it was listened to");
+        assert!(listener.summary().spent_micros() > 0, "it was listened to");
     });
     let compared = "at least 200000";
     line("Claude stream, redacted and understood lines a second", &format!("{speed:.0}"), compared);
 
     for kind in [registry::SCRIPTED, claude_code()] {
         let before = peak_kib();
-        let heard = hear(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
+        let heard = read_transcript(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
         assert_eq!(heard.skipped, 1, "it is too long");
         let grown = peak_kib().saturating_sub(before);
         let what = format!("memory for a line of 1 GiB, {}", kind.name());

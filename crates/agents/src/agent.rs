@@ -24,7 +24,7 @@ pub trait Agent: Debug + Sync {
     fn description(&self) -> &'static str;
 
     /// Says how to start a turn.
-    fn start(&self, turn: &Turn<'_>) -> Start;
+    fn start(&self, turn: &TurnRequest<'_>) -> Launch;
 
     /// Makes a reader of what the program prints. `earlier` is what its session used before.
     fn open_stream(&self, earlier: &Earlier) -> Box<dyn StreamReader>;
@@ -109,7 +109,7 @@ pub trait Agent: Debug + Sync {
         None
     }
 
-    /// The class of error that the standard error of the program shows, if it can be told.
+    /// The class of error that the standard error of the program shows, if it can be recognized.
     fn class_of_errors(&self, _errors: &str) -> Option<ErrorClass> {
         None
     }
@@ -131,7 +131,7 @@ pub struct Earlier {
 
 /// One turn of an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
+pub struct TurnRequest<'a> {
     /// Program and first arguments. Empty means the default of the program.
     pub command: &'a [String],
     pub model: Option<&'a str>,
@@ -167,7 +167,7 @@ pub enum CodeAccess {
 
 /// How to start a turn. The prompt is the standard input.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Start {
+pub struct Launch {
     pub argv: Vec<String>,
     /// Variables to set, with their values.
     pub env: Vec<(String, String)>,
@@ -181,7 +181,7 @@ pub struct Start {
     pub stderr: Stderr,
 }
 
-impl Start {
+impl Launch {
     /// Whether a variable of the user is passed on, in an environment in which these are set.
     pub fn passes_on(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));

@@ -19,13 +19,15 @@ use serde_json::Value;
 
 use forge_keeper::{Stderr, Stdout};
 
-use crate::agent::{Agent, CodeAccess, Earlier, PASSED_TO_ALL, Session, Start, StreamReader, Turn};
+use crate::agent::{
+    Agent, CodeAccess, Earlier, Launch, PASSED_TO_ALL, Session, StreamReader, TurnRequest,
+};
 use crate::prices;
 use crate::signal::{
-    Ended, ErrorClass, Limit, Price, Signal, TEXT_CHARACTERS_MAX, Tokens, Use, Word, first_line,
-    truncate,
+    Ended, ErrorClass, Limit, Price, Signal, TEXT_CHARACTERS_MAX, TokenCounts, Use, Word,
+    first_line, truncate,
 };
-use wire::{Assistant, Block, Head, ResultLine};
+use wire::{Assistant, ContentBlock, Head, ResultLine};
 
 const COMMAND: &str = "claude";
 const PROVIDER: &str = "anthropic";
@@ -34,7 +36,7 @@ const TOOLS: &str = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,Write";
 /// Those that need no answer of anybody. Writing is let in by the mode below the working directory
 /// and the boxes; named here it would be let in everywhere.
 const ALLOWED: &[&str] = &["Bash", "Glob", "Grep", "Read", "Task"];
-/// It asks again this often by itself. After that a limit is a timer of ours.
+/// It asks again this often by itself. After that Forge waits with a timer.
 const RETRIES_MAX: &str = "3";
 /// What it writes instead of a model's name into messages that no model wrote.
 const NO_MODEL: &str = "<synthetic>";
@@ -87,7 +89,7 @@ impl Agent for ClaudeCode {
         "Claude Code."
     }
 
-    fn start(&self, turn: &Turn<'_>) -> Start {
+    fn start(&self, turn: &TurnRequest<'_>) -> Launch {
         start(turn)
     }
 
@@ -161,7 +163,7 @@ impl Agent for ClaudeCode {
     }
 }
 
-fn start(turn: &Turn<'_>) -> Start {
+fn start(turn: &TurnRequest<'_>) -> Launch {
     let mut argv = turn.command.to_vec();
     if argv.is_empty() {
         argv.push(COMMAND.to_owned());
@@ -199,7 +201,7 @@ fn start(turn: &Turn<'_>) -> Start {
     }
     let pass = PASSED_TO_ALL.iter().chain(PASSED).copied().collect();
     let pass_with = PASSED_WITH;
-    Start { argv, env, pass, pass_with, stdout: Stdout::Pipe, stderr: Stderr::Apart }
+    Launch { argv, env, pass, pass_with, stdout: Stdout::Pipe, stderr: Stderr::Apart }
 }
 
 const fn mode(access: CodeAccess) -> &'static str {
@@ -263,7 +265,7 @@ impl ClaudeStream {
 
     fn assistant(&mut self, line: &Assistant<'_>, signals: &mut Vec<Signal>) {
         let Some(message) = &line.message else { return };
-        let model = message.model.as_ref().map_or("", wire::Text::as_str);
+        let model = message.model.as_ref().map_or("", wire::BorrowedText::as_str);
         if model == NO_MODEL {
             self.error = line.error.as_ref().and_then(Value::as_str).map(str::to_owned);
             return;
@@ -280,10 +282,10 @@ impl ClaudeStream {
         }
         let mut tokens = match &message.usage {
             Some(usage) if self.is_new(message.id.as_ref()) => usage.tokens(),
-            Some(_) | None => Tokens::default(),
+            Some(_) | None => TokenCounts::default(),
         };
         tokens.output = tokens.output.max(bytes.div_ceil(BYTES_PER_TOKEN));
-        if !model.is_empty() && tokens != Tokens::default() {
+        if !model.is_empty() && tokens != TokenCounts::default() {
             let cost = prices::estimate(model, tokens);
             let (provider, model) = (PROVIDER.to_owned(), first_line(model));
             signals.push(Signal::Spent(Use { provider, model, tokens, cost }));
@@ -291,8 +293,8 @@ impl ClaudeStream {
     }
 
     /// Whether the usage of a message is not counted yet.
-    fn is_new(&mut self, id: Option<&wire::Text<'_>>) -> bool {
-        let Some(id) = id.map(wire::Text::as_str) else { return true };
+    fn is_new(&mut self, id: Option<&wire::BorrowedText<'_>>) -> bool {
+        let Some(id) = id.map(wire::BorrowedText::as_str) else { return true };
         if self.counted.iter().any(|known| known == id) {
             return false;
         }
@@ -326,7 +328,7 @@ impl ClaudeStream {
             }
             ("rate_limit_event", _) => {
                 let mut limit = errors::rejected(&line["rate_limit_info"])?;
-                // How long to wait was told when it asked again.
+                // How long to wait was said when it asked again.
                 limit.delay_ms = self.limit.take().and_then(|known| known.delay_ms);
                 self.limit = Some(limit.clone());
                 Some(Signal::Limit(limit))
@@ -391,8 +393,8 @@ enum Speaker {
     Helper,
 }
 
-fn said(block: &Block<'_>, speaker: Speaker) -> Option<Signal> {
-    match block.kind.as_ref().map(wire::Text::as_str)? {
+fn said(block: &ContentBlock<'_>, speaker: Speaker) -> Option<Signal> {
+    match block.kind.as_ref().map(wire::BorrowedText::as_str)? {
         "text" if speaker == Speaker::Agent => {
             let text = block.text.as_ref()?.as_str();
             Some(Signal::Said { text: truncate(text, TEXT_CHARACTERS_MAX) })
@@ -414,7 +416,7 @@ fn said(block: &Block<'_>, speaker: Speaker) -> Option<Signal> {
 fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
     let each = models.iter().map(|(model, used)| {
         let count = |key: &str| used[key].as_u64().unwrap_or(0);
-        let tokens = Tokens {
+        let tokens = TokenCounts {
             input: count("inputTokens"),
             output: count("outputTokens"),
             cache_read: count("cacheReadInputTokens"),

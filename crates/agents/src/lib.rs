@@ -19,10 +19,10 @@ pub mod signal;
 pub mod stream;
 pub mod variables;
 
-pub use agent::{Agent, CodeAccess, Earlier, Session, Start, Turn, session_id};
+pub use agent::{Agent, CodeAccess, Earlier, Launch, Session, TurnRequest, session_id};
 pub use monitor::{Listen, open_monitor};
 pub use registry::AgentKind;
 pub use result::{parse_result, read_result, result_bytes, result_schema};
-pub use signal::{End, ErrorClass, Limit, Price, Signal, Tokens, Use, Watchdog};
-pub use stream::{Heard, Listener, hear};
+pub use signal::{AgentEnd, ErrorClass, Limit, Price, Signal, TokenCounts, Use, Watchdog};
+pub use stream::{Listener, StreamSummary, read_transcript};
 pub use variables::{MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TURN_VARIABLE};

@@ -38,7 +38,7 @@ impl Lines {
         Self { max, held: Vec::new(), state: State::Taking, skipped: 0 }
     }
 
-    /// Takes in a piece, and hands over every line that is whole by it, without its end.
+    /// Reads a piece, and passes on every line that is whole by it, without its end.
     pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
             let (line, rest) = bytes.split_at(end);

@@ -45,7 +45,7 @@ pub fn open_monitor(settings: &Value) -> Result<Box<dyn Monitor>, String> {
 struct BudgetMonitor {
     listener: Listener,
     cap_micros: u64,
-    /// How often the child told of something that it used.
+    /// How often the child reported a use.
     turns: u64,
 }
 
@@ -76,7 +76,7 @@ impl Monitor for BudgetMonitor {
     }
 
     fn is_over_budget(&self) -> bool {
-        let heard = self.listener.heard();
-        heard.word.is_none() && heard.spent_micros() > self.cap_micros
+        let summary = self.listener.summary();
+        summary.word.is_none() && summary.spent_micros() > self.cap_micros
     }
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::signal::{Price, Tokens};
+use crate::signal::{Price, TokenCounts};
 
 const LIST: &str = include_str!("prices.toml");
 /// Prices are for so many tokens.
@@ -40,14 +40,14 @@ pub struct ModelPrice {
 }
 
 impl Prices {
-    /// Those that we ship.
+    /// Returns the list that comes with Forge.
     pub fn shipped() -> &'static Self {
         static SHIPPED: OnceLock<Prices> = OnceLock::new();
         SHIPPED.get_or_init(|| toml::from_str(LIST).expect("our own price list can be read"))
     }
 
-    /// The price of a model: that of the longest prefix which its name has.
-    pub fn of(&self, model: &str) -> Option<&ModelPrice> {
+    /// Finds the price of a model by the longest prefix of its name.
+    pub fn find(&self, model: &str) -> Option<&ModelPrice> {
         let known = self.price.iter().filter(|price| model.starts_with(&price.prefix));
         known.max_by_key(|price| price.prefix.len())
     }
@@ -55,7 +55,7 @@ impl Prices {
 
 impl ModelPrice {
     /// What these tokens cost, in millionths of a dollar.
-    pub fn micros(&self, tokens: Tokens) -> u64 {
+    pub fn micros(&self, tokens: TokenCounts) -> u64 {
         let parts = [
             (tokens.input, self.input),
             (tokens.output, self.output),
@@ -68,8 +68,8 @@ impl ModelPrice {
 }
 
 /// What these tokens of this model cost by the list.
-pub(crate) fn estimate(model: &str, tokens: Tokens) -> Price {
-    match Prices::shipped().of(model) {
+pub(crate) fn estimate(model: &str, tokens: TokenCounts) -> Price {
+    match Prices::shipped().find(model) {
         Some(price) => Price::Estimated(price.micros(tokens)),
         None => Price::Missing,
     }
@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn the_longest_prefix_wins_and_an_unknown_model_has_no_price() {
         let prices = Prices::shipped();
-        assert_eq!(prices.of("claude-opus-4-5-20251101").unwrap().input, 5_000_000);
-        assert_eq!(prices.of("claude-opus-4-1-20250805").unwrap().input, 15_000_000);
-        assert_eq!(prices.of("claude-sonnet-4-5").unwrap().output, 15_000_000);
-        let tokens = Tokens { input: 1, ..Tokens::default() };
+        assert_eq!(prices.find("claude-opus-4-5-20251101").unwrap().input, 5_000_000);
+        assert_eq!(prices.find("claude-opus-4-1-20250805").unwrap().input, 15_000_000);
+        assert_eq!(prices.find("claude-sonnet-4-5").unwrap().output, 15_000_000);
+        let tokens = TokenCounts { input: 1, ..TokenCounts::default() };
         assert_eq!(estimate("some-model", tokens), Price::Missing);
         assert_eq!(estimate("", tokens), Price::Missing);
     }
@@ -104,12 +104,12 @@ mod tests {
     #[test]
     fn an_estimate_is_the_programs_own_figure_and_rounds_up() {
         // As Claude Code 2.1.325 itself reported it.
-        let tokens = Tokens { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
+        let tokens = TokenCounts { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
         assert_eq!(estimate("claude-sonnet-4-5", tokens), Price::Estimated(4185));
-        let one = Tokens { cache_read: 1, ..Tokens::default() };
+        let one = TokenCounts { cache_read: 1, ..TokenCounts::default() };
         assert_eq!(estimate("claude-sonnet-4-5", one), Price::Estimated(1));
-        assert_eq!(estimate("claude-sonnet-4-5", Tokens::default()), Price::Estimated(0));
-        let all = Tokens {
+        assert_eq!(estimate("claude-sonnet-4-5", TokenCounts::default()), Price::Estimated(0));
+        let all = TokenCounts {
             input: u64::MAX,
             output: u64::MAX,
             cache_read: u64::MAX,

@@ -5,17 +5,17 @@
 //!
 //! Not here: whether what it left is a valid result.
 //!
-//! Invariant: a line that is not one of ours is no error.
+//! Invariant: a line that is not of this protocol is not an error.
 //! Invariant: who tells no price has none: it is missing, not zero.
 
 use serde::Deserialize;
 
 use forge_keeper::{Stderr, Stdout};
 
-use crate::agent::{Agent, Earlier, PASSED_TO_ALL, Start, StreamReader, Turn};
+use crate::agent::{Agent, Earlier, Launch, PASSED_TO_ALL, StreamReader, TurnRequest};
 use crate::prices;
 use crate::signal::{
-    Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TEXT_CHARACTERS_MAX, Tokens, Use,
+    Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TEXT_CHARACTERS_MAX, TokenCounts, Use,
     WHAT_CHARACTERS_MAX, Word, first_line, truncate,
 };
 use crate::variables::MODEL_VARIABLE;
@@ -38,7 +38,7 @@ impl Agent for AnyProgram {
         "Any program."
     }
 
-    fn start(&self, turn: &Turn<'_>) -> Start {
+    fn start(&self, turn: &TurnRequest<'_>) -> Launch {
         start(turn)
     }
 
@@ -48,7 +48,7 @@ impl Agent for AnyProgram {
 }
 
 /// Says how to start a program that takes a brief on its standard input.
-pub(crate) fn start(turn: &Turn<'_>) -> Start {
+pub(crate) fn start(turn: &TurnRequest<'_>) -> Launch {
     let mut env = Vec::new();
     if let Some(model) = turn.model {
         env.push((MODEL_VARIABLE.to_owned(), model.to_owned()));
@@ -56,7 +56,7 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
     if let Some(tmp) = turn.tmp.and_then(|tmp| tmp.to_str()) {
         env.push(("TMPDIR".to_owned(), tmp.to_owned()));
     }
-    Start {
+    Launch {
         argv: turn.command.to_vec(),
         env,
         pass: PASSED_TO_ALL.to_vec(),
@@ -68,7 +68,7 @@ pub(crate) fn start(turn: &Turn<'_>) -> Start {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Line {
+enum ProtocolLine {
     Began {
         session: Option<String>,
         model: Option<String>,
@@ -85,7 +85,7 @@ enum Line {
     Asked {
         what: String,
     },
-    Spent(Spent),
+    Spent(ReportedUse),
     Limited(Limited),
     Ended {
         ok: Option<bool>,
@@ -94,11 +94,11 @@ enum Line {
 }
 
 #[derive(Deserialize)]
-struct Spent {
+struct ReportedUse {
     provider: Option<String>,
     model: Option<String>,
     #[serde(flatten)]
-    tokens: Tokens,
+    tokens: TokenCounts,
     cost_micros: Option<u64>,
     /// Whether these are totals of the session.
     #[serde(default)]
@@ -134,21 +134,23 @@ impl ProgramStream {
         Self { provider, totals: earlier.uses.clone() }
     }
 
-    fn signal(&mut self, line: Line) -> Signal {
+    fn signal(&mut self, line: ProtocolLine) -> Signal {
         match line {
-            Line::Began { session, model, version } => {
+            ProtocolLine::Began { session, model, version } => {
                 let short = |text: Option<String>| text.map(|text| first_line(&text));
                 let (model, version) = (short(model), short(version));
                 Signal::Began { session: session.filter(|id| is_session(id)), model, version }
             }
-            Line::Said { text } => Signal::Said { text: truncate(&text, TEXT_CHARACTERS_MAX) },
-            Line::UsedTool { name, about } => {
+            ProtocolLine::Said { text } => {
+                Signal::Said { text: truncate(&text, TEXT_CHARACTERS_MAX) }
+            }
+            ProtocolLine::UsedTool { name, about } => {
                 Signal::UsedTool { name: first_line(&name), about: first_line(&about) }
             }
-            Line::Asked { what } => Signal::Asked { what: first_line(&what) },
-            Line::Spent(spent) => Signal::Spent(self.spent(spent)),
-            Line::Limited(limited) => Signal::Limit(limit(limited)),
-            Line::Ended { ok, what } => Signal::Ended(Box::new(Ended {
+            ProtocolLine::Asked { what } => Signal::Asked { what: first_line(&what) },
+            ProtocolLine::Spent(spent) => Signal::Spent(self.spent(spent)),
+            ProtocolLine::Limited(limited) => Signal::Limit(limit(limited)),
+            ProtocolLine::Ended { ok, what } => Signal::Ended(Box::new(Ended {
                 word: word(ok, what),
                 uses: None,
                 answer: None,
@@ -157,7 +159,7 @@ impl ProgramStream {
         }
     }
 
-    fn spent(&mut self, spent: Spent) -> Use {
+    fn spent(&mut self, spent: ReportedUse) -> Use {
         let name = |given: Option<String>| given.map(|given| first_line(&given));
         let model = name(spent.model);
         let provider = name(spent.provider).unwrap_or_else(|| self.provider.to_owned());

@@ -32,6 +32,6 @@ pub(crate) use agent::ScriptedAgent;
 pub use error::ScenarioFlaw;
 pub use play::{NOBODY_PLAYS_EXIT, play};
 pub use scenario::{
-    Call, Cost, Crash, Detach, LaterTurn, Limit, LimitKind, Play, PlayedResult, RelativePath,
-    Scenario, Usage,
+    Crash, Detach, LaterTurn, LimitKind, Play, PlayedCall, PlayedCost, PlayedLimit, PlayedResult,
+    PlayedUsage, RelativePath, Scenario,
 };

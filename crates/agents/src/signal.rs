@@ -52,7 +52,7 @@ pub enum Signal {
 /// Tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Read anew, so without those of the cache.
     pub input: u64,
     pub output: u64,
@@ -60,7 +60,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-impl Tokens {
+impl TokenCounts {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -88,7 +88,7 @@ impl Tokens {
 pub struct Use {
     pub provider: String,
     pub model: String,
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     pub cost: Price,
 }
 
@@ -242,7 +242,7 @@ impl ErrorClass {
 
 /// What a call comes to, from its stream and from how its process ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum End {
+pub enum AgentEnd {
     /// Its result counts, if it is valid.
     Done,
     /// It has to wait: the class is one that [`ErrorClass::passes`]. Without a time the caller backs off.

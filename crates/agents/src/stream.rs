@@ -1,6 +1,6 @@
-//! Listens to one agent's stream, live or from its transcript, and says what it came to.
+//! Reads one agent's stream, live or from its transcript, and says what it came to.
 //!
-//! [`Listener`] takes pieces of any size and hands over [`Signal`]s; [`Heard`] is the fold of them.
+//! [`Listener`] takes pieces of any size and passes on [`Signal`]s; [`StreamSummary`] is the fold of them.
 //! Which words mean which signal is in the file of each program.
 //!
 //! Not here: whether a result is valid, and what is to be done about an end.
@@ -17,8 +17,8 @@ use crate::agent::{Earlier, StreamReader};
 use crate::line_reader::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
 use crate::registry::AgentKind;
 use crate::signal::{
-    End, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, Tokens, Use, WHAT_CHARACTERS_MAX,
-    Watchdog, Word, add,
+    AgentEnd, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TokenCounts, Use,
+    WHAT_CHARACTERS_MAX, Watchdog, Word, add,
 };
 
 /// The most things that are remembered as asked for in vain.
@@ -28,7 +28,7 @@ const MODELS_MAX: usize = 50;
 
 /// The fold over a whole stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Heard {
+pub struct StreamSummary {
     kind: AgentKind,
     /// The program's own name for the session.
     pub session: Option<String>,
@@ -47,7 +47,7 @@ pub struct Heard {
     pub word: Option<Word>,
     /// Lines that were too long to be understood.
     pub skipped: u64,
-    /// Whether anything was heard that shows the program at work.
+    /// True once anything was read that shows the program at work.
     began: bool,
     /// From last lines: final.
     settled: Vec<Use>,
@@ -60,7 +60,7 @@ pub struct Heard {
     open_micros: u64,
 }
 
-impl Heard {
+impl StreamSummary {
     const fn nothing(kind: AgentKind) -> Self {
         Self {
             kind,
@@ -82,10 +82,10 @@ impl Heard {
         }
     }
 
-    fn take(&mut self, signal: &Signal) {
+    fn apply(&mut self, signal: &Signal) {
         match signal {
             Signal::Began { session, model, version } => {
-                // A new stream behind an old one: what the old one said of its end is not ours.
+                // A new stream behind an old one: the end of the old one does not count.
                 (self.began, self.word, self.answer) = (true, None, None);
                 self.session = session.clone().or(self.session.take());
                 self.model = model.clone().or(self.model.take());
@@ -151,7 +151,7 @@ impl Heard {
             uses.push(Use {
                 provider: self.kind.provider().to_owned(),
                 model: self.model.clone().unwrap_or_else(|| NO_MODEL.to_owned()),
-                tokens: Tokens::default(),
+                tokens: TokenCounts::default(),
                 cost: Price::Missing,
             });
         }
@@ -170,18 +170,18 @@ impl Heard {
 
     /// What the call comes to. `how` is how the process ended, as its keeper says; `None` if the
     /// keeper is gone. `errors` is the tail of what it wrote to its standard error.
-    pub fn end(&self, how: Option<&ExitReason>, errors: &str) -> End {
-        let Some(how) = how else { return End::Lost };
+    pub fn end(&self, how: Option<&ExitReason>, errors: &str) -> AgentEnd {
+        let Some(how) = how else { return AgentEnd::Lost };
         match how {
             ExitReason::Exited { code: 0 } => match &self.word {
-                Some(Word::Well) => End::Done,
+                Some(Word::Well) => AgentEnd::Done,
                 Some(Word::Badly(why)) => ended_badly(why),
                 None => match self.standing_limit() {
-                    Some(limit) => End::Limited(limit),
+                    Some(limit) => AgentEnd::Limited(limit),
                     None if self.kind.reports_end() => {
                         self.without_a_word("it ended without saying that it ended", errors)
                     }
-                    None => End::Done,
+                    None => AgentEnd::Done,
                 },
             },
             ExitReason::Exited { code } => self.broke_off(&format!("exit code {code}"), errors),
@@ -191,27 +191,27 @@ impl Heard {
             // Who waits for a provider has nothing to say, and takes long.
             ExitReason::TimedOut => self.stopped(Watchdog::Wall),
             ExitReason::Silent => self.stopped(Watchdog::Silence),
-            ExitReason::TooMuchOutput => End::Stopped(Watchdog::Output),
+            ExitReason::TooMuchOutput => AgentEnd::Stopped(Watchdog::Output),
             ExitReason::OverBudget => {
-                End::OverBudget { what: "it spent more than it may".to_owned() }
+                AgentEnd::OverBudget { what: "it spent more than it may".to_owned() }
             }
-            ExitReason::Interrupted => End::Interrupted,
-            ExitReason::NotStarted { why } => End::NotStarted { why: why.clone() },
+            ExitReason::Interrupted => AgentEnd::Interrupted,
+            ExitReason::NotStarted { why } => AgentEnd::NotStarted { why: why.clone() },
         }
     }
 
-    fn stopped(&self, watchdog: Watchdog) -> End {
-        self.standing_limit().map_or(End::Stopped(watchdog), End::Limited)
+    fn stopped(&self, watchdog: Watchdog) -> AgentEnd {
+        self.standing_limit().map_or(AgentEnd::Stopped(watchdog), AgentEnd::Limited)
     }
 
-    fn broke_off(&self, how: &str, errors: &str) -> End {
+    fn broke_off(&self, how: &str, errors: &str) -> AgentEnd {
         match &self.word {
             Some(Word::Badly(why)) => ended_badly(why),
             Some(Word::Well) => {
                 self.without_a_word(&format!("it said that it was done, and then: {how}"), errors)
             }
             None => match self.standing_limit() {
-                Some(limit) => End::Limited(limit),
+                Some(limit) => AgentEnd::Limited(limit),
                 None => self.without_a_word(how, errors),
             },
         }
@@ -222,7 +222,7 @@ impl Heard {
     }
 
     /// Only the errors are left to tell why.
-    fn without_a_word(&self, how: &str, errors: &str) -> End {
+    fn without_a_word(&self, how: &str, errors: &str) -> AgentEnd {
         let errors = errors.trim();
         let class = self.kind.class_of_errors(errors);
         let mut what = how.to_owned();
@@ -243,77 +243,77 @@ fn known(uses: &[Use]) -> u64 {
     uses.iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add)
 }
 
-fn ended_badly(why: &Limit) -> End {
+fn ended_badly(why: &Limit) -> AgentEnd {
     let what = why.what.clone();
     match why.class {
         ErrorClass::RateLimit
         | ErrorClass::UsageWindow
         | ErrorClass::Network
-        | ErrorClass::Server => End::Limited(why.clone()),
-        ErrorClass::Refusal => End::Refused { what },
-        ErrorClass::Overflow => End::Overflowed { what },
-        ErrorClass::OutOfBudget => End::OverBudget { what },
-        ErrorClass::NoSession => End::SessionGone,
-        ErrorClass::Stopped => End::Interrupted,
+        | ErrorClass::Server => AgentEnd::Limited(why.clone()),
+        ErrorClass::Refusal => AgentEnd::Refused { what },
+        ErrorClass::Overflow => AgentEnd::Overflowed { what },
+        ErrorClass::OutOfBudget => AgentEnd::OverBudget { what },
+        ErrorClass::NoSession => AgentEnd::SessionGone,
+        ErrorClass::Stopped => AgentEnd::Interrupted,
         class @ (ErrorClass::Auth
         | ErrorClass::Tooling
         | ErrorClass::Permission
         | ErrorClass::NoModel
-        | ErrorClass::Unknown) => End::Failed { class, what },
+        | ErrorClass::Unknown) => AgentEnd::Failed { class, what },
     }
 }
 
-/// Somebody who listens to a stream.
+/// A reader of an agent.s stream.
 #[derive(Debug)]
 pub struct Listener {
     lines: Lines,
     reader: Box<dyn StreamReader>,
-    heard: Heard,
+    summary: StreamSummary,
     signals: Vec<Signal>,
 }
 
 impl Listener {
-    /// For a transcript.
+    /// Opens a reader for a whole transcript.
     pub fn new(kind: AgentKind, earlier: &Earlier) -> Self {
-        Self::of_lines(kind, earlier, LINE_BYTES_MAX)
+        Self::with_line_max(kind, earlier, LINE_BYTES_MAX)
     }
 
-    /// For who listens while the agent runs, and must stay small.
+    /// Opens a reader for the keeper of a running agent, which must stay small.
     pub fn live(kind: AgentKind, earlier: &Earlier) -> Self {
-        Self::of_lines(kind, earlier, LIVE_LINE_BYTES_MAX)
+        Self::with_line_max(kind, earlier, LIVE_LINE_BYTES_MAX)
     }
 
-    fn of_lines(kind: AgentKind, earlier: &Earlier, max: usize) -> Self {
+    fn with_line_max(kind: AgentKind, earlier: &Earlier, max: usize) -> Self {
         let reader = kind.open_stream(earlier);
-        let heard = Heard::nothing(kind);
-        Self { lines: Lines::new(max), reader, heard, signals: Vec::new() }
+        let summary = StreamSummary::nothing(kind);
+        Self { lines: Lines::new(max), reader, summary, signals: Vec::new() }
     }
 
-    /// Takes in a piece of the stream, and hands over what it tells.
+    /// Reads a piece of the stream, and passes on its signals.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&Signal)) {
-        let Self { lines, reader, heard, signals } = self;
-        lines.push(bytes, |line| understand(line, reader.as_mut(), heard, signals, &mut each));
-        heard.skipped = lines.skipped();
+        let Self { lines, reader, summary, signals } = self;
+        lines.push(bytes, |line| understand(line, reader.as_mut(), summary, signals, &mut each));
+        summary.skipped = lines.skipped();
     }
 
-    /// The stream is over.
-    pub fn finish(mut self, mut each: impl FnMut(&Signal)) -> Heard {
-        let Self { lines, reader, heard, signals } = &mut self;
-        lines.finish(|line| understand(line, reader.as_mut(), heard, signals, &mut each));
-        heard.skipped = lines.skipped();
-        self.heard
+    /// Ends the stream.
+    pub fn finish(mut self, mut each: impl FnMut(&Signal)) -> StreamSummary {
+        let Self { lines, reader, summary, signals } = &mut self;
+        lines.finish(|line| understand(line, reader.as_mut(), summary, signals, &mut each));
+        summary.skipped = lines.skipped();
+        self.summary
     }
 
     /// Returns the fold over all lines so far.
-    pub const fn heard(&self) -> &Heard {
-        &self.heard
+    pub const fn summary(&self) -> &StreamSummary {
+        &self.summary
     }
 }
 
 fn understand(
     line: &[u8],
     reader: &mut dyn StreamReader,
-    heard: &mut Heard,
+    summary: &mut StreamSummary,
     signals: &mut Vec<Signal>,
     each: &mut impl FnMut(&Signal),
 ) {
@@ -323,13 +323,17 @@ fn understand(
     let line = String::from_utf8_lossy(line);
     reader.understand(&line, signals);
     for signal in signals.drain(..) {
-        heard.take(&signal);
+        summary.apply(&signal);
         each(&signal);
     }
 }
 
 /// Reads a transcript. It stops where the transcript cannot be read any further.
-pub fn hear(kind: AgentKind, mut transcript: impl BufRead, earlier: &Earlier) -> Heard {
+pub fn read_transcript(
+    kind: AgentKind,
+    mut transcript: impl BufRead,
+    earlier: &Earlier,
+) -> StreamSummary {
     let mut listener = Listener::new(kind, earlier);
     loop {
         let bytes = match transcript.fill_buf() {

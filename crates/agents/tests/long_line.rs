@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use forge_agents::{AgentKind, Earlier, End, Listener};
+use forge_agents::{AgentEnd, AgentKind, Earlier, Listener};
 use forge_keeper::ExitReason;
 
 fn claude() -> AgentKind {
@@ -35,7 +35,7 @@ fn a_line_of_100_megabytes_is_skipped_and_counted_and_costs_no_memory() {
         listener.push(good, |_| {});
         let heard = listener.finish(|_| {});
         assert_eq!(heard.skipped, 1);
-        assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
+        assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
         let grown = peak_kib().saturating_sub(before);
         assert!(grown < max_kib, "{grown} KiB for a line of 100 MB");
     }

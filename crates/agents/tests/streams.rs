@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Listener, Price, Session, Signal,
-    Tokens, Turn, Use, Watchdog, hear, parse_result, registry, session_id,
+    AgentEnd, AgentKind, CodeAccess, Earlier, ErrorClass, Listener, Price, Session, Signal,
+    StreamSummary, TokenCounts, TurnRequest, Use, Watchdog, parse_result, read_transcript,
+    registry, session_id,
 };
 use forge_core::result::ResultKey;
 use forge_keeper::{ExitReason, Redactor, Stderr};
@@ -83,31 +84,31 @@ fn recorded(name: &str) -> Vec<u8> {
     fs::read(folder().join(format!("{name}.jsonl"))).unwrap()
 }
 
-fn heard(name: &str) -> Heard {
-    hear(claude(), recorded(name).as_slice(), &Earlier::default())
+fn heard(name: &str) -> StreamSummary {
+    read_transcript(claude(), recorded(name).as_slice(), &Earlier::default())
 }
 
 fn how(code: i32) -> ExitReason {
     if code < 0 { ExitReason::Signalled { signal: -code } } else { ExitReason::Exited { code } }
 }
 
-fn words(end: &End) -> String {
+fn words(end: &AgentEnd) -> String {
     match end {
-        End::Done => "done".to_owned(),
-        End::Limited(limit) => {
+        AgentEnd::Done => "done".to_owned(),
+        AgentEnd::Limited(limit) => {
             let until = limit.until_ms.map(|ms| format!(", until {ms}")).unwrap_or_default();
             let delay = limit.delay_ms.map(|ms| format!(", delay {ms}")).unwrap_or_default();
             format!("limited {:?}{until}{delay}: {}", limit.class, limit.what)
         }
-        End::Failed { class, what } => format!("failed {class:?}: {what}"),
-        End::Refused { what } => format!("refused: {what}"),
-        End::Overflowed { what } => format!("overflowed: {what}"),
-        End::OverBudget { what } => format!("over budget: {what}"),
-        End::SessionGone => "session gone".to_owned(),
-        End::Stopped(watchdog) => format!("stopped by {watchdog:?}"),
-        End::NotStarted { why } => format!("not started: {why}"),
-        End::Interrupted => "interrupted".to_owned(),
-        End::Lost => "lost".to_owned(),
+        AgentEnd::Failed { class, what } => format!("failed {class:?}: {what}"),
+        AgentEnd::Refused { what } => format!("refused: {what}"),
+        AgentEnd::Overflowed { what } => format!("overflowed: {what}"),
+        AgentEnd::OverBudget { what } => format!("over budget: {what}"),
+        AgentEnd::SessionGone => "session gone".to_owned(),
+        AgentEnd::Stopped(watchdog) => format!("stopped by {watchdog:?}"),
+        AgentEnd::NotStarted { why } => format!("not started: {why}"),
+        AgentEnd::Interrupted => "interrupted".to_owned(),
+        AgentEnd::Lost => "lost".to_owned(),
     }
 }
 
@@ -124,7 +125,7 @@ fn fits(words: &str, expected: &str) -> bool {
 }
 
 /// All signals of a stream in pieces of a size, and the fold of them.
-fn signals(kind: AgentKind, stream: &[u8], piece: usize) -> (Vec<Signal>, Heard) {
+fn signals(kind: AgentKind, stream: &[u8], piece: usize) -> (Vec<Signal>, StreamSummary) {
     let mut listener = Listener::new(kind, &Earlier::default());
     let mut all = Vec::new();
     for part in stream.chunks(piece) {
@@ -154,24 +155,27 @@ fn success_needs_a_clear_last_line_and_exit_code_0() {
         let heard = heard(name);
         if *expected == "done" {
             for bad in [ExitReason::Exited { code: 1 }, ExitReason::Signalled { signal: 15 }] {
-                assert_ne!(heard.end(Some(&bad), ""), End::Done, "{name}");
+                assert_ne!(heard.end(Some(&bad), ""), AgentEnd::Done, "{name}");
             }
         } else {
             assert_ne!(
                 heard.end(Some(&ExitReason::Exited { code: 0 }), ""),
-                End::Done,
+                AgentEnd::Done,
                 "{name} {code}"
             );
         }
-        assert_eq!(heard.end(Some(&ExitReason::Interrupted), ""), End::Interrupted);
-        assert_eq!(heard.end(None, ""), End::Lost);
-        assert!(matches!(heard.end(Some(&ExitReason::OverBudget), ""), End::OverBudget { .. }));
+        assert_eq!(heard.end(Some(&ExitReason::Interrupted), ""), AgentEnd::Interrupted);
+        assert_eq!(heard.end(None, ""), AgentEnd::Lost);
+        assert!(matches!(
+            heard.end(Some(&ExitReason::OverBudget), ""),
+            AgentEnd::OverBudget { .. }
+        ));
     }
 }
 
 #[test]
 fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
-    let nothing = hear(claude(), &b""[..], &Earlier::default());
+    let nothing = read_transcript(claude(), &b""[..], &Earlier::default());
     let end = |errors: &str| words(&nothing.end(Some(&ExitReason::Exited { code: 1 }), errors));
     assert!(
         end("Error: Session ID 1 is already in use.\n").starts_with("failed Tooling: exit code 1")
@@ -198,7 +202,7 @@ fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never
             let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
             assert!(all.starts_with(whole), "{name} cut at {cut}");
             let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
-            assert_ne!(end, End::Done, "{name} cut at {cut}, {expected}");
+            assert_ne!(end, AgentEnd::Done, "{name} cut at {cut}, {expected}");
         }
     }
 }
@@ -284,8 +288,8 @@ fn a_stream_that_speaks_of_private_keys_means_the_same_without_them() {
             let shown = String::from_utf8_lossy(&clean);
             assert!(!shown.contains(&header) && !shown.contains(body), "{name}:\n{shown}");
             let before = heard(name);
-            let after = hear(claude(), clean.as_slice(), &Earlier::default());
-            let what = |heard: &Heard| {
+            let after = read_transcript(claude(), clean.as_slice(), &Earlier::default());
+            let what = |heard: &StreamSummary| {
                 let mut uses = heard.uses();
                 // An answer without a last line is estimated by its length.
                 for one in uses.iter_mut().filter(|one| matches!(one.cost, Price::Estimated(_))) {
@@ -335,18 +339,18 @@ fn telling(line: &str, text: &str) -> String {
 fn a_new_stream_behind_a_finished_one_must_end_well_itself() {
     let (first, second) = (recorded("trivial"), recorded("kill-mid-tool-killed"));
     let glued = [first.clone(), second].concat();
-    let heard = hear(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
+    let heard = read_transcript(claude(), glued.as_slice(), &Earlier::default());
+    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
     let [used] = &heard.uses()[..] else { panic!("one model") };
     assert!(matches!(used.cost, Price::Estimated(_)), "the first is known, the second is not");
     // One that came no further than its first line has nothing to say of its end.
     let begun = recorded("no-key").split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
     let glued = [first.clone(), begun].concat();
-    let heard = hear(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
+    let heard = read_transcript(claude(), glued.as_slice(), &Earlier::default());
+    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
     let twice = [first.clone(), first].concat();
-    let heard = hear(claude(), twice.as_slice(), &Earlier::default());
-    assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), End::Done);
+    let heard = read_transcript(claude(), twice.as_slice(), &Earlier::default());
+    assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
     assert_eq!(heard.uses()[0].cost, Price::Reported(2 * 4185));
 }
 
@@ -360,13 +364,13 @@ fn a_result_of_the_largest_size_is_understood() {
     keys.insert("result".to_owned(), Value::String(answer.to_string()));
     keys.insert("structured_output".to_owned(), answer.clone());
     let line = format!("{}\n", Value::Object(keys));
-    let heard = hear(claude(), line.as_bytes(), &Earlier::default());
+    let heard = read_transcript(claude(), line.as_bytes(), &Earlier::default());
     assert_eq!((heard.answer, heard.skipped), (Some(answer), 0));
 }
 
 #[test]
 fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
-    let turn = Tokens { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
+    let turn = TokenCounts { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
     let one = |tokens, cost| Use {
         provider: "anthropic".to_owned(),
         model: "claude-sonnet-4-5".to_owned(),
@@ -399,10 +403,10 @@ fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
 fn an_older_claude_without_a_delta_has_its_totals_taken_apart() {
     let stream = String::from_utf8(recorded("kill-mid-tool-resumed-twice")).unwrap();
     let old = stream.replace("model_usage_since_last_result", "something_else");
-    let all = hear(claude(), old.as_bytes(), &Earlier::default()).uses();
+    let all = read_transcript(claude(), old.as_bytes(), &Earlier::default()).uses();
     assert_eq!(all[0].cost, Price::Reported(8370));
     let earlier = Earlier { uses: heard("kill-mid-tool-resumed").uses() };
-    let since = hear(claude(), old.as_bytes(), &earlier).uses();
+    let since = read_transcript(claude(), old.as_bytes(), &earlier).uses();
     assert_eq!(since, heard("kill-mid-tool-resumed-twice").uses());
 }
 
@@ -411,7 +415,7 @@ fn the_price_of_a_model_that_the_program_does_not_know_is_not_believed() {
     let stream = String::from_utf8(recorded("trivial")).unwrap();
     let unknown = stream.replace("\"costBasis\":\"list\"", "\"costBasis\":\"unknown\"");
     let unknown = unknown.replace("claude-sonnet-4-5", "house-model");
-    let uses = hear(claude(), unknown.as_bytes(), &Earlier::default()).uses();
+    let uses = read_transcript(claude(), unknown.as_bytes(), &Earlier::default()).uses();
     assert_eq!((uses[0].tokens.input, uses[0].cost), (1000, Price::Missing));
 }
 
@@ -419,7 +423,7 @@ fn the_price_of_a_model_that_the_program_does_not_know_is_not_believed() {
 fn a_program_that_was_killed_before_its_first_answer_has_an_unknown_price() {
     let stream = String::from_utf8(recorded("trivial")).unwrap();
     let first = stream.lines().next().unwrap();
-    let uses = hear(claude(), first.as_bytes(), &Earlier::default()).uses();
+    let uses = read_transcript(claude(), first.as_bytes(), &Earlier::default()).uses();
     assert_eq!((uses[0].model.as_str(), uses[0].cost), ("claude-sonnet-4-5", Price::Missing));
 }
 
@@ -468,23 +472,23 @@ fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":39000,"error_status":429,"error":"rate_limit"}"#;
     let said = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"on"}]}}"#;
     let end = |stream: &str, how: ExitReason| {
-        hear(claude(), stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
+        read_transcript(claude(), stream.as_bytes(), &Earlier::default()).end(Some(&how), "")
     };
-    let End::Limited(limit) = end(retry, ExitReason::Silent) else { panic!("a limit") };
+    let AgentEnd::Limited(limit) = end(retry, ExitReason::Silent) else { panic!("a limit") };
     assert_eq!((limit.class, limit.delay_ms), (ErrorClass::RateLimit, Some(39_000)));
-    assert!(matches!(end(retry, ExitReason::TimedOut), End::Limited(_)));
-    assert!(matches!(end(retry, ExitReason::Signalled { signal: 9 }), End::Limited(_)));
+    assert!(matches!(end(retry, ExitReason::TimedOut), AgentEnd::Limited(_)));
+    assert!(matches!(end(retry, ExitReason::Signalled { signal: 9 }), AgentEnd::Limited(_)));
     let on = format!("{retry}\n{said}");
-    assert_eq!(end(&on, ExitReason::Silent), End::Stopped(Watchdog::Silence));
-    assert_eq!(end(&on, ExitReason::TimedOut), End::Stopped(Watchdog::Wall));
-    assert_eq!(end(retry, ExitReason::TooMuchOutput), End::Stopped(Watchdog::Output));
+    assert_eq!(end(&on, ExitReason::Silent), AgentEnd::Stopped(Watchdog::Silence));
+    assert_eq!(end(&on, ExitReason::TimedOut), AgentEnd::Stopped(Watchdog::Wall));
+    assert_eq!(end(retry, ExitReason::TooMuchOutput), AgentEnd::Stopped(Watchdog::Output));
 }
 
 #[test]
 fn texts_are_understood_where_no_field_tells() {
     let end = |text: &str| {
         let line = serde_json::json!({ "type": "result", "is_error": true, "subtype": "success", "result": text });
-        let heard = hear(claude(), line.to_string().as_bytes(), &Earlier::default());
+        let heard = read_transcript(claude(), line.to_string().as_bytes(), &Earlier::default());
         words(&heard.end(Some(&ExitReason::Exited { code: 1 }), ""))
     };
     assert!(
@@ -502,8 +506,8 @@ fn texts_are_understood_where_no_field_tells() {
 }
 
 /// One turn of each kind.
-fn turn<'a>(command: &'a [String], id: &'a str, access: CodeAccess) -> Turn<'a> {
-    Turn {
+fn turn<'a>(command: &'a [String], id: &'a str, access: CodeAccess) -> TurnRequest<'a> {
+    TurnRequest {
         command,
         model: Some("claude-sonnet-4-5"),
         session: Session::New(id),
@@ -534,18 +538,18 @@ fn every_agent_obeys_the_contract() {
                 assert_eq!(start.argv.len() > 2, kind == claude());
             }
         }
-        let nothing = hear(kind, &b""[..], &Earlier::default());
+        let nothing = read_transcript(kind, &b""[..], &Earlier::default());
         let end = |how: ExitReason| nothing.end(Some(&how), "");
-        assert_eq!(end(ExitReason::Exited { code: 0 }) == End::Done, !kind.reports_end());
-        assert!(matches!(end(ExitReason::Exited { code: 3 }), End::Failed { .. }));
-        assert!(matches!(end(ExitReason::Signalled { signal: 11 }), End::Failed { .. }));
-        assert_eq!(end(ExitReason::Silent), End::Stopped(Watchdog::Silence));
-        assert_eq!(end(ExitReason::Interrupted), End::Interrupted);
+        assert_eq!(end(ExitReason::Exited { code: 0 }) == AgentEnd::Done, !kind.reports_end());
+        assert!(matches!(end(ExitReason::Exited { code: 3 }), AgentEnd::Failed { .. }));
+        assert!(matches!(end(ExitReason::Signalled { signal: 11 }), AgentEnd::Failed { .. }));
+        assert_eq!(end(ExitReason::Silent), AgentEnd::Stopped(Watchdog::Silence));
+        assert_eq!(end(ExitReason::Interrupted), AgentEnd::Interrupted);
         assert!(matches!(
             end(ExitReason::NotStarted { why: "x".to_owned() }),
-            End::NotStarted { .. }
+            AgentEnd::NotStarted { .. }
         ));
-        assert_eq!(nothing.end(None, ""), End::Lost);
+        assert_eq!(nothing.end(None, ""), AgentEnd::Lost);
         assert!(
             nothing.uses().iter().all(|one| one.cost == Price::Missing),
             "never free by silence"
@@ -562,7 +566,7 @@ fn every_agent_obeys_the_contract() {
 #[test]
 fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
     let id = session_id(&["run", "a#1"]);
-    let started = |change: &dyn Fn(&mut Turn<'_>)| {
+    let started = |change: &dyn Fn(&mut TurnRequest<'_>)| {
         let mut turn = turn(&[], &id, CodeAccess::Writes);
         change(&mut turn);
         claude().start(&turn)
@@ -602,7 +606,7 @@ fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
     assert!(line.contains("--permission-mode dontAsk"), "{line}");
     assert!(reader.argv.contains(&"Edit(//a ?b?/outbox/**)".to_owned()), "{line}");
     let schema = serde_json::json!({ "type": "object" });
-    let asked =
-        claude().start(&Turn { schema: Some(&schema), ..turn(&[], &id, CodeAccess::Writes) });
+    let asked = claude()
+        .start(&TurnRequest { schema: Some(&schema), ..turn(&[], &id, CodeAccess::Writes) });
     assert!(asked.argv.contains(&schema.to_string()));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use forge_driver::{Error, person::person};
 use forge_project::{
-    catalog::Found,
+    catalog::FoundFlow,
     settings::{NotifierKind, Settings},
     trust::{Trust, commands},
 };
@@ -27,7 +27,7 @@ impl Forge {
                 trust.approve(&[agent], &person())?;
             }
         }
-        // Notifiers are looked at whenever somebody is to be told, by themselves.
+        // Notifiers are looked at separately, whenever there is a notification.
         for notifier in NotifierKind::ALL {
             let line = settings.notifier_of_repository(notifier);
             if let Some(line) = line.filter(|line| commands.contains(line)) {
@@ -39,7 +39,7 @@ impl Forge {
 
     /// The commands that a person has to allow before a run with these settings and this flow
     /// starts. None if there are none, or if they are allowed already.
-    pub fn unapproved(&self, settings: &Settings, found: &Found) -> Result<Vec<String>, Error> {
+    pub fn unapproved(&self, settings: &Settings, found: &FoundFlow) -> Result<Vec<String>, Error> {
         let commands = commands(settings, found);
         // Whoever has no home needs none where nothing is to be allowed.
         if commands.is_empty() || self.trust()?.is_approved(&commands)? {

@@ -3,7 +3,7 @@
 //! A driver lets go of a run that waits, so that its lock says nothing about who will go on. The screen
 //! holds a lock of its own for as long as it is there, however it ends.
 //!
-//! Not here: who drives (`journal/lock.rs`). Nothing depends on this but what people are told.
+//! Not here: who drives (`journal/lock.rs`). Only texts for people depend on this.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -20,7 +20,7 @@ pub struct Attended {
 }
 
 impl Forge {
-    /// Lets others know that somebody sits at this run. If it cannot, they are told less.
+    /// Marks the run as attended by a person. If that fails, texts for others say less.
     pub fn attend(&self, run: &str) -> Option<Attended> {
         let path = self.seat(run);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).ok()?;

@@ -34,7 +34,8 @@ const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Finding {
+#[schemars(rename = "Finding")]
+pub struct HealthFinding {
     pub what: String,
     pub health: Health,
     /// The next command.
@@ -77,22 +78,22 @@ pub struct SalvagedRun {
     pub first_damaged: Option<u64>,
 }
 
-fn good(what: impl Into<String>) -> Finding {
-    Finding { what: what.into(), health: Health::Good, next: None }
+fn good(what: impl Into<String>) -> HealthFinding {
+    HealthFinding { what: what.into(), health: Health::Good, next: None }
 }
 
-fn note(what: impl Into<String>, next: impl Into<String>) -> Finding {
-    Finding { what: what.into(), health: Health::Note, next: Some(next.into()) }
+fn note(what: impl Into<String>, next: impl Into<String>) -> HealthFinding {
+    HealthFinding { what: what.into(), health: Health::Note, next: Some(next.into()) }
 }
 
-fn bad(error: impl Into<Error>) -> Finding {
+fn bad(error: impl Into<Error>) -> HealthFinding {
     let error: Error = error.into();
-    Finding { what: error.what, health: Health::Bad, next: error.next }
+    HealthFinding { what: error.what, health: Health::Bad, next: error.next }
 }
 
 impl Forge {
     /// Looks at everything that can be wrong.
-    pub fn examine(&self) -> Vec<Finding> {
+    pub fn examine(&self) -> Vec<HealthFinding> {
         let mut findings = vec![git(), place(&self.home)];
         match Settings::read(self.home.repository.top.as_deref()) {
             Ok(settings) => {
@@ -132,7 +133,7 @@ impl Forge {
     }
 
     /// What the predecessor kept as settings is said for each run now: a setting could not be taken back there.
-    fn preferences(&self) -> Option<Finding> {
+    fn preferences(&self) -> Option<HealthFinding> {
         let path = self.home.repository.top.as_ref()?.join(PREFERENCES);
         let text = read_text(&path, PREFERENCES_BYTES_MAX).ok().flatten()?;
         let said = serde_json::from_str::<serde_json::Value>(&text).ok()?;
@@ -159,7 +160,7 @@ impl Forge {
     }
 
     /// Checkouts of runs that are over for good. They may hold what nobody has taken over, so they are only named.
-    fn checkouts_left(&self) -> Option<Finding> {
+    fn checkouts_left(&self) -> Option<HealthFinding> {
         let (rows, _) = self.rows(RUNS_MAX).ok()?;
         let is_over = |row: &&RunRow| row.standing.course() == Course::Over;
         let folders: Vec<_> = rows
@@ -183,7 +184,7 @@ impl Forge {
     }
 
     /// Runs that nobody drives although something is left to do, and blobs that are not whole.
-    fn runs(&self) -> Vec<Finding> {
+    fn runs(&self) -> Vec<HealthFinding> {
         let Ok((rows, _)) = self.rows(RUNS_MAX) else { return Vec::new() };
         let blobs = Blobs::open_to_read(&self.home.dir);
         let mut findings = Vec::new();
@@ -194,7 +195,7 @@ impl Forge {
         findings
     }
 
-    fn undriven(&self, row: &RunRow) -> Option<Finding> {
+    fn undriven(&self, row: &RunRow) -> Option<HealthFinding> {
         let run = &row.run;
         let goes_on = row.standing.course() == Course::Driven;
         if (!goes_on && row.working == 0) || self.is_driven(run) {
@@ -215,7 +216,7 @@ impl Forge {
     }
 
     /// Blobs that facts name and that are gone or changed.
-    fn lost_blobs(&self, id: &str, blobs: &Blobs) -> Vec<Finding> {
+    fn lost_blobs(&self, id: &str, blobs: &Blobs) -> Vec<HealthFinding> {
         let Ok((run, _)) = self.fold(id) else { return Vec::new() };
         let start = &run.definition().start;
         let kept = start.roles.values().chain(&start.settings).cloned();
@@ -260,7 +261,7 @@ fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{ending}")
 }
 
-fn git() -> Finding {
+fn git() -> HealthFinding {
     match Command::new("git").arg("--version").output() {
         Ok(output) => good(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         Err(error) => {
@@ -269,11 +270,11 @@ fn git() -> Finding {
     }
 }
 
-fn place(home: &Home) -> Finding {
+fn place(home: &Home) -> HealthFinding {
     good(format!("runs of this repository are kept in {}", home.dir.display()))
 }
 
-fn flows(catalog: &Catalog) -> Vec<Finding> {
+fn flows(catalog: &Catalog) -> Vec<HealthFinding> {
     match catalog.names() {
         Err(error) => vec![bad(error)],
         Ok(names) => names.iter().filter_map(|name| catalog.flow(name).err()).map(bad).collect(),

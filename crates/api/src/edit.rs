@@ -1,4 +1,4 @@
-//! What a person does to a run by hand: change an artifact or the code, or let it go another way.
+//! Edits of a person to a run: change an artifact or the code, or let it go another way.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ use forge_store::{
 };
 use forge_workspace::{CommitFiles, Operation, OperationResult, Repository, perform_with_guard};
 
-use crate::forge::{Forge, Left, Sent};
+use crate::forge::{Forge, RunOutcome, Sent};
 
 /// An artifact of a run that a person may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Forge {
             return Err(Error::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
         }
         let OperationResult::Committed(made) = made else {
-            unreachable!("the bench was asked to commit")
+            unreachable!("the worker was asked to commit")
         };
         if made.commit == from {
             self.home.repository.unpin(&pin)?;
@@ -190,7 +190,7 @@ impl Forge {
         unit: &UnitId,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Error> {
+    ) -> Result<RunOutcome, Error> {
         refuse_agents()?;
         let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
@@ -220,7 +220,7 @@ impl Forge {
         let run = fold_facts(&shared);
         self.keep_shared(&new, &run)?;
         let mut store = Store::open(&self.home.dir)?;
-        let lock = RunLock::take(&self.home.dir, &new)?;
+        let lock = RunLock::acquire(&self.home.dir, &new)?;
         let first: Vec<(u64, String)> =
             shared.iter().map(|record| (record.at, body(record))).collect();
         let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;
@@ -233,7 +233,7 @@ impl Forge {
         driver.tell_first(tell)?;
         driver.hear_time(tell)?;
         let how = driver.drive(&mut signals, tell)?;
-        Ok(Left::by(&driver, new, how))
+        Ok(RunOutcome::from_driver(&driver, new, how))
     }
 
     /// Commits that a rewound run goes on from are kept by refs of its own.

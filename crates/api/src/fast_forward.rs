@@ -11,7 +11,7 @@ use crate::forge::Forge;
 
 /// A result, and the branch that it is also for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct FastForwardOffer {
     /// The run's own branch.
     pub branch: String,
     /// The user's branch.
@@ -26,7 +26,7 @@ pub struct Offer {
 
 impl Forge {
     /// What a done run offers to the branch that it was started on, if it was started for that.
-    pub fn offer_onto(&self, id: &str) -> Result<Option<Offer>, Error> {
+    pub fn offer_onto(&self, id: &str) -> Result<Option<FastForwardOffer>, Error> {
         let (run, _) = self.fold(id)?;
         let view = forge_core::view::RunView::new(id, &run);
         let start = &run.definition().start;
@@ -39,7 +39,7 @@ impl Forge {
             FastForward::Possible => None,
             FastForward::Blocked { why } => Some(why),
         };
-        Ok(Some(Offer {
+        Ok(Some(FastForwardOffer {
             by_hand: match cannot {
                 None => format!("git merge --ff-only {branch}"),
                 Some(_) => format!("git switch {onto} && git merge {branch}"),

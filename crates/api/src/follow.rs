@@ -1,8 +1,8 @@
 //! Follows a whole run: where it stands, what each call under way said last, and how long things usually
 //! take. For screens, beside the driver or in another process.
 //!
-//! - `follow/times.rs`: how long units were worked on, in this run and usually.
-//! - `follow/latest.rs`: the latest line of a call.
+//! - `follow/durations.rs`: how long units were worked on, in this run and usually.
+//! - `follow/latest_line.rs`: the latest line of a call.
 //!
 //! Not here: how it is shown, and who drives. Following changes nothing, and nobody notices it.
 //!
@@ -19,7 +19,7 @@ use forge_core::{
     event::{Approval, Event, Record},
     id::CallId,
     money::Spent,
-    view::{RunView, call_in_words, sentence},
+    view::{RunView, describe_call, sentence},
 };
 use forge_driver::{Error, clock::now};
 use forge_project::settings::Frozen;
@@ -27,11 +27,11 @@ use forge_store::{journal::Store, records::facts};
 
 use self::{
     durations::{Times, Usual},
-    latest_line::{Ear, Places, RECENT_MAX},
+    latest_line::{LatestLineReader, RECENT_MAX, RunFolders},
 };
 use crate::{
     forge::Forge,
-    watch::events::{Seen, role},
+    watch::events::{UnitEvent, role},
 };
 
 /// A driver begins a call within so many milliseconds, unless there is none.
@@ -41,7 +41,7 @@ const STREAMS_MAX: usize = 64;
 
 /// A run at one moment, with all that a screen shows of it.
 #[derive(Clone, Debug)]
-pub struct Picture {
+pub struct RunSnapshot {
     /// The view of `forge status`.
     pub view: RunView,
     /// The number of the record that it shows.
@@ -84,9 +84,9 @@ pub struct Follower<'a> {
     frozen: Option<Frozen>,
     times: Times,
     usual: Usual,
-    ears: BTreeMap<CallId, Ear>,
+    readers: BTreeMap<CallId, LatestLineReader>,
     /// What was said in the latest calls of units, the oldest first.
-    remembered: VecDeque<(String, VecDeque<Seen>)>,
+    remembered: VecDeque<(String, VecDeque<UnitEvent>)>,
     /// What passed without a person while we followed, as sentences.
     approvals: Vec<String>,
 }
@@ -107,25 +107,25 @@ impl Forge {
             seq: 0,
             frozen: None,
             times: Times::default(),
-            ears: BTreeMap::new(),
+            readers: BTreeMap::new(),
             remembered: VecDeque::new(),
             approvals: Vec::new(),
         };
-        follower.take_new()?;
+        follower.read_new_records()?;
         follower.approvals.clear();
-        follower.usual = Usual::of(&follower.store, id, &follower.view.row.flow)?;
+        follower.usual = Usual::open(&follower.store, id, &follower.view.row.flow)?;
         Ok(follower)
     }
 }
 
 impl Follower<'_> {
     /// The run as it is now.
-    pub fn look(&mut self) -> Result<Picture, Error> {
-        self.take_new()?;
+    pub fn look(&mut self) -> Result<RunSnapshot, Error> {
+        self.read_new_records()?;
         self.usual.learn(&self.store);
         let now = now();
         self.listen(now);
-        Ok(Picture {
+        Ok(RunSnapshot {
             view: self.view.clone(),
             seq: self.seq,
             working: self.working(now),
@@ -152,15 +152,15 @@ impl Follower<'_> {
     }
 
     /// What was seen of the calls of a unit, the oldest first; bounded.
-    pub fn stream(&self, unit: &str) -> impl Iterator<Item = &Seen> {
+    pub fn stream(&self, unit: &str) -> impl Iterator<Item = &UnitEvent> {
         let kept = self.remembered.iter().find(|(of, _)| of == unit);
-        let at_work = self.ears.iter().filter(move |(call, _)| call.unit().to_string() == unit);
+        let at_work = self.readers.iter().filter(move |(call, _)| call.unit().to_string() == unit);
         kept.into_iter()
             .flat_map(|(_, recent)| recent)
-            .chain(at_work.flat_map(|(_, ear)| ear.recent()))
+            .chain(at_work.flat_map(|(_, reader)| reader.recent()))
     }
 
-    fn take_new(&mut self) -> Result<(), Error> {
+    fn read_new_records(&mut self) -> Result<(), Error> {
         let version = self.store.data_version()?;
         if self.seen == Some(version) {
             return Ok(());
@@ -170,13 +170,13 @@ impl Follower<'_> {
             let facts = Record { at: record.at, facts: facts(record)? };
             let automatic = facts.facts.iter().filter(|fact| is_automatic(fact)).map(sentence);
             self.approvals.extend(automatic);
-            self.run.take(&facts);
-            self.times.hear(record.epoch, &facts, &self.run);
+            self.run.apply_record(&facts);
+            self.times.apply_record(record.epoch, &facts, &self.run);
             self.seq = record.seq;
         }
         if !records.is_empty() {
             self.view = RunView::new(&self.id, &self.run);
-            self.forge.say_where(&mut self.view);
+            self.forge.add_location(&mut self.view);
         }
         self.seen = Some(version);
         Ok(())
@@ -185,34 +185,34 @@ impl Follower<'_> {
     /// Listens to the calls under way, and to no others.
     fn listen(&mut self, now: Time) {
         let over = |call: &CallId| !self.run.calls().contains_key(call);
-        let ended: Vec<CallId> = self.ears.keys().filter(|call| over(call)).cloned().collect();
+        let ended: Vec<CallId> = self.readers.keys().filter(|call| over(call)).cloned().collect();
         for call in ended {
-            if let Some(mut ear) = self.ears.remove(&call) {
-                ear.listen();
-                self.remember(call.unit().to_string(), ear.into_recent());
+            if let Some(mut reader) = self.readers.remove(&call) {
+                reader.listen();
+                self.remember(call.unit().to_string(), reader.into_recent());
             }
         }
         if self.frozen.is_none() && !self.run.calls().is_empty() {
             self.frozen = self.forge.frozen(&self.run).ok();
         }
         for (call, begun) in self.run.calls() {
-            let ear = self.ears.entry(call.clone()).or_insert_with(|| {
+            let reader = self.readers.entry(call.clone()).or_insert_with(|| {
                 let since = self.times.started(call).unwrap_or_else(|| self.run.now());
                 let (home, id) = (&self.forge.home, self.id.as_str());
-                let places = Places { home, id, frozen: self.frozen.as_ref() };
-                Ear::of(&self.run, call, begun.ordinal, since, &places)
+                let places = RunFolders { home, id, frozen: self.frozen.as_ref() };
+                LatestLineReader::new(&self.run, call, begun.ordinal, since, &places)
             });
-            ear.listen();
+            reader.listen();
             if let Some(moment) = self.times.doubt(call)
-                && ear.is_at_work_since(moment)
+                && reader.is_at_work_since(moment)
             {
                 self.times.worked_through(call);
             }
-            self.times.not_before(call, ear.begun().unwrap_or(now));
+            self.times.not_before(call, reader.begun().unwrap_or(now));
         }
     }
 
-    fn remember(&mut self, unit: String, recent: VecDeque<Seen>) {
+    fn remember(&mut self, unit: String, recent: VecDeque<UnitEvent>) {
         let position = self.remembered.iter().position(|(of, _)| *of == unit);
         let before = position.and_then(|position| self.remembered.remove(position));
         let mut all = before.map(|(_, all)| all).unwrap_or_default();
@@ -227,14 +227,15 @@ impl Follower<'_> {
 
     fn working(&self, now: Time) -> BTreeMap<String, Vec<Working>> {
         let mut working: BTreeMap<String, Vec<Working>> = BTreeMap::new();
-        for (call, ear) in &self.ears {
+        for (call, reader) in &self.readers {
             // An item may be gone by now.
             let does = if self.run.has(call.unit()) {
-                call_in_words(&self.run, call)
+                describe_call(&self.run, call)
             } else {
                 "no longer needed".to_owned()
             };
-            let waits = ear.begun().is_none() && now.saturating_sub(ear.since()) >= BEGIN_WAIT_MS;
+            let waits =
+                reader.begun().is_none() && now.saturating_sub(reader.since()) >= BEGIN_WAIT_MS;
             let does = if waits { format!("{does}: not begun yet") } else { does };
             let player = role(&self.run, call)
                 .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));
@@ -242,9 +243,9 @@ impl Follower<'_> {
                 call: call.to_string(),
                 does,
                 agent: player.map(|player| player.name),
-                since: ear.since(),
-                line: ear.line().map(str::to_owned),
-                spent: ear.spent(),
+                since: reader.since(),
+                line: reader.line().map(str::to_owned),
+                spent: reader.spent(),
             });
         }
         working

@@ -1,8 +1,8 @@
 //! What the ways in can do: drive a run, send it a command, read it. How one is started is in
 //! `start.rs`.
 //!
-//! Forge decide nothing. A command goes to the run's driver if there is one; if not, the door
-//! takes the lock, lets the law decide, journals, starts nothing, and lets go.
+//! Forge decide nothing. A command goes to the run's driver if there is one; if not, the caller
+//! takes the lock, lets `core` decide, journals, starts nothing, and lets go.
 //!
 //! Invariant: a changing command from inside an attempt is refused, so that no agent can answer
 //! its own gate.
@@ -47,9 +47,9 @@ use forge_store::{
     records::{facts, fold},
 };
 
-/// How long a door waits for a driver to take its command.
+/// How long a caller waits for a driver to take its command.
 const ANSWER_WAIT: Duration = Duration::from_secs(15);
-/// How often a door looks whether its command was taken.
+/// How often a caller looks whether its command was accepted.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
 
 /// More runs than this are never listed.
@@ -83,7 +83,7 @@ pub struct Rebuilt {
 
 /// How a run was left.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct RunOutcome {
     pub run: String,
     /// How it was left.
     pub how: DriveEnd,
@@ -93,8 +93,8 @@ pub struct Left {
     pub behind: Option<String>,
 }
 
-impl Left {
-    pub(crate) fn by(driver: &Driver, run: String, how: DriveEnd) -> Self {
+impl RunOutcome {
+    pub(crate) fn from_driver(driver: &Driver, run: String, how: DriveEnd) -> Self {
         let view = Some(RunView::new(&run, driver.run()));
         Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
     }
@@ -105,14 +105,14 @@ impl Left {
 }
 
 impl Forge {
-    /// The doors of the repository that a folder lies in.
+    /// Opens the repository that contains a folder.
     pub fn open(from: &Path) -> Result<Self, Error> {
         Ok(Self { home: Home::find(from)? })
     }
 
     /// The flows and roles of this repository.
     pub fn catalog(&self) -> Catalog {
-        Catalog::of(self.home.repository.top.as_deref())
+        Catalog::from_folder(self.home.repository.top.as_deref())
     }
 
     /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
@@ -148,11 +148,11 @@ impl Forge {
         budget: Option<Money>,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Error> {
+    ) -> Result<RunOutcome, Error> {
         self.resume_hearing(prefix, budget, &mut Signals::listen()?, began, tell)
     }
 
-    /// The same, for a door that hears signals itself.
+    /// Does the same for a user interface that handles signals itself.
     pub fn resume_hearing(
         &self,
         prefix: &str,
@@ -160,21 +160,21 @@ impl Forge {
         signals: &mut Signals,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
-    ) -> Result<Left, Error> {
+    ) -> Result<RunOutcome, Error> {
         refuse_agents()?;
         let id = self.resolve(prefix)?;
-        let lock = match RunLock::take(&self.home.dir, &id) {
+        let lock = match RunLock::acquire(&self.home.dir, &id) {
             Ok(lock) => lock,
             Err(StoreError::Held { run, pid }) => {
                 let is_held = matches!(self.fold(&id)?.0.phase(), Phase::Held(_));
                 let resume = Command::Resume { by: person(), budget };
                 if budget.is_some() {
                     self.send_to_driver(&id, &resume)?;
-                    return Ok(Left::elsewhere(id));
+                    return Ok(RunOutcome::elsewhere(id));
                 }
                 // If it is refused, somebody else was faster, and the run goes on already.
                 if is_held && self.send_to_driver(&id, &resume).is_ok() {
-                    return Ok(Left::elsewhere(id));
+                    return Ok(RunOutcome::elsewhere(id));
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Error::usage(
@@ -199,14 +199,14 @@ impl Forge {
             driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
         }
         let how = driver.drive(signals, tell)?;
-        Ok(Left::by(&driver, id, how))
+        Ok(RunOutcome::from_driver(&driver, id, how))
     }
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.
     pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Error> {
         refuse_agents()?;
         let command = &without_secrets(command.clone());
-        match RunLock::take_briefly(&self.home.dir, id) {
+        match RunLock::acquire_briefly(&self.home.dir, id) {
             Ok(lock) => self.settle(id, lock, Some(command)).map(|()| Sent::Journaled),
             Err(StoreError::Held { .. }) => self.send_to_driver(id, command),
             Err(error) => Err(error.into()),
@@ -240,8 +240,8 @@ impl Forge {
             if let Some(taken) = outcome(&store, id, sent)? {
                 return taken.map(|()| Sent::ToDriver);
             }
-            // The driver may have gone just now. Then the command is ours to settle.
-            if let Ok(lock) = RunLock::take_briefly(&self.home.dir, id) {
+            // The driver may have gone just now. Then this process settles the command.
+            if let Ok(lock) = RunLock::acquire_briefly(&self.home.dir, id) {
                 self.settle(id, lock, None)?;
                 if let Some(taken) = outcome(&store, id, sent)? {
                     return taken.map(|()| Sent::Journaled);
@@ -296,14 +296,14 @@ impl Forge {
             None => self.fold(id)?.0,
         };
         let mut view = RunView::new(id, &run);
-        self.say_where(&mut view);
-        self.say_differences(&mut view);
+        self.add_location(&mut view);
+        self.add_differences(&mut view);
         Ok(view)
     }
 
     /// Returns true while a driver holds the lock of the run.
     pub fn is_driven(&self, id: &str) -> bool {
-        // Other doors hold the lock for a moment, and leave no pid.
+        // Other processes hold the lock for a moment, and leave no pid.
         matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))
     }
 
@@ -330,7 +330,7 @@ impl Forge {
         Blobs::open(&self.home.dir).map_err(|error| Error::file(&self.home.dir, &error))
     }
 
-    /// A door that finds the files of a run behind makes them anew, after it has brought the branch to
+    /// Rebuilds the files of a run that are behind, after it has brought the branch to
     /// the result, which a driver does first. If it cannot, they stay behind.
     /// Gives the run, if it could be looked at under its lock.
     fn catch_up(&self, id: &str) -> Option<Run> {
@@ -365,7 +365,7 @@ impl Forge {
         let rows = store.rows()?;
         for found in &rows {
             let id = &found.run;
-            let lock = match RunLock::take_briefly(&self.home.dir, id) {
+            let lock = match RunLock::acquire_briefly(&self.home.dir, id) {
                 Ok(lock) => lock,
                 Err(StoreError::Held { .. }) => {
                     rebuilt.driven.push(id.clone());

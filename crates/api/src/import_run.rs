@@ -2,7 +2,7 @@
 //! that left a `state.json` of the documented form.
 //!
 //! A run that is in the journal is that run. Any other is begun anew from its `request.md`, with what its state
-//! says: effort, skips, flags. What its phases made is not taken for done: no gate of ours has looked at it.
+//! says: effort, skips, flags. What its phases made is not taken for done: no gate has judged it.
 //! The new run keeps the folder's path, so that whoever names it again goes on with that run.
 //!
 //! Invariant: nothing in the folder is written.
@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use crate::{
     forge::Forge,
-    start::{BranchChoice, Offered, Request, Unsaid},
+    start::{BranchChoice, OnMissing, PullRequest, Request},
 };
 
 /// The file that says where a run stands.
@@ -110,7 +110,7 @@ impl Forge {
                 return Ok(Named::Run(id));
             }
         }
-        if let Some(row) = self.came_of(&path)? {
+        if let Some(row) = self.imported_run(&path)? {
             return go_on(&path, row);
         }
         older(&path, &state, effort).map(|older| Named::Older(Box::new(older)))
@@ -119,7 +119,7 @@ impl Forge {
 
 impl Forge {
     /// The newest run that was begun from this folder.
-    fn came_of(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
+    fn imported_run(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok(None),
@@ -156,7 +156,7 @@ fn anew(folder: &Path) -> String {
     format!("forge run \"$(cat {})\"", asked_in(folder).display())
 }
 
-/// The file that says what was asked for: beside the state, or, in a folder of ours, among the artifacts.
+/// The file that says what was asked for: beside the state, or, in a folder of Forge, among the artifacts.
 fn asked_in(folder: &Path) -> PathBuf {
     let among = folder.join("artifacts").join(REQUEST);
     if among.is_file() { among } else { folder.join(REQUEST) }
@@ -221,17 +221,21 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Err
         } else {
             Approvals::ByPeople
         },
-        offered: if is_on(state.skip_pr) { Offered::No } else { Offered::ByTheFlow },
+        pull_request: if is_on(state.skip_pr) {
+            PullRequest::Never
+        } else {
+            PullRequest::AsFlowSays
+        },
         detail: if is_on(state.debug) { Detail::Debug } else { Detail::Plain },
         branch: Some(if is_on(state.use_current_branch) {
             BranchChoice::Current
         } else {
             BranchChoice::New
         }),
-        unsaid: Unsaid::Taken,
+        on_missing: OnMissing::UseDetected,
         params: BTreeMap::new(),
         typed: ["run", "--flow", FLOW, "--effort", &effort, "--", &text].map(str::to_owned).into(),
-        ..Request::of(text)
+        ..Request::new(text)
     };
     Ok(Older { request, notes })
 }
@@ -296,7 +300,7 @@ fn without_head(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn of(json: &str) -> Result<(String, Vec<String>), String> {
+    fn import(json: &str) -> Result<(String, Vec<String>), String> {
         let state: State = serde_json::from_str(json).unwrap();
         let mut notes = Vec::new();
         let effort = effort(&state, "there", &mut notes).map_err(|error| error.what)?;
@@ -305,7 +309,7 @@ mod tests {
 
     #[test]
     fn skips_say_the_effort_then_the_effort_itself_then_the_template_then_m() {
-        let effort = |json: &str| of(json).unwrap().0;
+        let effort = |json: &str| import(json).unwrap().0;
         assert_eq!(
             effort(r#"{"effort": "L", "skippedPhases": ["checkpoint-b", "phase-4b"]}"#),
             "M"
@@ -317,18 +321,18 @@ mod tests {
         assert_eq!(effort(r#"{"effort": "S", "skippedPhases": []}"#), "S");
         assert_eq!(effort(r#"{"effort": null, "flowTemplate": "full"}"#), "L");
         assert_eq!(effort(r#"{"effort": null, "flowTemplate": "light"}"#), "S");
-        let (effort, notes) = of(r#"{"effort": null, "flowTemplate": null}"#).unwrap();
+        let (effort, notes) = import(r#"{"effort": null, "flowTemplate": null}"#).unwrap();
         assert_eq!((effort.as_str(), notes.len()), ("M", 1));
     }
 
     #[test]
     fn skips_and_efforts_that_are_none_of_ours_are_refused() {
         assert!(
-            of(r#"{"effort": "S", "skippedPhases": ["phase-2", "phase-4"]}"#)
+            import(r#"{"effort": "S", "skippedPhases": ["phase-2", "phase-4"]}"#)
                 .unwrap_err()
                 .contains("phase-2, phase-4")
         );
-        assert!(of(r#"{"effort": "XS"}"#).unwrap_err().contains("XS"));
+        assert!(import(r#"{"effort": "XS"}"#).unwrap_err().contains("XS"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use forge_driver::{
 };
 use forge_keeper::{AttemptFolder, StepLimits};
 use forge_project::{
-    commit_files::CommitFiles,
+    commit_files::CommitTree,
     detect::{self, DetectedProject},
     error::Kind,
     personal_dirs::state_dir,
@@ -58,8 +58,8 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Its colour and how long it took: `green after 0.5 s`.
-    pub fn in_words(&self) -> String {
+    /// Formats colour and duration: `green after 0.5 s`.
+    pub fn to_text(&self) -> String {
         let colour = match self.colour {
             Colour::Green => "green",
             Colour::Red => "RED",
@@ -96,7 +96,7 @@ impl Forge {
             let what = "this repository has no commit yet, so there is nothing to try";
             return Err(Error::usage(what, "git add . && git commit -m \"first\""));
         };
-        let project = detect::detect(&CommitFiles::open(repository, &head)?);
+        let project = detect::detect(&CommitTree::open(repository, &head)?);
         Ok((head, project))
     }
 
@@ -139,13 +139,13 @@ impl Forge {
         tell: &mut dyn FnMut(Tried),
     ) -> Result<Vec<String>, Error> {
         let repository = &self.home.repository;
-        let bench = CheckoutLocation {
+        let checkout = CheckoutLocation {
             common_dir: repository.common_dir.clone(),
             top: repository.top.clone(),
             dir: dir.join("checkout"),
         };
         let order = Operation::Open(OpenCheckout {
-            location: bench.clone(),
+            location: checkout.clone(),
             at: head.to_owned(),
             files: FilesPolicy::Pristine,
             worker: None,
@@ -158,7 +158,7 @@ impl Forge {
             setup_inputs: project.setup_inputs.clone(),
         });
         let OperationResult::Opened(OpenedCheckout { tree, .. }) = perform(&order)? else {
-            unreachable!("the bench opens what it is asked to open")
+            unreachable!("the worker opens what it is asked to open")
         };
         let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
@@ -174,12 +174,12 @@ impl Forge {
             }
         }
         let order = Operation::Restore(RestoreFiles {
-            location: bench,
+            location: checkout,
             at: head.to_owned(),
             access: FileAccess::Write,
         });
         let OperationResult::Restored(RestoredFiles { discarded }) = perform(&order)? else {
-            unreachable!("the bench puts back what it is asked to put back")
+            unreachable!("the worker puts back what it is asked to put back")
         };
         let tracked = repository.files_at(head, "")?;
         check(signals)?;
@@ -223,7 +223,7 @@ fn try_one(
     tree: &Path,
     signals: &mut Signals,
 ) -> Result<Tried, Error> {
-    let frozen = Settings::default().freeze(forge_project::settings::Agent::Nobody);
+    let frozen = Settings::default().freeze(forge_project::settings::AgentChoice::Nobody);
     let limits = StepLimits {
         wall_ms: frozen.verify.timeout_ms,
         silence_ms: 0,
@@ -305,7 +305,7 @@ fn trial(text: &mut String, head: &str, tried: &[Tried]) {
     }
     let _ = writeln!(text, "\n# Tried on {today} at {}:", short_commit(head));
     for one in tried {
-        let _ = writeln!(text, "#   {}: {}", one.in_words(), one_line(&one.command));
+        let _ = writeln!(text, "#   {}: {}", one.to_text(), one_line(&one.command));
     }
 }
 

@@ -31,7 +31,7 @@ pub use forge_project::{catalog, detect, error, refuse_agents, settings, trust};
 
 /// The programs that Forge starts of itself, dispatched before anything else is set up.
 ///
-/// Gives nothing if the arguments are for the doors.
+/// Returns `None` if the arguments are for the command line.
 pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
     let rest = || args.iter().skip(2).cloned().collect();
     match args.get(1)?.to_str()? {

@@ -27,7 +27,7 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// One look after which no run began.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct RefusedRequest {
     at: Time,
     role: String,
     look: Coherence,
@@ -45,9 +45,9 @@ pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<
     }
     let folder = home.personal()?;
     let path = folder.join(FILE);
-    // The words of the look are told once, and are not what is counted.
+    // The text of the triage is shown once, and are not what is counted.
     let look = Coherence { summary: String::new(), ..look.clone() };
-    let line = Line { at: now(), role: role.to_owned(), look };
+    let line = RefusedRequest { at: now(), role: role.to_owned(), look };
     let text = serde_json::to_string(&line).expect("a line can be written") + "\n";
     let written = fs::create_dir_all(&folder).and_then(|()| {
         OpenOptions::new().create(true).append(true).open(&path)?.write_all(text.as_bytes())
@@ -58,6 +58,6 @@ pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<
 /// Reads the cost of triage calls that refused a request.
 pub(crate) fn refused_spending(home: &Home) -> Result<Vec<Spending>, Error> {
     let text = read_text(&home.personal()?.join(FILE), BYTES_MAX)?.unwrap_or_default();
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<RefusedRequest>(line).ok());
     Ok((1..).zip(lines).flat_map(|(n, line)| refused(n, line.at, &line.role, &line.look)).collect())
 }

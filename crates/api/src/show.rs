@@ -1,4 +1,4 @@
-//! What a door shows of a run's result: what landed, what proves it, artifacts, diffs.
+//! The result of a run for user interfaces: what landed, what proves it, artifacts, diffs.
 //!
 //! Not here: how they look on a terminal.
 
@@ -33,13 +33,13 @@ pub enum Change {
         /// Where they differ from the versions that they replaced, as a diff. Nothing, if they replaced none.
         since: Option<String>,
         /// The texts, whole.
-        texts: Vec<Text>,
+        texts: Vec<UnitText>,
     },
 }
 
 /// A text that a unit wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct UnitText {
     pub name: String,
     pub content: Vec<u8>,
 }
@@ -70,8 +70,8 @@ impl Forge {
         Some(format!("refs/forge/{id}/head"))
     }
 
-    /// Says in a view where the result of the run is found.
-    pub fn say_where(&self, view: &mut RunView) {
+    /// Adds to a view where the result of the run is.
+    pub fn add_location(&self, view: &mut RunView) {
         view.branch = self.found_at(&view.row.run, view.branch.take(), view.head.as_deref());
     }
 
@@ -140,9 +140,9 @@ impl Forge {
         }
     }
 
-    /// Puts into each question of a view where its texts differ from those that they replaced. What cannot be
+    /// Adds to each question of a view where its texts differ from those that they replaced. What cannot be
     /// read is left out: `forge show` says why.
-    pub fn say_differences(&self, view: &mut RunView) {
+    pub fn add_differences(&self, view: &mut RunView) {
         let is_again =
             |asked: &&mut view::QuestionView| asked.change == view::ChangeKind::ChangedTexts;
         for asked in view.asked.iter_mut().filter(is_again) {
@@ -168,9 +168,9 @@ impl Forge {
         Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
     }
 
-    fn texts(&self, versions: &[TextVersion]) -> Result<Vec<Text>, Error> {
+    fn texts(&self, versions: &[TextVersion]) -> Result<Vec<UnitText>, Error> {
         let text = |version: &TextVersion| {
-            Ok(Text { name: version.name.clone(), content: self.blob(&version.now)? })
+            Ok(UnitText { name: version.name.clone(), content: self.blob(&version.now)? })
         };
         versions.iter().map(text).collect()
     }

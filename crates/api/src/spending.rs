@@ -49,7 +49,7 @@ pub struct Unreadable {
 
 /// Which spendings count.
 #[derive(Clone, Debug, Default)]
-pub struct Which {
+pub struct SpendingFilter {
     /// Only those of this run.
     pub run: Option<String>,
     /// Only those of this many days, today included.
@@ -58,15 +58,15 @@ pub struct Which {
 
 impl Forge {
     /// What was used up, in a table for each axis.
-    pub fn spending(&self, which: &Which, by: &[Axis]) -> Result<SpendingView, Error> {
-        let since = which.days.map(|days| first_of(days, now()));
+    pub fn spending(&self, which: &SpendingFilter, by: &[Axis]) -> Result<SpendingView, Error> {
+        let since = which.days.map(|days| first_moment(days, now()));
         let mut unreadable = Vec::new();
         let mut all: Vec<Spending> = Vec::new();
         match Store::open_to_read(&self.home.dir) {
             Ok(store) => {
                 for id in self.runs_since(&store, which, since)? {
-                    match of_run(&store, &id) {
-                        Ok(of_run) => all.extend(of_run),
+                    match run_spending(&store, &id) {
+                        Ok(run_spending) => all.extend(run_spending),
                         Err(error) => {
                             unreadable.push(Unreadable { run: id, why: error.to_string() });
                         }
@@ -89,11 +89,11 @@ impl Forge {
         Ok(SpendingView { since, total, tables, prices_as_of, unreadable })
     }
 
-    /// The runs that can have used something up since then, told by their rows alone.
+    /// The runs that can have used something up since then, judged by their rows alone.
     fn runs_since(
         &self,
         store: &Store,
-        which: &Which,
+        which: &SpendingFilter,
         since: Option<Time>,
     ) -> Result<Vec<String>, Error> {
         if let Some(run) = &which.run {
@@ -105,7 +105,7 @@ impl Forge {
     }
 }
 
-fn of_run(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
+fn run_spending(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
     let mut all: Vec<(Time, Event)> = Vec::new();
     for record in store.read(id, 1)? {
         all.extend(facts(&record)?.into_iter().map(|fact| (record.at, fact)));
@@ -114,7 +114,7 @@ fn of_run(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
 }
 
 /// The beginning of the first of so many days, of which today is the last.
-fn first_of(days: u32, now: Time) -> Time {
+fn first_moment(days: u32, now: Time) -> Time {
     let today = now / DAY_MS;
     today.saturating_sub(u64::from(days.saturating_sub(1))) * DAY_MS
 }
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn one_day_is_today_and_every_other_one_is_before_it() {
         let noon = 20_000 * DAY_MS + DAY_MS / 2;
-        assert_eq!(first_of(1, noon), 20_000 * DAY_MS);
-        assert_eq!(first_of(7, noon), 19_994 * DAY_MS);
-        assert_eq!(first_of(u32::MAX, noon), 0);
+        assert_eq!(first_moment(1, noon), 20_000 * DAY_MS);
+        assert_eq!(first_moment(7, noon), 19_994 * DAY_MS);
+        assert_eq!(first_moment(u32::MAX, noon), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
 //!
-//! In this order: `request.rs` (what a door read), `words.rs`, `issue.rs` and `given.rs` (whether it can be), `choices.rs`
+//! In this order: `request.rs` (as given), `validate_text.rs`, `issue.rs` and `params.rs` (whether it can be), `choices.rs`
 //! with `effort.rs`, `outline.rs` and `asks.rs` (what a person still has to say), `coherence.rs` (one light
 //! look), and then the first record. `dry.rs` goes the same way and stops before the last two.
 //!
@@ -46,8 +46,8 @@ use forge_driver::{
 };
 use forge_project::{
     bounded_read::read_text,
-    catalog::{Catalog, Found, text_at},
-    commit_files::CommitFiles,
+    catalog::{Catalog, FoundFlow, text_at},
+    commit_files::CommitTree,
     detect,
     executables::{in_path, is_executable},
     personal_dirs::state_dir,
@@ -61,7 +61,7 @@ use strsim::levenshtein;
 use validate_text::refuse_words;
 
 use crate::{
-    forge::{Forge, Left},
+    forge::{Forge, RunOutcome},
     start::ready::{Ready, about_checks, find, may_hold},
 };
 
@@ -70,7 +70,7 @@ pub use flow_outline::Runs;
 pub use prompts::{
     Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
 };
-pub use request::{Discuss, Offered, Request, Unsaid, quoted};
+pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
 pub use validate_text::examples;
 
 /// The most bytes of a scenario.
@@ -88,8 +88,8 @@ const INSTRUCTIONS: &str = ".forge/instructions.md";
 
 /// A run that has begun: its first record is durable, and nothing is under way yet.
 ///
-/// Whoever lets go of it leaves a run that only lost its driver: any door can take it up.
-pub struct Begun {
+/// Dropping it leaves a run without a driver, which any process can resume.
+pub struct StartedRun {
     pub run: String,
     /// What a person should know before it goes on.
     pub notes: Vec<String>,
@@ -97,12 +97,12 @@ pub struct Begun {
     signals: Signals,
 }
 
-impl Begun {
+impl StartedRun {
     /// Drives it until it stops.
-    pub fn drive(mut self, tell: Tell<'_>) -> Result<Left, Error> {
+    pub fn drive(mut self, tell: Tell<'_>) -> Result<RunOutcome, Error> {
         self.driver.tell_first(tell)?;
         let how = self.driver.drive(&mut self.signals, tell)?;
-        Ok(Left::by(&self.driver, self.run, how))
+        Ok(RunOutcome::from_driver(&self.driver, self.run, how))
     }
 
     /// Leaves it to somebody else. The files that show it are there when this returns.
@@ -112,7 +112,7 @@ impl Begun {
         Ok(self.run)
     }
 
-    /// The driver, with the signals that were heard since before the first record.
+    /// The driver, with the signals that came since before the first record.
     pub fn into_parts(self) -> (String, Driver, Signals) {
         (self.run, self.driver, self.signals)
     }
@@ -127,7 +127,7 @@ struct Begin {
 
 impl Forge {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
-    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<Begun, Error> {
+    pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<StartedRun, Error> {
         refuse_agents()?;
         let ready = self.ready(request)?;
         if let Some(left_out) = &ready.left_out {
@@ -163,7 +163,7 @@ impl Forge {
             Some(path) => Some(Issue::read(path, &settings.effort.story_points)?),
             None => None,
         };
-        let catalog = Catalog::at(repository, base.as_deref());
+        let catalog = Catalog::from_commit(repository, base.as_deref());
         let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
         let found = self.committed_flow(&catalog, &name).map_err(|error| {
             let flows =
@@ -178,7 +178,7 @@ impl Forge {
         if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
             why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
         }
-        if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.word())
+        if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.as_str())
             && found.flow.accepts(SOURCE, tracker).is_ok()
             && !params.contains_key(SOURCE)
         {
@@ -221,7 +221,12 @@ impl Forge {
 
     /// Everything that could be wrong was looked at: from here on, things are written. First the
     /// journal: where that cannot be written, nothing else is.
-    fn write_down(&self, request: &Request, ready: Ready, begin: Begin) -> Result<Begun, Error> {
+    fn write_down(
+        &self,
+        request: &Request,
+        ready: Ready,
+        begin: Begin,
+    ) -> Result<StartedRun, Error> {
         let Begin { chosen, coherence, signals } = begin;
         let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
         let store = Store::open(&self.home.dir)?;
@@ -288,7 +293,7 @@ impl Forge {
             let machine = Machine::local(&self.home)?;
             Driver::begin(&self.home, machine, Box::new(store), &id, start, frozen)?
         };
-        Ok(Begun { run: id, notes, driver, signals })
+        Ok(StartedRun { run: id, notes, driver, signals })
     }
 
     /// What is set for a run that starts from this commit.
@@ -297,7 +302,7 @@ impl Forge {
     }
 
     /// The flow as it is committed, or why it cannot be used.
-    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<Found, Error> {
+    fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<FoundFlow, Error> {
         catalog.flow(name).map_err(|error| {
             let is_here = self.catalog().flow(name).is_ok();
             if is_here && catalog.text(name).is_err() {
@@ -313,7 +318,7 @@ impl Forge {
         &self,
         base: Option<&str>,
         catalog: &Catalog,
-        found: &Found,
+        found: &FoundFlow,
     ) -> Result<(), Error> {
         let Some(top) = &self.home.repository.top else { return Ok(()) };
         let mut differ = Vec::new();
@@ -374,7 +379,7 @@ impl Forge {
     /// Flows may need more than there is. That is found out before anything is created.
     fn refuse_unready(
         &self,
-        found: &Found,
+        found: &FoundFlow,
         base: Option<&str>,
         params: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
@@ -429,7 +434,7 @@ impl Forge {
         if settings.verify.commands.is_some() {
             return Ok(());
         }
-        let files = CommitFiles::open(&self.home.repository, base)?;
+        let files = CommitTree::open(&self.home.repository, base)?;
         let found = detect::detect(&files);
         let commands = |found: &[detect::DetectedCommand]| -> Vec<String> {
             found.iter().map(|found| found.command.clone()).collect()
@@ -449,7 +454,7 @@ impl Forge {
     fn ask_about_commands(
         &self,
         settings: &Settings,
-        found: &Found,
+        found: &FoundFlow,
         asks: &mut dyn Asks,
     ) -> Result<(), Error> {
         let commands = self.unapproved(settings, found)?;
@@ -472,7 +477,7 @@ impl Forge {
         &self,
         request: &Request,
         settings: &mut Settings,
-        found: &Found,
+        found: &FoundFlow,
     ) -> Result<Option<(String, Sessions)>, Error> {
         let roles = found.flow.roles();
         if roles.is_empty() {

@@ -1,6 +1,6 @@
 //! What a run came to, as one text for people: `summary.md`.
 //!
-//! The facts are put together by `core::view::summary`; here is only when and how doors get it.
+//! The facts are put together by `core::view::summary`; here is only when and how user interfaces get it.
 
 use forge_core::{
     flow::{Delivery, Stage, Work},
@@ -17,7 +17,7 @@ impl Forge {
         Ok(text(id, &run, run.now()))
     }
 
-    /// What a door shows by itself at the end: the summary of a run that is over, if its flow makes one.
+    /// Returns what is shown unasked at the end: the summary of a run that is over, if its flow makes one.
     pub fn last_words(&self, id: &str) -> Result<Option<String>, Error> {
         let (run, _) = self.fold(id)?;
         let sums_up = |stage: &Stage| stage.work == (Work::Deliver { what: Delivery::Summary });

@@ -1,13 +1,13 @@
 //! Follows one unit of a run: the streams of its agents and commands as they come, and what becomes of them.
 //!
-//! - `watch/find.rs`: which unit a person means.
-//! - `watch/stream.rs`: what one call printed, turn by turn.
-//! - `watch/told.rs`: what one call was told.
+//! - `watch/find_unit.rs`: which unit a name means.
+//! - `watch/transcript.rs`: the output of one call, turn by turn.
+//! - `watch/briefing.rs`: the brief of one call.
 //!
 //! Not here: how it is shown. Watching changes nothing, and nobody notices it.
 //!
 //! Invariant: memory is bounded, however much an agent prints.
-//! Invariant: what was printed before a call ended is told before its end is.
+//! Invariant: what was printed before a call ended is reported before its end.
 
 mod briefing;
 pub mod events;
@@ -33,15 +33,15 @@ use rustix::event::{PollFd, PollFlags};
 
 use self::{
     find_unit::{Target, at_work, find},
-    transcript::{Source, Stream},
+    transcript::{StreamSource, TranscriptReader},
 };
 use crate::watch::events::Age;
 use crate::{
     forge::Forge,
-    watch::events::{Begun, Form, Seen, Shown, TurnName, has_stream, role},
+    watch::events::{Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, role},
 };
 
-pub use self::briefing::{InboxFile, Told, ToldTurn, Which};
+pub use self::briefing::{Briefing, CallSelector, InboxFile, TurnBrief};
 
 /// How often somebody who watches looks for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -58,13 +58,13 @@ pub enum Watched {
 }
 
 /// Output that is still to be shown.
-enum Item {
+enum PendingOutput {
     Fact { at: Time, sentence: String },
-    Call(Begun),
+    Call(StartedCall),
 }
 
 /// Somebody who watches.
-struct Watch<'a> {
+struct Watcher<'a> {
     forge: &'a Forge,
     id: &'a str,
     form: Form,
@@ -72,7 +72,7 @@ struct Watch<'a> {
     seq: u64,
     target: Target,
     asked: BTreeMap<QuestionId, UnitId>,
-    queue: VecDeque<Item>,
+    queue: VecDeque<PendingOutput>,
     frozen: Frozen,
     signals: Signals,
     looks: u32,
@@ -86,18 +86,18 @@ impl Forge {
         id: &str,
         name: Option<&str>,
         form: Form,
-        tell: &mut dyn FnMut(Shown<'_>),
+        tell: &mut dyn FnMut(WatchOutput<'_>),
     ) -> Result<Watched, Error> {
         let records = self.records(id, 1)?;
         let mut run = Run::new();
         for (_, record) in &records {
-            run.take(record);
+            run.apply_record(record);
         }
         let target = match name {
             Some(name) => find("watch", id, &run, &calls(&records), name)?,
             None => at_work(id, &run)?,
         };
-        let mut watch = Watch {
+        let mut watch = Watcher {
             forge: self,
             id,
             form,
@@ -111,7 +111,7 @@ impl Forge {
             looks: 0,
             age: Age::Old,
         };
-        watch.take(&records);
+        watch.apply_records(&records);
         watch.age = Age::New;
         watch.begin_late();
         watch.watch(tell)
@@ -124,15 +124,15 @@ fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
     facts.filter_map(|fact| fact.call_started().map(|(call, _)| call)).collect()
 }
 
-impl Watch<'_> {
-    fn watch(&mut self, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Error> {
+impl Watcher<'_> {
+    fn watch(&mut self, tell: &mut dyn FnMut(WatchOutput<'_>)) -> Result<Watched, Error> {
         loop {
             while let Some(item) = self.queue.pop_front() {
                 match item {
-                    Item::Fact { at, sentence } => {
-                        self.tell(tell, Seen::Fact { at, sentence });
+                    PendingOutput::Fact { at, sentence } => {
+                        self.tell(tell, UnitEvent::Fact { at, sentence });
                     }
-                    Item::Call(begun) => {
+                    PendingOutput::Call(begun) => {
                         if self.follow(&begun, tell)? == Watched::Interrupted {
                             return Ok(Watched::Interrupted);
                         }
@@ -140,33 +140,33 @@ impl Watch<'_> {
                 }
             }
             if let Some((why, next)) = self.is_over() {
-                self.tell(tell, Seen::Over { why, next });
+                self.tell(tell, UnitEvent::Over { why, next });
                 return Ok(Watched::ToTheEnd);
             }
             if self.wait()? == Watched::Interrupted {
                 return Ok(Watched::Interrupted);
             }
-            self.take_new()?;
+            self.read_new_records()?;
         }
     }
 
-    fn tell(&self, tell: &mut dyn FnMut(Shown<'_>), seen: Seen) {
+    fn tell(&self, tell: &mut dyn FnMut(WatchOutput<'_>), seen: UnitEvent) {
         match self.form {
-            Form::Signals => tell(Shown::Seen(seen)),
+            Form::Signals => tell(WatchOutput::Event(seen)),
             Form::Bytes => {}
         }
     }
 
-    fn take_new(&mut self) -> Result<(), Error> {
+    fn read_new_records(&mut self) -> Result<(), Error> {
         let records = self.forge.records(self.id, self.seq + 1)?;
-        self.take(&records);
+        self.apply_records(&records);
         Ok(())
     }
 
-    /// Takes in records, and puts into the queue what is to be told of them.
-    fn take(&mut self, records: &[(u64, Record)]) {
+    /// Applies records, and queues the output about them.
+    fn apply_records(&mut self, records: &[(u64, Record)]) {
         for (seq, record) in records {
-            self.run.take(record);
+            self.run.apply_record(record);
             self.seq = *seq;
             for fact in &record.facts {
                 if let Some(item) = self.item(record.at, fact) {
@@ -176,7 +176,7 @@ impl Watch<'_> {
         }
     }
 
-    fn item(&mut self, at: Time, fact: &Event) -> Option<Item> {
+    fn item(&mut self, at: Time, fact: &Event) -> Option<PendingOutput> {
         if let Event::QuestionAsked(question) = fact {
             self.asked.insert(question.id, question.unit.clone());
         }
@@ -193,9 +193,9 @@ impl Watch<'_> {
                     Some(_) => TurnName::Resumed,
                     None => TurnName::First,
                 };
-                Some(Item::Call(Begun { at, call, ordinal, turn, age: self.age }))
+                Some(PendingOutput::Call(StartedCall { at, call, ordinal, turn, age: self.age }))
             }
-            Some(_) | None => Some(Item::Fact { at, sentence: sentence(fact) }),
+            Some(_) | None => Some(PendingOutput::Fact { at, sentence: sentence(fact) }),
         }
     }
 
@@ -236,8 +236,8 @@ impl Watch<'_> {
     fn begin_late(&mut self) {
         let position = |fits: &dyn Fn(&CallId) -> bool| {
             self.queue.iter().rposition(|item| match item {
-                Item::Fact { .. } => false,
-                Item::Call(begun) => fits(&begun.call),
+                PendingOutput::Fact { .. } => false,
+                PendingOutput::Call(begun) => fits(&begun.call),
             })
         };
         let first = position(&|call| self.run.calls().contains_key(call))
@@ -247,14 +247,19 @@ impl Watch<'_> {
     }
 
     /// Tells what a call prints until it is over.
-    fn follow(&mut self, begun: &Begun, tell: &mut dyn FnMut(Shown<'_>)) -> Result<Watched, Error> {
+    fn follow(
+        &mut self,
+        begun: &StartedCall,
+        tell: &mut dyn FnMut(WatchOutput<'_>),
+    ) -> Result<Watched, Error> {
         let player = role(&self.run, &begun.call).and_then(|role| self.frozen.who_plays(&role));
-        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.like));
+        let source =
+            player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
         let folder = self.forge.home.attempt(self.id, begun.ordinal);
-        let mut stream = Stream::of(&folder, source, begun, self.form);
+        let mut stream = TranscriptReader::new(&folder, source, begun, self.form);
         self.tell(
             tell,
-            Seen::Call {
+            UnitEvent::Call {
                 at: begun.at,
                 call: begun.call.to_string(),
                 agent: player.as_ref().map(|agent| agent.name.clone()),
@@ -272,12 +277,12 @@ impl Watch<'_> {
             if self.wait()? == Watched::Interrupted {
                 return Ok(Watched::Interrupted);
             }
-            self.take_new()?;
+            self.read_new_records()?;
         }
     }
 
     /// Whether a call is under way only on paper: nobody works on it, and nobody drives the run.
-    fn is_left(&mut self, stream: &Stream) -> bool {
+    fn is_left(&mut self, stream: &TranscriptReader) -> bool {
         self.has_no_driver()
             && match stream.standing() {
                 Some(AttemptStatus::Alive(_)) => false,

@@ -63,7 +63,7 @@ fn item(call: &str) -> &str {
 
 #[test]
 fn an_outbox_of_every_role_is_one_that_forge_takes_in() {
-    let catalog = Catalog::of(None);
+    let catalog = Catalog::from_folder(None);
     let found = catalog.flow("feature").unwrap();
     let roles = found.flow.roles();
     assert_eq!(folders_in(&place()), roles.iter().map(|role| (*role).to_owned()).collect());
@@ -86,7 +86,7 @@ fn an_outbox_of_every_role_is_one_that_forge_takes_in() {
 
 #[test]
 fn a_role_whose_work_a_person_is_asked_about_must_show_it() {
-    let catalog = Catalog::of(None);
+    let catalog = Catalog::from_folder(None);
     let found = catalog.flow("feature").unwrap();
     let mut n_asked = 0;
     for stage in &found.flow.stages {

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use forge_api::{
     agents::{check::Probed, list::AgentRow},
-    doctor::{Finding, Salvaged},
+    doctor::{HealthFinding, Salvaged},
     spending::SpendingView,
     start::DryRun,
-    watch::{Told, events::Seen},
+    watch::{Briefing, events::UnitEvent},
 };
 use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};
@@ -26,7 +26,7 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("status-run.schema.json", schemars::schema_for!(RunView)));
     schemas.push(("state.schema.json", schemars::schema_for!(StateFile)));
     schemas.push(("delivery.schema.json", schemars::schema_for!(Offer)));
-    schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<Finding>)));
+    schemas.push(("doctor.schema.json", schemars::schema_for!(Vec<HealthFinding>)));
     schemas.push(("doctor-salvage.schema.json", schemars::schema_for!(Salvaged)));
     schemas.push(("flow.schema.json", schemars::schema_for!(Vec<FlowRow>)));
     schemas.push(("config.schema.json", schemars::schema_for!(Vec<SettingRow>)));
@@ -39,8 +39,8 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));
     schemas.push(("agents.schema.json", schemars::schema_for!(Vec<AgentRow>)));
     schemas.push(("agents-check.schema.json", schemars::schema_for!(Probed)));
-    schemas.push(("watch.schema.json", schemars::schema_for!(Seen)));
-    schemas.push(("brief.schema.json", schemars::schema_for!(Told)));
+    schemas.push(("watch.schema.json", schemars::schema_for!(UnitEvent)));
+    schemas.push(("brief.schema.json", schemars::schema_for!(Briefing)));
     schemas.push(("notify.schema.json", schemars::schema_for!(Notice)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"

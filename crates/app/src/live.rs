@@ -44,8 +44,8 @@ use std::{
 use forge_api::{
     Error,
     attendance::Attended,
-    follow::{Follower, Picture},
-    forge::{Forge, Left},
+    follow::{Follower, RunSnapshot},
+    forge::{Forge, RunOutcome},
     person::person,
     run_loop::DriveEnd,
     settings::Switch,
@@ -107,7 +107,7 @@ pub(crate) enum ScreenTask {
 #[derive(Debug)]
 pub(crate) enum ScreenExit {
     /// The run stopped, or waits for answers that the person postponed.
-    Finished(Box<Left>),
+    Finished(Box<RunOutcome>),
     /// The run is to continue without this terminal.
     Detached,
     /// The person closed the screen of a run that another process drives and that has this standing.
@@ -191,11 +191,11 @@ struct LiveScreen<'a> {
     attended: Option<Attended>,
     /// Whether Ctrl-C was forwarded to the driver.
     is_interrupted: bool,
-    outcome: Option<Left>,
+    outcome: Option<RunOutcome>,
     driven_by: DrivenBy,
     asked_driver: Option<Instant>,
     absent_looks: u32,
-    last_snapshot: Option<Rc<Picture>>,
+    last_snapshot: Option<Rc<RunSnapshot>>,
     /// Why the screen closes once the person has stopped typing.
     exit: Option<ScreenExit>,
     /// Texts that were not sent, for the scrollback.
@@ -298,14 +298,14 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Returns why the screen closes, if it does.
-    fn exit_reason(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Error> {
+    fn exit_reason(&mut self, snapshot: &RunSnapshot) -> Result<Option<ScreenExit>, Error> {
         match self.task {
             ScreenTask::Drive { .. } => self.exit_when_driving(snapshot),
             ScreenTask::Attach => Ok(self.exit_when_attached(snapshot)),
         }
     }
 
-    fn exit_when_driving(&mut self, snapshot: &Picture) -> Result<Option<ScreenExit>, Error> {
+    fn exit_when_driving(&mut self, snapshot: &RunSnapshot) -> Result<Option<ScreenExit>, Error> {
         let Some(left) = self.outcome.take() else { return Ok(None) };
         match left.how {
             DriveEnd::DrivenElsewhere => {
@@ -332,12 +332,12 @@ impl<'a> LiveScreen<'a> {
             }
             Course::Asking | Course::Held | Course::Failed | Course::Over => {
                 let how = DriveEnd::Stopped(standing);
-                Ok(Some(ScreenExit::Finished(Box::new(Left { how, view: None, ..left }))))
+                Ok(Some(ScreenExit::Finished(Box::new(RunOutcome { how, view: None, ..left }))))
             }
         }
     }
 
-    fn exit_when_attached(&mut self, snapshot: &Picture) -> Option<ScreenExit> {
+    fn exit_when_attached(&mut self, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         if self.asked_driver.is_none_or(|asked| asked.elapsed() >= DRIVER_INTERVAL) {
             self.asked_driver = Some(Instant::now());
             self.absent_looks = if self.follower.is_driven() { 0 } else { self.absent_looks + 1 };
@@ -354,18 +354,18 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    fn finished(&self, snapshot: &Picture) -> ScreenExit {
+    fn finished(&self, snapshot: &RunSnapshot) -> ScreenExit {
         let (run, how) =
             (self.follower.id().to_owned(), DriveEnd::Stopped(snapshot.view.row.standing));
-        ScreenExit::Finished(Box::new(Left { run, how, view: None, behind: None }))
+        ScreenExit::Finished(Box::new(RunOutcome { run, how, view: None, behind: None }))
     }
 
-    fn is_all_postponed(&self, snapshot: &Picture) -> bool {
+    fn is_all_postponed(&self, snapshot: &RunSnapshot) -> bool {
         snapshot.view.asked.iter().all(|asked| self.postponed.contains(&asked.question))
     }
 
     /// Keeps the input box open if the question was answered elsewhere while the person was typing.
-    fn keep_unsent_text(&mut self, snapshot: &Picture) {
+    fn keep_unsent_text(&mut self, snapshot: &RunSnapshot) {
         if let ScreenMode::Asking(dialog) = &self.mode
             && find_question(snapshot, &dialog.question).is_none()
             && let Some(text) = dialog.unsent_text()
@@ -389,7 +389,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Opens the next question, and closes one that was answered elsewhere.
-    fn show_next_question(&mut self, snapshot: &Picture) {
+    fn show_next_question(&mut self, snapshot: &RunSnapshot) {
         if let ScreenMode::Asking(dialog) = &self.mode
             && find_question(snapshot, &dialog.question).is_none()
         {
@@ -416,7 +416,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    fn paint(&mut self, snapshot: &Picture) {
+    fn paint(&mut self, snapshot: &RunSnapshot) {
         if self.terminal.is_none() {
             return;
         }
@@ -523,7 +523,7 @@ impl<'a> LiveScreen<'a> {
         self.show_tree();
     }
 
-    fn key(&mut self, key: &KeyPress, snapshot: &Picture) -> Option<ScreenExit> {
+    fn key(&mut self, key: &KeyPress, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         match &mut self.mode {
             ScreenMode::Tree => return self.tree_key(key, snapshot),
             ScreenMode::Stream { back, .. } => match key {
@@ -552,7 +552,7 @@ impl<'a> LiveScreen<'a> {
         None
     }
 
-    fn tree_key(&mut self, key: &KeyPress, snapshot: &Picture) -> Option<ScreenExit> {
+    fn tree_key(&mut self, key: &KeyPress, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         self.message = None;
         match key {
             KeyPress::Up | KeyPress::Char('k') => self.choose(Direction::Up),
@@ -597,7 +597,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Pauses the run, or resumes it if it is paused.
-    fn pause_or_resume(&mut self, snapshot: &Picture) {
+    fn pause_or_resume(&mut self, snapshot: &RunSnapshot) {
         let (command, done) = if snapshot.view.row.standing == Standing::Paused {
             (Command::Resume { by: person(), budget: None }, "it goes on")
         } else {
@@ -616,7 +616,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Closes the screen. A run that this process drives is handed to a detached driver, unless it is held.
-    fn leave(&mut self, snapshot: &Picture) -> Option<ScreenExit> {
+    fn leave(&mut self, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         if self.driver.is_some() && on_leave(snapshot.view.row.standing) == OnLeave::Stops {
             self.message =
                 Some(StatusMessage::until_key("it is stopping; Ctrl-C does not wait for it"));
@@ -626,14 +626,14 @@ impl<'a> LiveScreen<'a> {
             (Some(driver), _) => {
                 driver.hang_up();
                 match driver.join() {
-                    Ok(Left { how: DriveEnd::TerminalGone, view, run, behind }) => {
+                    Ok(RunOutcome { how: DriveEnd::TerminalGone, view, run, behind }) => {
                         let last = view.as_ref().unwrap_or(&snapshot.view).row.standing;
                         match on_leave(last) {
                             OnLeave::Continues => Some(ScreenExit::Detached),
                             // A new driver would resume the run; that is for the person to decide.
                             OnLeave::StaysHeld | OnLeave::Stops => {
                                 let how = DriveEnd::Stopped(last);
-                                Some(ScreenExit::Finished(Box::new(Left {
+                                Some(ScreenExit::Finished(Box::new(RunOutcome {
                                     run,
                                     how,
                                     view,
@@ -670,7 +670,7 @@ impl<'a> LiveScreen<'a> {
     }
 
     /// Drives a run here that has no driver.
-    fn take_over(&mut self, snapshot: &Picture) {
+    fn take_over(&mut self, snapshot: &RunSnapshot) {
         if !lacks_driver(snapshot, self.driven_by) {
             return;
         }
@@ -686,7 +686,7 @@ impl<'a> LiveScreen<'a> {
         &mut self,
         result: DialogResult,
         question: &QuestionView,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
     ) {
         let run = self.follower.id().to_owned();
         match result {
@@ -745,7 +745,7 @@ impl<'a> LiveScreen<'a> {
         question: &QuestionView,
         answer: Answer,
         words: String,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
     ) {
         let Ok(id) = question.question.parse::<QuestionId>() else { return };
         let command = Command::Answer { question: id, answer, words, by: person() };
@@ -790,6 +790,6 @@ fn shortest_path(path: &Path) -> PathBuf {
     from_here.unwrap_or_else(|| path.to_owned())
 }
 
-fn find_question<'a>(snapshot: &'a Picture, question: &str) -> Option<&'a QuestionView> {
+fn find_question<'a>(snapshot: &'a RunSnapshot, question: &str) -> Option<&'a QuestionView> {
     snapshot.view.asked.iter().find(|asked| asked.question == question)
 }

@@ -191,9 +191,9 @@ fn status(forge: &Path) -> Measured {
         let input = Input::Command(forge_core::Command::Start(Box::new(start("m", flow))));
         let record = decide(&Run::new(), 1_000 + n as u64, &input).expect("the flow is right");
         let mut run = Run::new();
-        run.take(&record);
+        run.apply_record(&record);
         let body = serde_json::to_string(&record.facts).expect("facts can be written");
-        let lock = RunLock::take(&dir, &id).expect("nobody holds it");
+        let lock = RunLock::acquire(&dir, &id).expect("nobody holds it");
         store.begin_run(lock, record.at, &body, &row(&id, &run)).expect("a run can be begun");
     }
     drop(store);
@@ -268,12 +268,12 @@ fn long_run(folder: &Path, id: &str) -> u64 {
     let mut writer = None;
     loop {
         let record = decide(&run, run.now() + 1, &input).expect("the flow is right");
-        run.take(&record);
+        run.apply_record(&record);
         let body = serde_json::to_string(&record.facts).expect("facts can be written");
         let row = row(id, &run);
         match &mut writer {
             None => {
-                let lock = RunLock::take(&dir, id).expect("nobody holds it");
+                let lock = RunLock::acquire(&dir, id).expect("nobody holds it");
                 writer = Some(store.begin_run(lock, record.at, &body, &row).expect("it begins"));
             }
             Some(writer) => {

@@ -102,7 +102,7 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         let began = Instant::now();
         let record = decide(&run, 0, &input).expect("nothing is refused");
         decisions.push(began.elapsed());
-        run.take(&record);
+        run.apply_record(&record);
         if matches!(run.phase(), Phase::Over(_)) {
             return (decisions, looks);
         }

@@ -6,7 +6,7 @@
 //! paths conflicts with everything. Names beyond ASCII stand for everything beside them, because
 //! file systems disagree on when two of them are the same.
 //!
-//! The law has no disk: who lists items first says with [`resolved`] where their paths lead.
+//! This crate has no disk: the caller that lists items first says with [`resolved`] where their paths lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,9 +50,9 @@ pub const PLACES_MAX: usize = 64;
 
 /// A path as overlap sees it: plain lower-case components, cut before the first that is not plain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place(Vec<String>);
+struct PathPrefix(Vec<String>);
 
-impl Place {
+impl PathPrefix {
     /// Nothing, if the path leaves the tree or is absolute.
     fn parse(path: &str) -> Option<Self> {
         if path.is_empty() || path.starts_with(['/', '~', '\\']) || path.contains('\0') {
@@ -98,7 +98,7 @@ fn is_plain(part: &str) -> bool {
 /// `links` maps the path of each link to its target, as the link says it. More than
 /// [`PLACES_MAX`] places, and a link that leads out of the tree, mean the whole tree: `.`.
 pub fn resolved(path: &str, links: &BTreeMap<String, String>) -> Vec<String> {
-    if Place::parse(path).is_none() {
+    if PathPrefix::parse(path).is_none() {
         return vec![path.to_owned()];
     }
     let everywhere = || vec![path.to_owned(), ".".to_owned()];
@@ -181,8 +181,8 @@ pub fn overlap(a: &Item, b: &Item) -> bool {
     if a.writes.is_empty() || b.writes.is_empty() {
         return true;
     }
-    let places = |item: &Item| -> Option<Vec<Place>> {
-        item.writes.iter().map(|path| Place::parse(path)).collect()
+    let places = |item: &Item| -> Option<Vec<PathPrefix>> {
+        item.writes.iter().map(|path| PathPrefix::parse(path)).collect()
     };
     match (places(a), places(b)) {
         (Some(a), Some(b)) => a.iter().any(|a| b.iter().any(|b| a.touches(b))),
@@ -192,9 +192,9 @@ pub fn overlap(a: &Item, b: &Item) -> bool {
 
 /// Whether a path that was changed lies within the paths that were declared, as overlap sees them.
 pub fn writes_reach(writes: &[String], path: &str) -> bool {
-    let Some(changed) = Place::parse_plain(path) else { return false };
+    let Some(changed) = PathPrefix::parse_plain(path) else { return false };
     let reaches = |declared: &String| {
-        Place::parse(declared)
+        PathPrefix::parse(declared)
             .is_some_and(|place| place.0.len() <= changed.0.len() && place.touches(&changed))
     };
     writes.iter().any(reaches)
@@ -216,7 +216,7 @@ pub fn flaw(items: &[Item], items_max: usize) -> Option<String> {
         if !seen.insert(item.id.to_ascii_lowercase()) {
             return Some(format!("two items have the id `{}` (case does not count)", item.id));
         }
-        if let Some(path) = item.writes.iter().find(|path| Place::parse(path).is_none()) {
+        if let Some(path) = item.writes.iter().find(|path| PathPrefix::parse(path).is_none()) {
             return Some(format!(
                 "`{}` writes `{}`, which is not a path inside the repository",
                 item.id,

@@ -14,7 +14,7 @@
 //! happen outside is said by [`wanted()`].
 //!
 //! Invariant: the same run and input always give the same facts.
-//! Invariant: [`Run::take`] cannot fail and decides nothing, so that an old journal means the
+//! Invariant: [`Run::apply_record`] cannot fail and decides nothing, so that an old journal means the
 //! same to every later version.
 //! Invariant: no floats. Money is micro-dollars, time is milliseconds, both `u64`.
 

@@ -21,7 +21,7 @@ pub struct Money(pub u64);
 pub enum Cost {
     /// The program reported it, or it is no agent at all.
     Known(Money),
-    /// The program told its tokens, and we computed it from them and a price list.
+    /// The program reported its tokens, and Forge computed it from them and a price list.
     Estimated(Money),
     /// The program did not say.
     Unknown,
@@ -55,13 +55,13 @@ pub struct Spent {
     pub at_least: Money,
 }
 
-/// Who used it: told for people and statistics, and nothing is decided by it.
+/// The agent and models of a call: for people and statistics, never for decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
     /// The agent, by the name that the settings give it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// The models, where the program told them apart. Together they are what the call used up.
+    /// The models, where the program reports them separately. Together they are what the call used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
 }

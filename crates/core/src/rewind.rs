@@ -35,7 +35,7 @@ pub fn rewind(
         facts: vec![Event::RunRewound { from, unit, branch: None, by }],
     };
     let mut run = Run::new();
-    shared.iter().chain([&last]).for_each(|record| run.take(record));
+    shared.iter().chain([&last]).for_each(|record| run.apply_record(record));
     let settled = decide(&run, last.at, &Input::Tick).expect("time is never refused");
     last.facts.extend(settled.facts);
     shared.push(last);

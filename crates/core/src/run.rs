@@ -1,9 +1,9 @@
-//! Where a run stands: a fold over its records. [`Run::take`] decides nothing and cannot fail.
+//! Where a run stands: a fold over its records. [`Run::apply_record`] decides nothing and cannot fail.
 //!
 //! The tables, units and items of a run are a tree (`run/tree.rs`) whose nodes are shared
 //! between copies, so that copying a run is cheap and a decision touches only its own path.
 //!
-//! Invariant: a run is never serialised, and nothing but [`Run::take`] and [`Run::apply`]
+//! Invariant: a run is never serialised, and nothing but [`Run::apply_record`] and [`Run::apply`]
 //! changes it.
 
 mod call_kind;

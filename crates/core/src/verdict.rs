@@ -184,8 +184,8 @@ pub struct Shown {
 }
 
 impl Says {
-    /// How people call it.
-    pub const fn of(self, subject: Subject) -> VerdictWord {
+    /// Returns the word for a verdict on this kind of subject.
+    pub const fn to_word(self, subject: Subject) -> VerdictWord {
         match (self, subject) {
             (Self::Pass, Subject::Document) => VerdictWord::Approve,
             (Self::PassWithNotes, Subject::Document) => VerdictWord::ApproveWithNotes,
@@ -199,8 +199,7 @@ impl Says {
 }
 
 impl VerdictWord {
-    /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "APPROVE",
             Self::ApproveWithNotes => "APPROVE_WITH_NOTES",
@@ -226,8 +225,7 @@ impl PartialOrd for Severity {
 }
 
 impl Severity {
-    /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Minor => "minor",
             Self::Major => "major",
@@ -247,8 +245,8 @@ impl Finding {
         self.severity >= Severity::Major
     }
 
-    /// One line for people.
-    pub fn in_words(&self) -> String {
+    /// Formats the place and the problem as one line.
+    pub fn to_line(&self) -> String {
         let place = match (&self.path, self.line) {
             (Some(path), Some(line)) => format!("{path}:{line}: "),
             (Some(path), None) => format!("{path}: "),

@@ -23,7 +23,7 @@ pub use result::{ArtifactView, LandedView, NotedView, ResultView};
 pub use run_row::RunRow;
 pub use run_view::{
     AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView,
-    UnitState, UnitView, VerdictView, call_in_words,
+    UnitState, UnitView, VerdictView, describe_call,
 };
 pub use sentence::{sentence, short_commit};
 pub use standing::{Course, Standing};

@@ -608,7 +608,7 @@ impl Game {
         };
         if !record.facts.is_empty() {
             let before = self.run.phase().clone();
-            self.run.take(&record);
+            self.run.apply_record(&record);
             if self.tell {
                 record.facts.iter().for_each(|fact| println!("    {}", view::sentence(fact)));
             }
@@ -629,7 +629,7 @@ impl Game {
     /// A driver that starts anew sees the same run.
     fn replay(&mut self) {
         let mut again = Run::new();
-        self.journal.iter().for_each(|record| again.take(record));
+        self.journal.iter().for_each(|record| again.apply_record(record));
         assert_eq!(wanted(&again), wanted(&self.run), "a crash changed what is wanted");
         assert_eq!(again.phase(), self.run.phase());
         assert_eq!(again.calls(), self.run.calls());

@@ -7,7 +7,7 @@
 
 use forge_core::{Run, event::Ruling};
 use forge_project::{
-    commit_files::CommitFiles,
+    commit_files::CommitTree,
     detect::{self, DetectedCommand},
     settings::{Frozen, VerifyFrom},
 };
@@ -42,7 +42,7 @@ pub fn checks_at(
         }
         VerifyFrom::Found | VerifyFrom::Nothing => {}
     }
-    let found = with_setup(&detect::detect(&CommitFiles::open(repository, commit)?));
+    let found = with_setup(&detect::detect(&CommitTree::open(repository, commit)?));
     Ok(if found.is_empty() {
         let what = "the project has no checks, neither in its settings nor found in its files";
         Checks::Nothing(what)

@@ -67,7 +67,7 @@ impl Home {
 
     /// What this person approved for this repository.
     pub fn trust(&self) -> Result<Trust, Error> {
-        Ok(Trust::at(&state_dir()?, &self.repository.common_dir))
+        Ok(Trust::open(&state_dir()?, &self.repository.common_dir))
     }
 
     /// The folders of all calls of a run.

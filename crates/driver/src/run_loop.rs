@@ -159,7 +159,7 @@ impl Driver {
         let record = decide(&Run::new(), machine.executor.now(), &input)
             .map_err(|refusal| refused(id, &refusal))?;
         let mut run = Run::new();
-        run.take(&record);
+        run.apply_record(&record);
         let writer = journal.begin_run(lock, record.at, &body(&record), &row(id, &run))?;
         Self::over(home, machine, id, journal, writer, run, frozen)
     }
@@ -277,7 +277,7 @@ impl Driver {
         }
         let mut next = self.run.clone();
         let before = Standing::from_run(&next);
-        next.take(&record);
+        next.apply_record(&record);
         let row = row(&self.id, &next);
         self.notices.extend(trusted_folders::quarantine_before_start(
             &*self.machine.executor,

@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::Heard;
+use forge_agents::StreamSummary;
 use forge_core::{
     Run,
     event::{Call, Event},
@@ -51,7 +51,7 @@ struct Known {
     orders: BTreeMap<PathBuf, Operation>,
     endings: BTreeMap<PathBuf, Ending>,
     made: BTreeMap<PathBuf, OperationResult>,
-    heard: BTreeMap<PathBuf, Heard>,
+    heard: BTreeMap<PathBuf, StreamSummary>,
 }
 
 impl TrustedFolders {
@@ -94,12 +94,12 @@ impl TrustedFolders {
     }
 
     /// What was heard of a step that has ended.
-    pub fn heard(&self, folder: &Path) -> Option<Heard> {
+    pub fn heard(&self, folder: &Path) -> Option<StreamSummary> {
         self.known.borrow().heard.get(folder).cloned()
     }
 
     /// From now on, this was heard of a step.
-    pub fn has_heard(&self, folder: &Path, heard: &Heard) {
+    pub fn has_heard(&self, folder: &Path, heard: &StreamSummary) {
         self.known.borrow_mut().heard.insert(folder.to_owned(), heard.clone());
     }
 

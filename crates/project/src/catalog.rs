@@ -87,12 +87,12 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Where flows and roles are looked for.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    source: Source,
+    source: CatalogSource,
 }
 
 /// Where the project's own ones lie.
 #[derive(Clone, Debug)]
-enum Source {
+enum CatalogSource {
     /// There is no project.
     Nothing,
     /// In a checkout, as somebody writes them.
@@ -101,7 +101,7 @@ enum Source {
     Commit(Repository, String),
 }
 
-impl Source {
+impl CatalogSource {
     /// The text of a file, by its path from the top.
     fn read(&self, path: &str) -> Result<Option<String>, Error> {
         match self {
@@ -175,7 +175,7 @@ pub fn text_at(
 
 /// A flow that was found and is right, with the texts of all flows that it uses.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundFlow {
     pub flow: Flow,
     /// Its text and those of the flows that it uses, by name.
     pub texts: BTreeMap<String, String>,
@@ -239,7 +239,7 @@ pub enum Code {
     Writes,
 }
 
-impl Found {
+impl FoundFlow {
     /// Whether all of it comes with Forge, with no word of the project's.
     pub fn is_shipped(&self) -> bool {
         self.texts.iter().all(|(name, text)| {
@@ -250,14 +250,16 @@ impl Found {
 
 impl Catalog {
     /// The catalog of a checkout, as it lies there.
-    pub fn of(top: Option<&Path>) -> Self {
-        Self { source: top.map_or(Source::Nothing, |top| Source::Folder(top.to_owned())) }
+    pub fn from_folder(top: Option<&Path>) -> Self {
+        Self {
+            source: top.map_or(CatalogSource::Nothing, |top| CatalogSource::Folder(top.to_owned())),
+        }
     }
 
     /// The catalog of a commit.
-    pub fn at(repository: &Repository, commit: Option<&str>) -> Self {
-        let source = commit.map_or(Source::Nothing, |commit| {
-            Source::Commit(repository.clone(), commit.to_owned())
+    pub fn from_commit(repository: &Repository, commit: Option<&str>) -> Self {
+        let source = commit.map_or(CatalogSource::Nothing, |commit| {
+            CatalogSource::Commit(repository.clone(), commit.to_owned())
         });
         Self { source }
     }
@@ -280,7 +282,7 @@ impl Catalog {
     }
 
     /// Finds a flow and all it uses, and checks it: its form, its rules, and its roles.
-    pub fn flow(&self, name: &str) -> Result<Found, Error> {
+    pub fn flow(&self, name: &str) -> Result<FoundFlow, Error> {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
         let wrong = |error: forge_core::flow::FlowError| {
@@ -290,7 +292,7 @@ impl Catalog {
             )
         };
         let flow = Flow::parse(name, &texts).map_err(wrong)?;
-        let found = Found { flow, texts, origin };
+        let found = FoundFlow { flow, texts, origin };
         let mut writers = BTreeSet::new();
         for role in found.flow.roles() {
             if self.role(&found, role)?.code == Code::Writes {
@@ -341,7 +343,7 @@ impl Catalog {
     }
 
     /// The text of a role of a flow: the flow's own, the project's, or a shipped one.
-    pub fn role_text(&self, found: &Found, role: &str) -> Result<(String, Role), Error> {
+    pub fn role_text(&self, found: &FoundFlow, role: &str) -> Result<(String, Role), Error> {
         let name = &found.flow.name;
         let mut text = None;
         for path in [format!("{FLOWS}/{name}/roles/{role}.md"), format!(".forge/roles/{role}.md")] {
@@ -364,7 +366,7 @@ impl Catalog {
         Ok((text, parsed))
     }
 
-    fn role(&self, found: &Found, role: &str) -> Result<Role, Error> {
+    fn role(&self, found: &FoundFlow, role: &str) -> Result<Role, Error> {
         self.role_text(found, role).map(|(_, role)| role)
     }
 }

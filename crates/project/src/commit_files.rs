@@ -10,13 +10,13 @@ use crate::{Error, detect::ProjectFiles};
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Files of a commit.
-pub struct CommitFiles<'a> {
+pub struct CommitTree<'a> {
     repository: &'a dyn CodeHistory,
     commit: &'a str,
     files: BTreeSet<String>,
 }
 
-impl<'a> CommitFiles<'a> {
+impl<'a> CommitTree<'a> {
     /// Lists the files of this commit.
     pub fn open(repository: &'a dyn CodeHistory, commit: &'a str) -> Result<Self, Error> {
         let files = repository.files_at(commit, "")?.into_iter().collect();
@@ -24,7 +24,7 @@ impl<'a> CommitFiles<'a> {
     }
 }
 
-impl ProjectFiles for CommitFiles<'_> {
+impl ProjectFiles for CommitTree<'_> {
     fn exists(&self, path: &str) -> bool {
         self.files.contains(path)
     }

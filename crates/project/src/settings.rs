@@ -41,7 +41,7 @@ pub use repository_commands::NotifierKind;
 pub use resolve::{RESERVED, Settings};
 pub use schema::schema;
 pub use snapshot::{
-    Agent, Frozen, FrozenAgent, RoleAgent, SecretsTable, Sessions, Verify, VerifyFrom,
+    AgentChoice, Frozen, FrozenAgent, RoleAgent, SecretsTable, Sessions, Verify, VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{AgentTable, Claims, FinalCheckout, RoleTable, RunRecord, SettingValues, Switch};

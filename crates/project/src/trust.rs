@@ -4,7 +4,7 @@
 //! commands of its flows.
 //! Whoever clones one is shown these commands and asked once; the answer is a file below
 //! `<state>/approved`, which a person can read and take away. Other commands, or the same ones in
-//! another repository, are asked about anew. Not here: how a person is asked; doors do that.
+//! another repository, are asked about anew. Not here: how a person is asked; user interfaces do that.
 //!
 //! Invariant: an approval is for exactly the commands that lie in its file. One that cannot be
 //! read, or that holds other commands than its name says, is none.
@@ -24,7 +24,9 @@ use forge_core::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Error, bounded_read::read_text, catalog::Found, refuse_agents, settings::Settings};
+use crate::{
+    Error, bounded_read::read_text, catalog::FoundFlow, refuse_agents, settings::Settings,
+};
 
 /// The most bytes of an approval: the commands of the largest settings and flows, and more.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -38,7 +40,7 @@ pub struct Trust {
 
 /// An approval, as it lies on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Approval {
+struct ApprovalFile {
     who: String,
     /// When, in UTC.
     when: String,
@@ -50,7 +52,7 @@ struct Approval {
 
 impl Trust {
     /// What was allowed to the repository with this common git folder.
-    pub fn at(state_dir: &Path, common_dir: &Path) -> Self {
+    pub fn open(state_dir: &Path, common_dir: &Path) -> Self {
         let repository = common_dir.to_string_lossy().into_owned();
         Self { dir: state_dir.join("approved"), repository }
     }
@@ -78,7 +80,7 @@ impl Trust {
         }
         let path = self.dir.join(self.fingerprint(commands));
         let Some(text) = read_text(&path, FILE_BYTES_MAX)? else { return Ok(false) };
-        let approval = serde_json::from_str::<Approval>(&text).ok();
+        let approval = serde_json::from_str::<ApprovalFile>(&text).ok();
         Ok(approval.is_some_and(|approval| {
             approval.repository == self.repository && sorted(&approval.commands) == sorted(commands)
         }))
@@ -88,7 +90,7 @@ impl Trust {
     pub fn approve(&self, commands: &[String], who: &Person) -> Result<PathBuf, Error> {
         refuse_agents()?;
         let when = Some(jiff::Timestamp::now());
-        let approval = Approval {
+        let approval = ApprovalFile {
             who: who.who.clone(),
             when: when.map(|when| when.to_string()).unwrap_or_default(),
             repository: self.repository.clone(),
@@ -127,18 +129,18 @@ fn sorted(commands: &[String]) -> Vec<String> {
 }
 
 /// Every command line that the repository makes us run with these settings and this flow, each
-/// once: first those of the settings, then those of the flow, if the project had a hand in it.
-pub fn commands(settings: &Settings, found: &Found) -> Vec<String> {
+/// once: first those of the settings, then those of the flow, if the project changed it.
+pub fn commands(settings: &Settings, found: &FoundFlow) -> Vec<String> {
     let mut commands = settings.commands_of_repository(&found.flow.roles());
     if !found.is_shipped() {
-        of_stages(&found.flow.stages, &mut commands);
+        add_stage_commands(&found.flow.stages, &mut commands);
     }
     let mut seen = std::collections::BTreeSet::new();
     commands.retain(|command| seen.insert(command.clone()));
     commands
 }
 
-fn of_stages(stages: &[Stage], commands: &mut Vec<String>) {
+fn add_stage_commands(stages: &[Stage], commands: &mut Vec<String>) {
     for stage in stages {
         match &stage.work {
             Work::Command { run } => commands.push(run.clone()),
@@ -159,7 +161,7 @@ fn of_stages(stages: &[Stage], commands: &mut Vec<String>) {
                 | Check::BuiltIn { .. } => {}
             }
         }
-        of_stages(stage.inner(), commands);
+        add_stage_commands(stage.inner(), commands);
     }
 }
 
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn what_was_approved_once_is_approved_for_exactly_these_commands_in_this_repository() {
         let state = tempfile::tempdir().unwrap();
-        let trust = Trust::at(state.path(), Path::new("/a/.git"));
+        let trust = Trust::open(state.path(), Path::new("/a/.git"));
         let commands = texts(&["cargo test", "npm ci"]);
         assert!(!trust.is_approved(&commands).unwrap());
         let path = trust.approve(&commands, &ada()).unwrap();
@@ -192,7 +194,7 @@ mod tests {
         {
             assert!(!trust.is_approved(&texts(others)).unwrap(), "{others:?}");
         }
-        let other = Trust::at(state.path(), Path::new("/b/.git"));
+        let other = Trust::open(state.path(), Path::new("/b/.git"));
         assert!(!other.is_approved(&commands).unwrap());
         assert_ne!(other.fingerprint(&commands), trust.fingerprint(&commands));
         assert_eq!(path, state.path().join("approved").join(trust.fingerprint(&commands)));
@@ -200,14 +202,14 @@ mod tests {
 
     #[test]
     fn nothing_to_run_needs_nobodys_word() {
-        let trust = Trust::at(Path::new("/nowhere"), Path::new("/a/.git"));
+        let trust = Trust::open(Path::new("/nowhere"), Path::new("/a/.git"));
         assert!(trust.is_approved(&[]).unwrap());
     }
 
     #[test]
     fn an_approval_can_be_read_by_its_owner_and_by_nobody_else() {
         let state = tempfile::tempdir().unwrap();
-        let trust = Trust::at(&state.path().join("forge"), Path::new("/a/.git"));
+        let trust = Trust::open(&state.path().join("forge"), Path::new("/a/.git"));
         let path = trust.approve(&texts(&["cargo test"]), &ada()).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         for expected in ["\"ada\"", "cargo test", "/a/.git", "when"] {
@@ -222,7 +224,7 @@ mod tests {
     #[test]
     fn an_approval_that_is_not_whole_is_none() {
         let state = tempfile::tempdir().unwrap();
-        let trust = Trust::at(state.path(), Path::new("/a/.git"));
+        let trust = Trust::open(state.path(), Path::new("/a/.git"));
         let commands = texts(&["cargo test"]);
         let path = trust.approve(&commands, &ada()).unwrap();
         let whole = fs::read_to_string(&path).unwrap();
@@ -238,7 +240,7 @@ mod tests {
     #[test]
     fn a_flow_is_the_projects_as_soon_as_the_project_has_a_word_in_it() {
         let top = tempfile::tempdir().unwrap();
-        let catalog = Catalog::of(Some(top.path()));
+        let catalog = Catalog::from_folder(Some(top.path()));
         let shipped = catalog.flow("draft").unwrap();
         assert!(shipped.is_shipped());
         let flows = top.path().join(".forge/flows");
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn commands_that_run_together_are_not_the_same_commands() {
-        let trust = Trust::at(Path::new("/s"), Path::new("/a/.git"));
+        let trust = Trust::open(Path::new("/s"), Path::new("/a/.git"));
         let prints = [&["ab", "c"][..], &["a", "bc"], &["abc"], &["ab\nc"], &[]];
         let mut prints: Vec<String> =
             prints.iter().map(|commands| trust.fingerprint(&texts(commands))).collect();

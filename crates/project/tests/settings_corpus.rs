@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use forge_core::event::Blob;
 use forge_project::settings::{
-    Agent, FILE, LocalFile, Sessions, Settings, SourceFile, Sources, schema,
+    AgentChoice, FILE, LocalFile, Sessions, Settings, SourceFile, Sources, schema,
 };
 use serde_json::Value as Json;
 
@@ -369,7 +369,7 @@ fn verdict(sources: &Sources, text: &mut String) {
             }
             let scenario = (Blob("b".to_owned()), Sessions::Kept);
             let json = |frozen| serde_json::to_value(frozen).expect("it can be written");
-            let none = json(Settings::default().freeze(Agent::Nobody));
+            let none = json(Settings::default().freeze(AgentChoice::Nobody));
             let kept = differing(&json(settings.freeze_cast(ROLES, Some(&scenario))), &none);
             let _ = writeln!(text, "  keeps: {}", shortened(&kept.to_string()));
         }

@@ -1,6 +1,6 @@
 //! How a test runs the real Claude Code against a key: where it is, and its clean environment.
 //!
-//! It gets a made-up credential, a home of its own and no way to any server but ours. The arguments that the product
+//! It gets a made-up credential, a home of its own and no way to any server but this one. The arguments that the product
 //! passes to Claude Code are not here.
 
 use std::{

@@ -103,14 +103,14 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
         let Ok(socket) = socket else { continue };
         let mut connections = lock(&shared.connections);
         connections.retain(|connection| !connection.thread.is_finished());
-        let Ok(ours) = socket.try_clone() else { continue };
+        let Ok(second) = socket.try_clone() else { continue };
         if connections.len() >= CONNECTIONS_MAX {
             shared.stray(format!("more than {CONNECTIONS_MAX} connections"));
             continue;
         }
         let for_connection = Arc::clone(shared);
         let thread = thread::spawn(move || serve(socket, &for_connection));
-        connections.push(OpenConnection { socket: ours, thread });
+        connections.push(OpenConnection { socket: second, thread });
     }
 }
 

@@ -15,7 +15,7 @@ use crate::journal::{JournalRecord, StoreError};
 pub fn fold_facts(records: &[event::Record]) -> Run {
     let mut run = Run::new();
     for record in records {
-        run.take(record);
+        run.apply_record(record);
     }
     run
 }
@@ -24,7 +24,7 @@ pub fn fold_facts(records: &[event::Record]) -> Run {
 pub fn fold(records: &[JournalRecord]) -> Result<Run, StoreError> {
     let mut run = Run::new();
     for record in records {
-        run.take(&event::Record { at: record.at, facts: facts(record)? });
+        run.apply_record(&event::Record { at: record.at, facts: facts(record)? });
     }
     Ok(run)
 }

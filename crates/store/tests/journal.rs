@@ -35,22 +35,22 @@ fn records_are_read_in_the_order_and_with_the_bytes_they_were_written() {
 #[test]
 fn the_second_writer_of_a_run_is_refused_by_the_lock_and_told_who_holds_it() {
     let dir = tempdir().unwrap();
-    let held = RunLock::take(dir.path(), RUNS[0]).unwrap();
-    let refused = RunLock::take(dir.path(), RUNS[0]).unwrap_err();
+    let held = RunLock::acquire(dir.path(), RUNS[0]).unwrap();
+    let refused = RunLock::acquire(dir.path(), RUNS[0]).unwrap_err();
     assert!(
         matches!(&refused, StoreError::Held { pid: Some(pid), .. } if *pid == std::process::id())
     );
     assert_eq!(refused.next_step(), format!("forge log {} --follow", RUNS[0]));
-    RunLock::take(dir.path(), RUNS[1]).expect("another run has its own lock");
+    RunLock::acquire(dir.path(), RUNS[1]).expect("another run has its own lock");
     drop(held);
-    RunLock::take(dir.path(), RUNS[0]).expect("the lock goes with its holder");
+    RunLock::acquire(dir.path(), RUNS[0]).expect("the lock goes with its holder");
 }
 
 #[test]
 fn a_name_that_leads_out_of_the_folder_is_no_run() {
     let dir = tempdir().unwrap();
     for name in ["", "..", "a/b", "../../etc", "-x", "a\0b", "é"] {
-        let refused = RunLock::take(dir.path(), name).unwrap_err();
+        let refused = RunLock::acquire(dir.path(), name).unwrap_err();
         assert!(matches!(refused, StoreError::BadRunId { .. }), "{name}");
     }
 }
@@ -60,12 +60,12 @@ fn a_writer_that_was_overtaken_is_refused_and_writes_nothing() {
     let dir = tempdir().unwrap();
     let run = RUNS[0];
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), run).unwrap();
+    let lock = RunLock::acquire(dir.path(), run).unwrap();
     let mut stale = store.begin_run(lock, 1, "{}", "{}").unwrap();
     // Somebody deleted the lock file: the lock is lost, the epoch is not.
     fs::remove_file(dir.path().join("runs").join(run).join("lock")).unwrap();
     let mut other = Store::open(dir.path()).unwrap();
-    let mut fresh = other.take_over(RunLock::take(dir.path(), run).unwrap()).unwrap();
+    let mut fresh = other.take_over(RunLock::acquire(dir.path(), run).unwrap()).unwrap();
     assert_eq!((fresh.epoch(), fresh.seq()), (2, 1));
     let refused = store.append(&mut stale, 2, "{\"stale\":1}", "{}", &[]).unwrap_err();
     assert!(matches!(refused, StoreError::Overtaken { .. }));
@@ -82,7 +82,7 @@ fn a_writer_that_was_overtaken_is_refused_and_writes_nothing() {
 fn time_never_goes_back() {
     let dir = tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), RUNS[0]).unwrap();
+    let lock = RunLock::acquire(dir.path(), RUNS[0]).unwrap();
     let mut writer = store.begin_run(lock, 10, "{}", "{}").unwrap();
     let _ = store.append(&mut writer, 9, "{}", "{}", &[]);
 }
@@ -91,8 +91,8 @@ fn time_never_goes_back() {
 fn a_run_begins_once() {
     let dir = tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    drop(store.begin_run(RunLock::take(dir.path(), RUNS[0]).unwrap(), 1, "{}", "{}").unwrap());
-    let lock = RunLock::take(dir.path(), RUNS[0]).unwrap();
+    drop(store.begin_run(RunLock::acquire(dir.path(), RUNS[0]).unwrap(), 1, "{}", "{}").unwrap());
+    let lock = RunLock::acquire(dir.path(), RUNS[0]).unwrap();
     let refused = store.begin_run(lock, 1, "{}", "{}").unwrap_err();
     assert!(matches!(refused, StoreError::RunExists { .. }));
     assert_eq!(store.check().unwrap(), CheckReport { runs: 1, records: 1 });
@@ -103,7 +103,7 @@ fn each_door_gets_the_outcome_of_its_own_command_with_the_facts_that_follow() {
     let dir = tempdir().unwrap();
     let run = RUNS[0];
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), run).unwrap();
+    let lock = RunLock::acquire(dir.path(), run).unwrap();
     let mut writer = store.begin_run(lock, 1, "{}", "{}").unwrap();
     let mut cli = Store::open(dir.path()).unwrap();
     let mut web = Store::open(dir.path()).unwrap();
@@ -132,7 +132,7 @@ fn a_command_that_cannot_be_answered_takes_the_whole_record_with_it() {
     let dir = tempdir().unwrap();
     let run = RUNS[0];
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), run).unwrap();
+    let lock = RunLock::acquire(dir.path(), run).unwrap();
     let mut writer = store.begin_run(lock, 1, "{}", "{\"row\":1}").unwrap();
     let command = store.insert_command(run, 2, "cli", "ann", "{}").unwrap();
     store.settle_command(&writer, command, "done").unwrap();
@@ -152,7 +152,7 @@ fn data_version_changes_when_another_connection_writes_and_only_then() {
     let watcher = Store::open_to_read(dir.path()).unwrap();
     let before = watcher.data_version().unwrap();
     assert_eq!(watcher.data_version().unwrap(), before);
-    let lock = RunLock::take(dir.path(), RUNS[0]).unwrap();
+    let lock = RunLock::acquire(dir.path(), RUNS[0]).unwrap();
     let own = store.data_version().unwrap();
     store.begin_run(lock, 1, "{}", "{}").unwrap();
     assert_ne!(watcher.data_version().unwrap(), before);
@@ -190,7 +190,7 @@ fn reading_never_makes_anything() {
     assert!(!here.exists());
     drop(Store::open(&here).unwrap());
     let mut reader = Store::open_to_read(&here).unwrap();
-    let lock = RunLock::take(&here, RUNS[0]).unwrap();
+    let lock = RunLock::acquire(&here, RUNS[0]).unwrap();
     assert!(matches!(reader.begin_run(lock, 1, "{}", "{}"), Err(StoreError::ReadOnly { .. })));
 }
 
@@ -219,7 +219,7 @@ fn a_row_can_be_replaced_without_touching_the_records() {
     let dir = tempdir().unwrap();
     let written = fill(dir.path());
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), RUNS[1]).unwrap();
+    let lock = RunLock::acquire(dir.path(), RUNS[1]).unwrap();
     store.replace_row(&lock, "{\"rebuilt\":true}").unwrap();
     assert_eq!(store.row(RUNS[1]).unwrap().row, "{\"rebuilt\":true}");
     assert_eq!(store.read(RUNS[1], 1).unwrap(), written[1]);
@@ -241,7 +241,7 @@ fn ten_thousand_runs_are_listed_newest_first() {
     let count: u64 = 10_000;
     for number in 0..count {
         let run = format!("20260101-a-run-of-many-{number:05}");
-        let lock = RunLock::take(dir.path(), &run).unwrap();
+        let lock = RunLock::acquire(dir.path(), &run).unwrap();
         store.begin_run(lock, number, "{}", &"x".repeat(500)).unwrap();
     }
     drop(store);

@@ -22,7 +22,7 @@ fn killing_the_writer_loses_no_acknowledged_record() {
     let dir = tempdir().unwrap();
     let run = RUNS[0];
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), run).unwrap();
+    let lock = RunLock::acquire(dir.path(), run).unwrap();
     drop(store.begin_run(lock, 1, &body(run, 1), &row(1)).unwrap());
     drop(store);
     let mut chance = Chance::new("kills");
@@ -62,7 +62,7 @@ fn killing_the_writer_loses_no_acknowledged_record() {
         assert_eq!(store.row(run).unwrap().row, row(last));
     }
     let mut store = Store::open(dir.path()).unwrap();
-    let lock = RunLock::take(dir.path(), run).expect("the lock died with its holder");
+    let lock = RunLock::acquire(dir.path(), run).expect("the lock died with its holder");
     assert_eq!(store.take_over(lock).unwrap().epoch(), 22);
     eprintln!("20 kills, {acknowledged} records");
 }
@@ -73,7 +73,7 @@ fn the_child_that_appends_until_it_is_killed() {
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let run = RUNS[0];
     let mut store = Store::open(&dir).unwrap();
-    let mut writer = store.take_over(RunLock::take(&dir, run).unwrap()).unwrap();
+    let mut writer = store.take_over(RunLock::acquire(&dir, run).unwrap()).unwrap();
     for _ in 0..100_000 {
         let seq = writer.seq() + 1;
         store.append(&mut writer, seq, &body(run, seq), &row(seq), &[]).unwrap();
@@ -90,7 +90,7 @@ fn two_processes_that_make_the_journal_at_once_get_the_same_one() {
             scope.spawn(move || {
                 let mut store = Store::open(dir).unwrap();
                 let run = format!("run-{number}");
-                let lock = RunLock::take(dir, &run).unwrap();
+                let lock = RunLock::acquire(dir, &run).unwrap();
                 store.begin_run(lock, 1, "{}", "{}").unwrap();
             });
         }
@@ -107,7 +107,7 @@ fn on_a_full_disk_nothing_is_half_written_and_with_space_it_goes_on() {
     let dir = disk.path().join("forge");
     let run = RUNS[0];
     let mut store = Store::open(&dir).unwrap();
-    let lock = RunLock::take(&dir, run).unwrap();
+    let lock = RunLock::acquire(&dir, run).unwrap();
     let mut writer = store.begin_run(lock, 1, &body(run, 1), &row(1)).unwrap();
     let refused = loop {
         let seq = writer.seq() + 1;
@@ -144,7 +144,7 @@ fn a_disk_that_cannot_be_written_can_still_be_read_and_shows_the_latest() {
     let elsewhere = tempdir().unwrap();
     copy(&folded, elsewhere.path());
     let mut store = Store::open(elsewhere.path()).unwrap();
-    let lock = RunLock::take(elsewhere.path(), RUNS[0]).unwrap();
+    let lock = RunLock::acquire(elsewhere.path(), RUNS[0]).unwrap();
     let mut writer = store.take_over(lock).unwrap();
     store.append(&mut writer, 9000, "{\"later\":1}", "{}", &[]).unwrap();
     copy(elsewhere.path(), &open);
@@ -156,7 +156,7 @@ fn a_disk_that_cannot_be_written_can_still_be_read_and_shows_the_latest() {
     let store = Store::open_to_read(&open).unwrap();
     assert_eq!(store.read(RUNS[0], 61).unwrap()[0].body, "{\"later\":1}");
     drop(store);
-    let refused = RunLock::take(&folded, "another").unwrap_err();
+    let refused = RunLock::acquire(&folded, "another").unwrap_err();
     assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");
     let refused = Store::open(&disk.path().join("new")).unwrap_err();
     assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");

@@ -90,7 +90,7 @@ fn damage_leaves_a_mark_and_nobody_writes_after_it() {
     let records = fill(original.path());
     let dir = original.path();
     let mut driver = Store::open(dir).unwrap();
-    let mut writer = driver.take_over(RunLock::take(dir, RUNS[0]).unwrap()).unwrap();
+    let mut writer = driver.take_over(RunLock::acquire(dir, RUNS[0]).unwrap()).unwrap();
     driver.append(&mut writer, 5000, "{}", "{}", &[]).unwrap();
     // While the driver has its log open, a record of another run goes bad.
     let mut bytes = fs::read(database(dir)).unwrap();
@@ -130,18 +130,18 @@ fn a_journal_that_ends_before_its_projection_has_lost_something() {
     let records = fill(dir.path());
     project(dir.path(), &records);
     let mut store = Store::open(dir.path()).unwrap();
-    store.take_over(RunLock::take(dir.path(), RUNS[0]).unwrap()).expect("both end alike");
+    store.take_over(RunLock::acquire(dir.path(), RUNS[0]).unwrap()).expect("both end alike");
     drop(store);
     let earlier = fs::read(database(dir.path())).unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    let mut writer = store.take_over(RunLock::take(dir.path(), RUNS[1]).unwrap()).unwrap();
+    let mut writer = store.take_over(RunLock::acquire(dir.path(), RUNS[1]).unwrap()).unwrap();
     store.append(&mut writer, 9000, "{}", "{}", &[]).unwrap();
     let mut records = records;
     records[1] = store.read(RUNS[1], 1).unwrap();
     drop((store, writer));
     project(dir.path(), &records);
     let attempts: [Attempt; 5] = [
-        |store, dir| store.take_over(RunLock::take(dir, RUNS[1])?).map(drop),
+        |store, dir| store.take_over(RunLock::acquire(dir, RUNS[1])?).map(drop),
         |store, _| store.read(RUNS[1], 1).map(drop),
         |store, _| store.row(RUNS[1]).map(drop),
         |store, _| store.insert_command(RUNS[1], 1, "cli", "ann", "{}").map(drop),
@@ -302,7 +302,7 @@ fn a_driver_does_not_write_where_a_wrong_pointer_says_that_there_is_room() {
     bytes[32..40].copy_from_slice(&[0, 0, 0, 9, 0, 0, 0, 1]);
     fs::write(database(dir.path()), &bytes).unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    let refused = store.take_over(RunLock::take(dir.path(), RUNS[1]).unwrap()).unwrap_err();
+    let refused = store.take_over(RunLock::acquire(dir.path(), RUNS[1]).unwrap()).unwrap_err();
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
     drop(store);
     assert_eq!(fs::read(database(dir.path())).unwrap(), bytes);
@@ -384,7 +384,7 @@ fn suffer_log(bytes: &[u8], log: &[u8], records: &[Vec<JournalRecord>], what: &s
     }
     let _ = fs::remove_file(dir.join("forge.db.damaged"));
     for (run, records) in RUNS.iter().zip(records) {
-        let lock = RunLock::take(dir, run).unwrap();
+        let lock = RunLock::acquire(dir, run).unwrap();
         match Store::open(dir).and_then(|mut store| store.take_over(lock).map(|_| store)) {
             Ok(store) => assert_eq!(&store.read(run, 1).unwrap(), records, "{what}"),
             Err(StoreError::Damaged(_)) => noticed = true,
@@ -434,7 +434,7 @@ fn read_all(dir: &Path, records: &[Vec<JournalRecord>], what: &str) -> bool {
 /// Goes on writing, if that is not refused: nothing old may suffer from it.
 fn write_on(dir: &Path, records: &[Vec<JournalRecord>], what: &str) {
     let Ok(mut store) = Store::open(dir) else { return };
-    let Ok(mut writer) = store.take_over(RunLock::take(dir, RUNS[1]).unwrap()) else { return };
+    let Ok(mut writer) = store.take_over(RunLock::acquire(dir, RUNS[1]).unwrap()) else { return };
     for seq in RECORDS + 1..RECORDS + 20 {
         let appended = store.append(&mut writer, 9000, &body(RUNS[1], seq), &row(seq), &[]);
         match appended {
@@ -487,7 +487,7 @@ fn unfolded(dir: &Path) -> (Vec<Vec<JournalRecord>>, Vec<u8>, Vec<u8>) {
     let mut records = fill(&there);
     let mut store = Store::open(&there).unwrap();
     for (run, records) in RUNS.iter().zip(&mut records) {
-        let mut writer = store.take_over(RunLock::take(&there, run).unwrap()).unwrap();
+        let mut writer = store.take_over(RunLock::acquire(&there, run).unwrap()).unwrap();
         for seq in RECORDS + 1..RECORDS + 10 {
             store.append(&mut writer, 9000, &body(run, seq), &row(seq), &[]).unwrap();
         }

@@ -58,7 +58,7 @@ fn the_journal_of_version_1_can_be_taken_over_and_written_on() {
     let (dir, reader) = copy();
     drop(reader);
     let mut store = Store::open(dir.path()).unwrap();
-    let mut writer = store.take_over(RunLock::take(dir.path(), WAITS).unwrap()).unwrap();
+    let mut writer = store.take_over(RunLock::acquire(dir.path(), WAITS).unwrap()).unwrap();
     let (seq, at) = (writer.seq(), writer.at());
     assert_eq!(store.append(&mut writer, at, "[]", "{}", &[]).unwrap(), seq + 1);
 }

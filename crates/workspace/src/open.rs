@@ -26,7 +26,7 @@ use crate::{
 /// Performs [`OpenCheckout`].
 pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, WorkspaceError> {
     let mut validated = ValidatedOpen::new(operation)?;
-    let locked = LockedCheckout::take(&operation.location)?;
+    let locked = LockedCheckout::acquire(&operation.location)?;
     let was = safe_files::make_folder(&locked.tree)?;
     let old = CheckoutState::read(&locked.dir)?.filter(|_| was == FolderOrigin::There);
     let survey = safe_files::survey(&locked.tree)?;
@@ -111,7 +111,7 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
 /// Performs [`RestoreFiles`].
 pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, WorkspaceError> {
     let at = Repository::from_location(&operation.location).require_commit(&operation.at)?;
-    let locked = LockedCheckout::take(&operation.location)?;
+    let locked = LockedCheckout::acquire(&operation.location)?;
     let state = locked.opened()?;
     let mut discarded = Vec::new();
     let survey = safe_files::survey(&locked.tree)?;

@@ -14,7 +14,7 @@ const SECONDS: std::ops::Range<u64> = 1_000_000_000..10_000_000_000;
 pub(super) fn retry(line: &Value) -> Limit {
     let word = line["error"].as_str();
     let status = line["error_status"].as_u64();
-    let class = status.and_then(of_status).or(word.and_then(of_word));
+    let class = status.and_then(class_from_status).or(word.and_then(class_from_word));
     let class = class.unwrap_or(match status {
         // No answer at all.
         None => ErrorClass::Network,
@@ -47,7 +47,9 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
 /// Why it ended badly. `error` is the word of its last message, `limit` the last limit it ran into.
 pub(super) fn ending(line: &ResultLine, error: Option<&str>, limit: Option<&Limit>) -> Limit {
     let what = what(line);
-    let class = of_fields(line, error).or_else(|| of_text(&what)).unwrap_or(ErrorClass::Unknown);
+    let class = class_from_fields(line, error)
+        .or_else(|| class_from_text(&what))
+        .unwrap_or(ErrorClass::Unknown);
     let limit = limit.filter(|limit| is_about(limit.class, class));
     let until_ms = limit.and_then(|limit| limit.until_ms).or_else(|| until_in(&what));
     let delay_ms = limit.and_then(|limit| limit.delay_ms);
@@ -72,7 +74,7 @@ fn what(line: &ResultLine) -> String {
     truncate(text.trim(), WHAT_CHARACTERS_MAX)
 }
 
-fn of_fields(line: &ResultLine, error: Option<&str>) -> Option<ErrorClass> {
+fn class_from_fields(line: &ResultLine, error: Option<&str>) -> Option<ErrorClass> {
     let terminal = line.terminal_reason.as_str().unwrap_or_default();
     if line.subtype == "error_max_budget_usd" || terminal == "budget_exhausted" {
         return Some(ErrorClass::OutOfBudget);
@@ -88,11 +90,11 @@ fn of_fields(line: &ResultLine, error: Option<&str>) -> Option<ErrorClass> {
     }
     let words = [line.api_error.as_str(), error, line.api_error_type.as_str()];
     // Who cannot pay gets a status that says nothing.
-    let [first, second, third] = words.map(|word| word.and_then(of_word));
-    first.or(line.api_error_status.as_u64().and_then(of_status)).or(second).or(third)
+    let [first, second, third] = words.map(|word| word.and_then(class_from_word));
+    first.or(line.api_error_status.as_u64().and_then(class_from_status)).or(second).or(third)
 }
 
-fn of_status(status: u64) -> Option<ErrorClass> {
+fn class_from_status(status: u64) -> Option<ErrorClass> {
     match status {
         401 | 402 => Some(ErrorClass::Auth),
         403 => Some(ErrorClass::Permission),
@@ -104,7 +106,7 @@ fn of_status(status: u64) -> Option<ErrorClass> {
     }
 }
 
-fn of_word(word: &str) -> Option<ErrorClass> {
+fn class_from_word(word: &str) -> Option<ErrorClass> {
     match word {
         "rate_limit" | "rate_limit_error" => Some(ErrorClass::RateLimit),
         "usage_limit_reached" => Some(ErrorClass::UsageWindow),
@@ -152,14 +154,14 @@ const TEXTS: &[(&str, ErrorClass)] = &[
     ("invalid session id", ErrorClass::Tooling),
 ];
 
-fn of_text(text: &str) -> Option<ErrorClass> {
+fn class_from_text(text: &str) -> Option<ErrorClass> {
     let text = text.to_lowercase();
     TEXTS.iter().find(|(part, _)| text.contains(part)).map(|(_, class)| *class)
 }
 
 /// The same for what it wrote as errors, when that is all there is.
 pub(super) fn class_of_errors(errors: &str) -> Option<ErrorClass> {
-    of_text(errors)
+    class_from_text(errors)
 }
 
 /// Some versions write the end of a limit behind a bar: `…limit reached|1700000000`.

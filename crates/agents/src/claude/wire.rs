@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::signal::Tokens;
+use crate::signal::TokenCounts;
 
 /// Keys of a tool's input that say what it is used for, the most telling first.
 const TELLING: [&str; 9] = [
@@ -28,9 +28,9 @@ const TELLING: [&str; 9] = [
 /// A text that is copied only if it must be.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl Text<'_> {
+impl BorrowedText<'_> {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,7 +40,7 @@ impl Text<'_> {
 #[derive(Deserialize)]
 pub(super) struct Head<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Text<'a>,
+    pub(super) kind: BorrowedText<'a>,
 }
 
 /// Something that a model said or did: one block of a message.
@@ -56,32 +56,32 @@ pub(super) struct Assistant<'a> {
 #[derive(Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(borrow)]
-    pub(super) id: Option<Text<'a>>,
+    pub(super) id: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    pub(super) model: Option<Text<'a>>,
+    pub(super) model: Option<BorrowedText<'a>>,
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<ClaudeUsage>,
 }
 
 /// The blocks of a message. One that is a plain text has none.
 #[derive(Default)]
-pub(super) struct Content<'a>(pub(super) Vec<Block<'a>>);
+pub(super) struct Content<'a>(pub(super) Vec<ContentBlock<'a>>);
 
 #[derive(Deserialize)]
-pub(super) struct Block<'a> {
+pub(super) struct ContentBlock<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Option<Text<'a>>,
+    pub(super) kind: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    pub(super) text: Option<Text<'a>>,
+    pub(super) text: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    pub(super) name: Option<Text<'a>>,
-    pub(super) input: Option<Input>,
+    pub(super) name: Option<BorrowedText<'a>>,
+    pub(super) input: Option<ToolInput>,
 }
 
-impl Block<'_> {
+impl ContentBlock<'_> {
     /// How much the model wrote for it.
     pub(super) fn bytes(&self) -> u64 {
         let texts = [&self.text, &self.thinking, &self.name];
@@ -92,16 +92,16 @@ impl Block<'_> {
 
 #[derive(Deserialize)]
 #[expect(clippy::struct_field_names, reason = "they are its own names")]
-pub(super) struct Usage {
+pub(super) struct ClaudeUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
 }
 
-impl Usage {
-    pub(super) fn tokens(&self) -> Tokens {
-        Tokens {
+impl ClaudeUsage {
+    pub(super) fn tokens(&self) -> TokenCounts {
+        TokenCounts {
             input: self.input_tokens.unwrap_or(0),
             output: self.output_tokens.unwrap_or(0),
             cache_read: self.cache_read_input_tokens.unwrap_or(0),
@@ -139,7 +139,7 @@ impl ResultLine {
 }
 
 /// What a tool is called with: how much that is, and the most telling part.
-pub(super) struct Input {
+pub(super) struct ToolInput {
     pub(super) bytes: u64,
     pub(super) about: String,
 }
@@ -170,7 +170,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Input {
+impl<'de> Deserialize<'de> for ToolInput {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let leaf = Leaf::deserialize(input)?;
         Ok(Self {
@@ -188,7 +188,7 @@ struct Leaf {
 }
 
 impl Leaf {
-    const fn of(bytes: u64) -> Self {
+    const fn without_text(bytes: u64) -> Self {
         Self { bytes, text: None, about: None }
     }
 }
@@ -205,19 +205,19 @@ impl<'de> Deserialize<'de> for Leaf {
                 out.write_str("anything")
             }
             fn visit_bool<E>(self, _: bool) -> Result<Leaf, E> {
-                Ok(Leaf::of(4))
+                Ok(Leaf::without_text(4))
             }
             fn visit_i64<E>(self, _: i64) -> Result<Leaf, E> {
-                Ok(Leaf::of(4))
+                Ok(Leaf::without_text(4))
             }
             fn visit_u64<E>(self, _: u64) -> Result<Leaf, E> {
-                Ok(Leaf::of(4))
+                Ok(Leaf::without_text(4))
             }
             fn visit_f64<E>(self, _: f64) -> Result<Leaf, E> {
-                Ok(Leaf::of(4))
+                Ok(Leaf::without_text(4))
             }
             fn visit_unit<E>(self) -> Result<Leaf, E> {
-                Ok(Leaf::of(4))
+                Ok(Leaf::without_text(4))
             }
             fn visit_str<E>(self, text: &str) -> Result<Leaf, E> {
                 let telling = (text.len() <= TELLING_BYTES_MAX).then(|| text.to_owned());
@@ -228,11 +228,11 @@ impl<'de> Deserialize<'de> for Leaf {
                 while let Some(leaf) = seq.next_element::<Leaf>()? {
                     bytes += leaf.bytes;
                 }
-                Ok(Leaf::of(bytes))
+                Ok(Leaf::without_text(bytes))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Leaf, A::Error> {
-                let mut whole = Leaf::of(2);
-                while let Some(key) = map.next_key::<Text<'de>>()? {
+                let mut whole = Leaf::without_text(2);
+                while let Some(key) = map.next_key::<BorrowedText<'de>>()? {
                     let rank = TELLING.iter().position(|known| *known == key.as_str());
                     let leaf: Leaf = map.next_value()?;
                     whole.bytes += key.as_str().len() as u64 + leaf.bytes;

@@ -1,7 +1,7 @@
 //! The scripted agent as one of the agent programs: it prints what any program may print, and has to say
 //! `ended`.
 
-use crate::agent::{Agent, Earlier, Start, StreamReader, Turn};
+use crate::agent::{Agent, Earlier, Launch, StreamReader, TurnRequest};
 use crate::program::{ProgramStream, start};
 
 /// The player of scenarios that is part of Forge.
@@ -17,7 +17,7 @@ impl Agent for ScriptedAgent {
         "Our own player of scenarios."
     }
 
-    fn start(&self, turn: &Turn<'_>) -> Start {
+    fn start(&self, turn: &TurnRequest<'_>) -> Launch {
         start(turn)
     }
 

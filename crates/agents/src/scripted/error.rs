@@ -15,7 +15,7 @@ pub struct ScenarioFlaw {
 }
 
 impl ScenarioFlaw {
-    pub(super) fn of(text: &str, error: &toml::de::Error) -> Self {
+    pub(super) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.get(..start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -30,7 +30,7 @@ impl ScenarioFlaw {
 }
 
 /// A flaw of the play at `index` as a whole: the place is where it begins.
-pub(super) fn of_play(text: &str, index: usize, what: &str) -> ScenarioFlaw {
+pub(super) fn flaw_of_play(text: &str, index: usize, what: &str) -> ScenarioFlaw {
     let mut headers =
         text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[play]]"));
     let line = headers.nth(index).map_or(1, |(line, _)| line + 1);

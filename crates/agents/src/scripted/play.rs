@@ -19,7 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
-use super::scenario::{Call, Crash, Detach, LaterTurn, Limit, Play, Scenario, Usage};
+use super::scenario::{
+    Crash, Detach, LaterTurn, Play, PlayedCall, PlayedLimit, PlayedUsage, Scenario,
+};
 use crate::variables::TURN_VARIABLE;
 use forge_core::result::{RESULT_FILE, RESULT_FORMAT};
 use forge_keeper::{CALL_VARIABLE, OUTBOX_VARIABLE};
@@ -41,7 +43,7 @@ pub fn play(args: Vec<OsString>) -> ExitCode {
     let Ok([scenario, log]) = <[OsString; 2]>::try_from(args) else {
         return complain(SCENARIO_EXIT, "usage: __scripted SCENARIO_FILE LOG_FILE");
     };
-    let stage = match Stage::from_environment(Path::new(&log)) {
+    let stage = match PlayContext::from_environment(Path::new(&log)) {
         Ok(stage) => stage,
         Err(what) => return complain(SCENARIO_EXIT, &what),
     };
@@ -73,18 +75,18 @@ fn complain(code: u8, message: &str) -> ExitCode {
 }
 
 /// Where a play happens.
-struct Stage {
+struct PlayContext {
     role: String,
     turn: Option<LaterTurn>,
-    call: Call,
+    call: PlayedCall,
     outbox: PathBuf,
     log: PathBuf,
 }
 
-impl Stage {
+impl PlayContext {
     fn from_environment(log: &Path) -> Result<Self, String> {
         let call = env::var(CALL_VARIABLE).map_err(|_| format!("{CALL_VARIABLE} is not set"))?;
-        let parsed = Call::parse(&call);
+        let parsed = PlayedCall::parse(&call);
         let outbox = env::var_os(OUTBOX_VARIABLE);
         Ok(Self {
             role: env::var(ROLE_VARIABLE).unwrap_or_default(),
@@ -112,8 +114,8 @@ impl Stage {
 
     fn act(&self, play: &Play, session: Option<&str>) -> io::Result<u8> {
         if play.ignore_term {
-            let heard = Arc::new(AtomicBool::new(false));
-            signal_hook::flag::register(signal_hook::consts::SIGTERM, heard)?;
+            let received = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(signal_hook::consts::SIGTERM, received)?;
         }
         let voice = if play.silence { Voice::Silent } else { Voice::Loud };
         if let Some(session) = session {
@@ -199,7 +201,7 @@ impl Stage {
         let mut line =
             json!({ "at_ms": now_ms(), "what": what, "call": self.call.to_string(), "pid": pid });
         if let Some(turn) = self.turn {
-            line["turn"] = json!(turn.word());
+            line["turn"] = json!(turn.as_str());
         }
         append(&self.log, &format!("{line}\n"))
     }
@@ -290,7 +292,7 @@ fn leave_behind(way: Detach) -> io::Result<()> {
     }
 }
 
-fn spent(usage: &Usage) -> Value {
+fn spent(usage: &PlayedUsage) -> Value {
     json!({
         "type": "spent",
         "input": usage.input,
@@ -301,7 +303,7 @@ fn spent(usage: &Usage) -> Value {
     })
 }
 
-fn limited(limit: &Limit) -> Value {
+fn limited(limit: &PlayedLimit) -> Value {
     let until_ms = now_ms().saturating_add(limit.reset_in_ms);
     json!({ "type": "limited", "kind": limit.kind, "until_ms": until_ms })
 }

@@ -102,11 +102,11 @@ pub struct Play {
     /// Leaves processes behind, each in its own way.
     pub detach: Vec<Detach>,
     /// The usage that the play reports.
-    pub usage: Option<Usage>,
+    pub usage: Option<PlayedUsage>,
     /// What it says it has used turn by turn; `delay_ms` is the time before each.
-    pub spends: Vec<Usage>,
+    pub spends: Vec<PlayedUsage>,
     /// Says it has run into a limit, and ends with exit code 1.
-    pub limit: Option<Limit>,
+    pub limit: Option<PlayedLimit>,
     /// Does not end when asked to.
     pub ignore_term: bool,
 }
@@ -157,7 +157,7 @@ pub enum LaterTurn {
 
 impl LaterTurn {
     /// As the environment tells it.
-    pub(super) const fn word(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Repair => REPAIR_TURN,
             Self::Resume => RESUME_TURN,
@@ -195,19 +195,21 @@ pub enum Detach {
 /// Tokens and dollars.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Usage {
+#[schemars(rename = "Usage")]
+pub struct PlayedUsage {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
     /// Dollars as a decimal string, such as "0.0125".
-    pub cost: Option<Cost>,
+    pub cost: Option<PlayedCost>,
 }
 
 /// A limit that was run into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Limit {
+#[schemars(rename = "Limit")]
+pub struct PlayedLimit {
     pub kind: LimitKind,
     /// From then until it is lifted.
     pub reset_in_ms: u64,
@@ -222,11 +224,11 @@ pub enum LimitKind {
 
 /// An amount of money. No floats: a millionth of a dollar is the smallest part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cost {
+pub struct PlayedCost {
     pub micros: u64,
 }
 
-impl Cost {
+impl PlayedCost {
     fn parse(text: &str) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -239,7 +241,7 @@ impl Cost {
     }
 }
 
-impl<'de> Deserialize<'de> for Cost {
+impl<'de> Deserialize<'de> for PlayedCost {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
         Self::parse(&text).ok_or_else(|| {
@@ -250,7 +252,7 @@ impl<'de> Deserialize<'de> for Cost {
     }
 }
 
-impl JsonSchema for Cost {
+impl JsonSchema for PlayedCost {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Cost".into()
     }
@@ -287,19 +289,19 @@ impl Scenario {
     /// Reads a scenario, or says where and why that is impossible.
     pub fn parse(text: &str) -> Result<Self, ScenarioFlaw> {
         let scenario: Self =
-            toml::from_str(text).map_err(|error| ScenarioFlaw::of(text, &error))?;
+            toml::from_str(text).map_err(|error| ScenarioFlaw::from_toml(text, &error))?;
         for (index, play) in scenario.play.iter().enumerate() {
             let endings = [play.result.is_some(), play.result_text.is_some(), play.no_result];
             if endings.iter().filter(|given| **given).count() > 1 {
                 let what = "has more than one of `result`, `result_text` and `no_result`";
-                return Err(error::of_play(text, index, what));
+                return Err(error::flaw_of_play(text, index, what));
             }
         }
         Ok(scenario)
     }
 
     /// The play for this role and call in a first turn.
-    pub fn play_for(&self, role: &str, call: &Call) -> Option<&Play> {
+    pub fn play_for(&self, role: &str, call: &PlayedCall) -> Option<&Play> {
         self.play_in(None, role, call)
     }
 
@@ -309,7 +311,7 @@ impl Scenario {
         &self,
         turn: Option<LaterTurn>,
         role: &str,
-        call: &Call,
+        call: &PlayedCall,
     ) -> Option<&Play> {
         let of_turn = |turn: Option<LaterTurn>| {
             self.play.iter().find(|play| play.turn == turn && play.matches(role, call))
@@ -322,7 +324,7 @@ impl Scenario {
 }
 
 impl Play {
-    fn matches(&self, role: &str, call: &Call) -> bool {
+    fn matches(&self, role: &str, call: &PlayedCall) -> bool {
         let unit = |pattern: &String| match pattern.strip_suffix('*') {
             Some(prefix) => call.unit.starts_with(prefix),
             None => call.unit == *pattern,
@@ -337,14 +339,14 @@ impl Play {
 
 /// A call, taken apart: `unit#attempt` or `unit#attempt/gate#judgement`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct PlayedCall {
     pub unit: String,
     pub attempt: u32,
     pub gate: Option<String>,
     pub judgement: Option<u32>,
 }
 
-impl Call {
+impl PlayedCall {
     pub fn parse(text: &str) -> Option<Self> {
         let (unit, rest) = text.split_once('#')?;
         let Some((attempt, judged)) = rest.split_once('/') else {
@@ -361,7 +363,7 @@ impl Call {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for PlayedCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}#{}", self.unit, self.attempt)?;
         match (&self.gate, self.judgement) {
@@ -378,10 +380,10 @@ mod tests {
     #[test]
     fn calls_are_taken_apart_and_put_together() {
         for text in ["plan#1", "build.T2/implement#3", "build.T2/implement#3/code-review#12"] {
-            assert_eq!(Call::parse(text).unwrap().to_string(), text);
+            assert_eq!(PlayedCall::parse(text).unwrap().to_string(), text);
         }
         for text in ["", "plan", "plan#", "plan#x", "plan#1/review", "plan#1/review#"] {
-            assert_eq!(Call::parse(text), None, "{text}");
+            assert_eq!(PlayedCall::parse(text), None, "{text}");
         }
     }
 
@@ -407,7 +409,7 @@ mod tests {
         "#;
         let scenario = Scenario::parse(text).unwrap();
         let said = |role: &str, call: &str| {
-            let play = scenario.play_for(role, &Call::parse(call).unwrap());
+            let play = scenario.play_for(role, &PlayedCall::parse(call).unwrap());
             play.map(|play| play.say[0].clone())
         };
         assert_eq!(said("writer", "build.T1/plan#1").unwrap(), "plan of T1");
@@ -437,7 +439,7 @@ mod tests {
         assert!(scenario.sessions && !Scenario::parse("scenario = 1").unwrap().sessions);
         let said = |turn: &str, role: &str, call: &str| {
             let turn = LaterTurn::parse(turn);
-            let play = scenario.play_in(turn, role, &Call::parse(call).unwrap());
+            let play = scenario.play_in(turn, role, &PlayedCall::parse(call).unwrap());
             play.map(|play| play.say[0].clone())
         };
         assert_eq!(said("", "writer", "a#1").unwrap(), "first");
@@ -446,14 +448,14 @@ mod tests {
         assert_eq!(said("resume", "writer", "a#2").unwrap(), "went on");
         assert_eq!(said("resume", "judge", "a#2").unwrap(), "first");
         assert_eq!(
-            scenario.play_for("writer", &Call::parse("a#1").unwrap()).unwrap().say,
+            scenario.play_for("writer", &PlayedCall::parse("a#1").unwrap()).unwrap().say,
             ["first"]
         );
     }
 
     #[test]
     fn dollars_are_exact() {
-        let micros = |text: &str| Cost::parse(text).map(|cost| cost.micros);
+        let micros = |text: &str| PlayedCost::parse(text).map(|cost| cost.micros);
         assert_eq!(micros("0.0125"), Some(12_500));
         assert_eq!(micros("3"), Some(3_000_000));
         assert_eq!(micros("0.000001"), Some(1));

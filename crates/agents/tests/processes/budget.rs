@@ -3,7 +3,9 @@
 use std::fs;
 
 use crate::world::{World, alive, ending, transcript, until_transcript_has};
-use forge_agents::{AgentKind, Earlier, Listen, Price, Tokens, Use, hear, registry};
+use forge_agents::{
+    AgentKind, Earlier, Listen, Price, TokenCounts, Use, read_transcript, registry,
+};
 use forge_keeper::{ExitReason, Spec, Stderr, Stop};
 
 fn claude() -> AgentKind {
@@ -23,7 +25,8 @@ fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
     let spec = capped(world.shell(&format!("{SPENDS}; {SPENDS}; exec sleep 600")), 1_000);
     let (folder, ending) = world.run(&spec);
     assert_eq!(ending.how, ExitReason::OverBudget);
-    let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
+    let heard =
+        read_transcript(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Reported(1_200), "what was spent is still told");
 }
 
@@ -64,7 +67,8 @@ fn a_silent_child_is_not_stopped_for_what_nobody_knows() {
     let world = World::new();
     let (folder, ending) = world.run(&capped(world.shell("echo working"), 0));
     assert_eq!(ending.how, ExitReason::Exited { code: 0 });
-    let heard = hear(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
+    let heard =
+        read_transcript(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
     assert_eq!(heard.uses()[0].cost, Price::Missing);
 }
 
@@ -74,7 +78,7 @@ fn totals_of_a_session_count_only_from_where_it_went_on() {
     let used = Use {
         provider: "program".to_owned(),
         model: "m".to_owned(),
-        tokens: Tokens::default(),
+        tokens: TokenCounts::default(),
         cost: Price::Reported(4_500),
     };
     let listen = |earlier: Vec<Use>| Listen {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use forge_agents::read_result;
 use forge_agents::scripted::NOBODY_PLAYS_EXIT;
-use forge_agents::{Earlier, Heard, Price, Tokens, hear, registry};
+use forge_agents::{Earlier, Price, StreamSummary, TokenCounts, read_transcript, registry};
 use forge_core::result::ResultKey;
 use forge_keeper::{ExitReason, Spec, StepLimits, Stop};
 
@@ -80,8 +80,12 @@ impl Played {
         self.output.status.code()
     }
 
-    fn heard(&self) -> Heard {
-        hear(registry::SCRIPTED, BufReader::new(self.stdout.as_bytes()), &Earlier::default())
+    fn heard(&self) -> StreamSummary {
+        read_transcript(
+            registry::SCRIPTED,
+            BufReader::new(self.stdout.as_bytes()),
+            &Earlier::default(),
+        )
     }
 }
 
@@ -251,7 +255,7 @@ fn every_way_of_detaching_leaves_a_process_behind() {
 fn usage_is_told_in_tokens_and_millionths() {
     let usage = "usage = { input = 1000, output = 200, cache_read = 3, cost = \"0.0125\" }";
     let [used] = &Theatre::new().play(usage).heard().uses()[..] else { panic!("one use") };
-    let tokens = Tokens { input: 1000, output: 200, cache_read: 3, cache_write: 0 };
+    let tokens = TokenCounts { input: 1000, output: 200, cache_read: 3, cache_write: 0 };
     assert_eq!((used.tokens, used.cost), (tokens, Price::Reported(12_500)));
     let [used] = &Theatre::new().play("usage = { input = 1 }").heard().uses()[..] else {
         panic!("one use")

@@ -3,7 +3,7 @@
 //! The call has a folder and a keeper, as every call has. It works in a temporary folder of its own and
 //! not in the repository, and may take little time and money.
 //!
-//! Not here: which agents there are (`roster.rs`), and how it is told to a person.
+//! Not here: which agents there are (`list.rs`), and how it is shown.
 //!
 //! Invariant: after it nothing of the call is alive, and its folder is gone, unless it failed: then
 //! what the program printed is kept.
@@ -18,8 +18,8 @@ use std::{
 };
 
 use forge_agents::{
-    AgentKind, CodeAccess, Earlier, End, ErrorClass, Heard, Limit, Session, Turn, Watchdog,
-    parse_result, read_result, result_schema, session_id,
+    AgentEnd, AgentKind, CodeAccess, Earlier, ErrorClass, Limit, Session, StreamSummary,
+    TurnRequest, Watchdog, parse_result, read_result, result_schema, session_id,
 };
 use forge_core::{
     money::{Cost, Money, Spent},
@@ -64,7 +64,7 @@ const SCENARIO: &str =
 
 /// A check that is about to run, for a person to agree to.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CheckPlan {
     pub agent: String,
     /// Program and arguments.
     pub argv: Vec<String>,
@@ -130,8 +130,7 @@ pub enum ProbeState {
 }
 
 impl ProbeState {
-    /// The word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ready => "answers",
             Self::NotFound => "is not installed",
@@ -159,7 +158,7 @@ impl Roster {
         name: &str,
         model: Option<&str>,
         ask: AskCommands<'_>,
-        tell: &mut dyn FnMut(&Plan),
+        tell: &mut dyn FnMut(&CheckPlan),
     ) -> Result<Probed, Error> {
         refuse_agents()?;
         let table = self.agent(name)?;
@@ -173,7 +172,7 @@ impl Roster {
         };
         self.ask_about(name, ask)?;
         let version = path.as_deref().and_then(|path| probe.version(path));
-        let place = Place::make()?;
+        let place = CallFolder::make()?;
         let probed = probe.call(&place, path.as_deref(), version, tell);
         match &probed {
             Ok(Probed { transcript: Some(_), .. }) => {}
@@ -211,11 +210,11 @@ struct Probe<'a> {
 }
 
 /// A folder for one call, and for all that it makes.
-pub(crate) struct Place {
+pub(crate) struct CallFolder {
     pub(crate) path: PathBuf,
 }
 
-impl Place {
+impl CallFolder {
     pub(crate) fn make() -> Result<Self, Error> {
         let mut bytes = [0_u8; 4];
         let _as_good_as_any =
@@ -290,35 +289,39 @@ impl Probe<'_> {
     /// Makes the call, and says what came of it.
     fn call(
         &self,
-        place: &Place,
+        place: &CallFolder,
         path: Option<&Path>,
         version: Option<String>,
-        tell: &mut dyn FnMut(&Plan),
+        tell: &mut dyn FnMut(&CheckPlan),
     ) -> Result<Probed, Error> {
         let error = |error: io::Error| Error::file(&place.path, &error);
         let (spec, env) = self.prepare(place, path)?;
         let cap = (!self.kind().plays_scenario()).then_some(CAP);
-        tell(&Plan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
+        tell(&CheckPlan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(error)?;
         let mut signals = Signals::listen()?;
         let ending = run_to_its_end(&folder, &env, &mut signals)?;
-        let (heard, end) = heard_of(self.kind(), &folder, ending.as_ref());
-        let version = heard.version.clone().or(version);
-        let (state, what, next) = self.judge(&end, &heard, &folder, version.as_deref());
+        let (summary, end) = read_ended_call(self.kind(), &folder, ending.as_ref());
+        let version = summary.version.clone().or(version);
+        let (state, what, next) = self.judge(&end, &summary, &folder, version.as_deref());
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
         Ok(Probed {
             agent: self.name.to_owned(),
             kind: ListedKind::Known(self.kind()),
             version,
-            model: heard.model.clone().or(self.model.map(str::to_owned)),
+            model: summary.model.clone().or(self.model.map(str::to_owned)),
             state,
             what,
             next,
             took_ms: ending
                 .map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms))
                 .unwrap_or_default(),
-            spent: if self.kind().plays_scenario() { Spent::NOTHING } else { spent(&heard.uses()) },
+            spent: if self.kind().plays_scenario() {
+                Spent::NOTHING
+            } else {
+                spent(&summary.uses())
+            },
             transcript: is_kept.then(|| folder.transcript().to_string_lossy().into_owned()),
         })
     }
@@ -326,7 +329,7 @@ impl Probe<'_> {
     /// How it is run, and with which environment.
     fn prepare(
         &self,
-        place: &Place,
+        place: &CallFolder,
         path: Option<&Path>,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
         let folder = place.folder();
@@ -347,7 +350,7 @@ impl Probe<'_> {
             call: CALL.to_owned(),
             role: "check",
             kind: self.kind(),
-            turn: Turn {
+            turn: TurnRequest {
                 command: &words,
                 model: self.model,
                 session: Session::New(&session),
@@ -372,8 +375,8 @@ impl Probe<'_> {
     /// What came of it, why, and what to do next.
     fn judge(
         &self,
-        end: &End,
-        heard: &Heard,
+        end: &AgentEnd,
+        summary: &StreamSummary,
         folder: &AttemptFolder,
         version: Option<&str>,
     ) -> (ProbeState, Option<String>, Option<String>) {
@@ -382,35 +385,35 @@ impl Probe<'_> {
             (state, Some(what.trim().to_owned()), Some(next))
         };
         match end {
-            End::Done => match result(heard, folder) {
+            AgentEnd::Done => match result(summary, folder) {
                 Ok(_) => (ProbeState::Ready, None, None),
                 Err(flaw) => {
                     let next = "look at what it printed; its brief lies beside it".to_owned();
                     bad(ProbeState::NoResult, &flaw, next)
                 }
             },
-            End::Limited(limit) => limited(limit, &again),
-            End::Failed { class, what } => self.failed(*class, what, version, folder),
-            End::Refused { what } => bad(ProbeState::Refused, what, self.another_model()),
-            End::Overflowed { what } => bad(ProbeState::Broken, what, self.another_model()),
-            End::OverBudget { what } => {
+            AgentEnd::Limited(limit) => limited(limit, &again),
+            AgentEnd::Failed { class, what } => self.failed(*class, what, version, folder),
+            AgentEnd::Refused { what } => bad(ProbeState::Refused, what, self.another_model()),
+            AgentEnd::Overflowed { what } => bad(ProbeState::Broken, what, self.another_model()),
+            AgentEnd::OverBudget { what } => {
                 let what = format!("{what}; a check may cost {CAP}");
                 bad(ProbeState::TooDear, &what, self.another_model())
             }
-            End::SessionGone => bad(ProbeState::Broken, "its session is gone", again),
-            End::Stopped(Watchdog::Wall | Watchdog::Silence) => {
+            AgentEnd::SessionGone => bad(ProbeState::Broken, "its session is gone", again),
+            AgentEnd::Stopped(Watchdog::Wall | Watchdog::Silence) => {
                 let what = format!("it took longer than {} minutes", WALL_MS / 60_000);
                 bad(ProbeState::TooSlow, &what, again)
             }
-            End::Stopped(Watchdog::Output) => {
+            AgentEnd::Stopped(Watchdog::Output) => {
                 let next = "look at what it printed".to_owned();
                 bad(ProbeState::Broken, "it printed more than it may", next)
             }
-            End::NotStarted { why } => {
+            AgentEnd::NotStarted { why } => {
                 bad(ProbeState::Broken, why, format!("mend agents.{}.command", self.name))
             }
-            End::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
-            End::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
+            AgentEnd::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
+            AgentEnd::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
         }
     }
 
@@ -527,21 +530,21 @@ pub(crate) fn run_to_its_end(
     }
 }
 
-/// What was heard of a call that ended, and how it ended.
-pub(crate) fn heard_of(
+/// What was summary of a call that ended, and how it ended.
+pub(crate) fn read_ended_call(
     kind: AgentKind,
     folder: &AttemptFolder,
     ending: Option<&Ending>,
-) -> (Heard, End) {
+) -> (StreamSummary, AgentEnd) {
     let executor = LocalExecutor::default();
-    let heard = listen(&executor, kind, folder, &Earlier::default());
-    let end = heard.end(ending.map(|ending| &ending.how), &errors(&executor, folder));
-    (heard, end)
+    let summary = listen(&executor, kind, folder, &Earlier::default());
+    let end = summary.end(ending.map(|ending| &ending.how), &errors(&executor, folder));
+    (summary, end)
 }
 
 /// What it left: the answer that its program vouches for, or the file in its outbox.
-fn result(heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
-    let result = match &heard.answer {
+fn result(summary: &StreamSummary, folder: &AttemptFolder) -> Result<AgentResult, String> {
+    let result = match &summary.answer {
         Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, &[]),
         None => read_result(&folder.outbox(), CALL, &[]),
     };

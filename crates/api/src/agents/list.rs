@@ -137,8 +137,8 @@ impl JsonSchema for ListedKind {
 }
 
 impl Ability {
-    /// In a few words.
-    pub const fn words(self) -> &'static str {
+    /// Describes it in a few words.
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Resume => "goes on after an interruption",
             Self::ResultForm => "native result form",
@@ -147,7 +147,7 @@ impl Ability {
         }
     }
 
-    fn of(kind: AgentKind) -> Vec<Self> {
+    fn for_kind(kind: AgentKind) -> Vec<Self> {
         let all = [
             (kind.can_resume(), Self::Resume),
             (kind.has_native_schema(), Self::ResultForm),
@@ -170,12 +170,12 @@ pub(crate) enum Program {
 
 impl Roster {
     /// The agents that a person has who stands in this folder. It need not be in a repository.
-    pub fn of(here: &Path) -> Result<Self, Error> {
+    pub fn open(here: &Path) -> Result<Self, Error> {
         let repository = Repository::find(here).ok();
         let top = repository.as_ref().and_then(|repository| repository.top.clone());
         let settings = Settings::read(top.as_deref())?;
         let trust = match (&repository, state_dir()) {
-            (Some(repository), Ok(state)) => Some(Trust::at(&state, &repository.common_dir)),
+            (Some(repository), Ok(state)) => Some(Trust::open(&state, &repository.common_dir)),
             (Some(_), Err(_)) | (None, _) => None,
         };
         Ok(Self { settings, top, trust })
@@ -215,7 +215,7 @@ impl Roster {
             version: None,
             tested_version: kind.tested_version().map(str::to_owned),
             model: table.model.clone(),
-            can: Ability::of(kind),
+            can: Ability::for_kind(kind),
             is_default: self.settings.agent.as_deref() == Some(name),
             roles: self.roles(name),
             wrong: None,
@@ -247,7 +247,7 @@ impl Roster {
             row.next = Some(format!("forge agents check {}", row.name));
             return;
         }
-        // Arguments before ours may be what makes it the program that is meant.
+        // Arguments before those of Forge may be what makes it the program that is meant.
         let args: Vec<&str> =
             row.command.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
         match version(path, &args) {

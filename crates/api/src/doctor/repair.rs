@@ -26,7 +26,7 @@ use forge_store::{atomic_file::replace, disk::RealDisk};
 
 use crate::forge::{Forge, RUNS_MAX};
 
-/// What was not touched for this long is nobody's any more. No process of ours keeps such a file for longer than minutes.
+/// What was not touched for this long is abandoned: no process of Forge keeps such a file for longer than minutes.
 const STALE: Duration = Duration::from_secs(3_600);
 /// The most entries of a folder that are looked at.
 const ENTRIES_MAX: usize = 100_000;
@@ -43,7 +43,7 @@ pub struct Fixable {
     pub fix: String,
     /// Whose word it takes.
     pub consent: Consent,
-    how: How,
+    how: RepairAction,
 }
 
 /// Whose word it takes.
@@ -56,7 +56,7 @@ pub enum Consent {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum How {
+enum RepairAction {
     Show { run: String },
     Remove { path: PathBuf },
     Rewrite { path: PathBuf, text: String },
@@ -81,7 +81,7 @@ impl Forge {
     pub fn fix(&self, fixable: &Fixable) -> Result<String, Error> {
         refuse_agents()?;
         match &fixable.how {
-            How::Show { run } => {
+            RepairAction::Show { run } => {
                 self.view(run)?;
                 match self.is_behind(run) {
                     None => Ok(format!("brought the files of {run} up to date")),
@@ -91,7 +91,7 @@ impl Forge {
                     )),
                 }
             }
-            How::Remove { path } => {
+            RepairAction::Remove { path } => {
                 let removed = match fs::symlink_metadata(path) {
                     Ok(found) if found.is_dir() => fs::remove_dir_all(path),
                     Ok(_) => fs::remove_file(path),
@@ -102,7 +102,7 @@ impl Forge {
                 removed.map_err(|error| Error::file(path, &error))?;
                 Ok(format!("removed {}", path.display()))
             }
-            How::Rewrite { path, text } => {
+            RepairAction::Rewrite { path, text } => {
                 let backup = kept_beside(path)?;
                 let place =
                     if path.is_symlink() { fs::canonicalize(path) } else { Ok(path.clone()) };
@@ -129,7 +129,7 @@ impl Forge {
                 what: format!("{}: {}", path.display(), keys.join(", ")),
                 fix: format!("rewrites {}, and keeps the old one beside it", path.display()),
                 consent: Consent::ThePersons,
-                how: How::Rewrite { path, text },
+                how: RepairAction::Rewrite { path, text },
             });
         }
         all
@@ -145,7 +145,7 @@ impl Forge {
             what: format!("the files that show {run} are behind its journal"),
             fix: "makes them anew".to_owned(),
             consent: Consent::Nobodys,
-            how: How::Show { run: run.to_owned() },
+            how: RepairAction::Show { run: run.to_owned() },
         })
     }
 }
@@ -175,7 +175,7 @@ fn kept_beside(path: &Path) -> Result<PathBuf, Error> {
     ))
 }
 
-/// What lies in a folder, has such a name, is ours, and was not touched for long.
+/// What lies in a folder, has such a name, belongs to Forge, and was not touched for long.
 fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let uid = rustix::process::getuid().as_raw();
@@ -190,7 +190,7 @@ fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
                 what: format!("{name} in {} was left by a Forge that died", dir.display()),
                 fix: "removes it".to_owned(),
                 consent: Consent::Nobodys,
-                how: How::Remove { path: entry.path() },
+                how: RepairAction::Remove { path: entry.path() },
             });
         }
     }

@@ -33,7 +33,7 @@ const RECORDS_MAX: u64 = 5_000;
 #[derive(Default)]
 pub(super) struct Times {
     busy: BTreeMap<String, Busy>,
-    started: BTreeMap<CallId, Started>,
+    started: BTreeMap<CallId, RunningCall>,
     /// Epoch and time of the last record.
     last: Option<(u64, Time)>,
 }
@@ -49,7 +49,7 @@ struct Busy {
 }
 
 #[derive(Clone, Copy)]
-struct Started {
+struct RunningCall {
     at: Time,
     left_out: u64,
     /// When the time began that was left out, until it is known whether somebody was at work.
@@ -57,8 +57,8 @@ struct Started {
 }
 
 impl Times {
-    /// The run has taken in a record that was written in this epoch.
-    pub(super) fn hear(&mut self, epoch: u64, record: &Record, run: &Run) {
+    /// Applies a record of this epoch, after the run has.
+    pub(super) fn apply_record(&mut self, epoch: u64, record: &Record, run: &Run) {
         if let Some((before, at)) = self.last
             && before != epoch
         {
@@ -78,7 +78,7 @@ impl Times {
     }
 
     fn begin(&mut self, call: &CallId, at: Time) {
-        self.started.insert(call.clone(), Started { at, left_out: 0, doubted: None });
+        self.started.insert(call.clone(), RunningCall { at, left_out: 0, doubted: None });
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
             if busy.n_calls == 0 {
@@ -120,7 +120,9 @@ impl Times {
     }
 
     fn end(&mut self, call: &CallId, at: Time, took: u64) {
-        let Some(Started { at: began, left_out, .. }) = self.started.remove(call) else { return };
+        let Some(RunningCall { at: began, left_out, .. }) = self.started.remove(call) else {
+            return;
+        };
         let counted = at.saturating_sub(began).saturating_sub(left_out);
         let missing = took.saturating_sub(counted).min(left_out);
         for unit in all_around(call.unit()) {
@@ -137,7 +139,7 @@ impl Times {
 
     /// A call under way has not really begun before this moment.
     pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
-        let Some(Started { at, .. }) = self.started.get(call).copied() else { return };
+        let Some(RunningCall { at, .. }) = self.started.get(call).copied() else { return };
         for unit in all_around(call.unit()) {
             // Where others were at work before it, time went by all the same.
             if let Some(busy) = self.busy.get_mut(&unit)
@@ -205,7 +207,7 @@ pub(super) struct Usual {
 
 impl Usual {
     /// Finds the runs to learn from.
-    pub(super) fn of(store: &Store, id: &str, flow: &str) -> Result<Self, Error> {
+    pub(super) fn open(store: &Store, id: &str, flow: &str) -> Result<Self, Error> {
         let (rows, _) = store.latest(ROWS_MAX)?;
         let fits = |row: &forge_store::journal::JournalRow| {
             let parsed = serde_json::from_str::<RunRow>(&row.row).ok();
@@ -244,10 +246,10 @@ fn median(took: &[u64]) -> u64 {
 fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Error> {
     let mut run = Run::new();
     let mut times = Times::default();
-    for record in records {
-        let heard = Record { at: record.at, facts: facts(record)? };
-        run.take(&heard);
-        times.hear(record.epoch, &heard, &run);
+    for stored in records {
+        let record = Record { at: stored.at, facts: facts(stored)? };
+        run.apply_record(&record);
+        times.apply_record(stored.epoch, &record, &run);
     }
     let is_good = |state: &State| match state {
         State::Accepted => true,

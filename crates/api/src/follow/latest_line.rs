@@ -20,8 +20,8 @@ use forge_project::settings::Frozen;
 use rustix::fs::OFlags;
 
 use crate::watch::{
-    events::{Age, Begun, Form, Seen, Shown, TurnName, has_stream, role},
-    transcript::{Source, Stream},
+    events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, role},
+    transcript::{StreamSource, TranscriptReader},
 };
 
 /// So many pieces (of 64 KiB) of a stream are read with one look.
@@ -44,40 +44,41 @@ const CLAIM_WAIT_MS: u64 = 2_000;
 const PROGRESS: &str = "progress";
 
 /// Listens to one call.
-pub(super) struct Ear {
+pub(super) struct LatestLineReader {
     since: Time,
     /// When a driver made its folder. Nothing before that.
     begun: Option<Time>,
     folder: PathBuf,
     /// Where an agent has its outbox.
     boxes: Option<AttemptFolder>,
-    stream: Option<Stream>,
-    recent: VecDeque<Seen>,
+    stream: Option<TranscriptReader>,
+    recent: VecDeque<UnitEvent>,
     line: Option<String>,
     /// When the file was changed that a line was taken of last.
     changed: Option<SystemTime>,
 }
 
 /// Where the calls of a run lie.
-pub(super) struct Places<'a> {
+pub(super) struct RunFolders<'a> {
     pub(super) home: &'a Home,
     pub(super) id: &'a str,
     pub(super) frozen: Option<&'a Frozen>,
 }
 
-impl Ear {
-    pub(super) fn of(
+impl LatestLineReader {
+    pub(super) fn new(
         run: &Run,
         call: &CallId,
         ordinal: u32,
         since: Time,
-        places: &Places<'_>,
+        places: &RunFolders<'_>,
     ) -> Self {
-        let Places { home, id, frozen } = *places;
+        let RunFolders { home, id, frozen } = *places;
         let folder = home.attempt(id, ordinal);
         let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
-        let source = player.as_ref().map_or(Source::Command, |agent| Source::Agent(agent.like));
-        let first = Seen::Call {
+        let source =
+            player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
+        let first = UnitEvent::Call {
             at: since,
             call: call.to_string(),
             agent: player.as_ref().map(|agent| agent.name.clone()),
@@ -88,9 +89,9 @@ impl Ear {
             Some(_) => TurnName::Resumed,
             None => TurnName::First,
         };
-        let begun = Begun { at: since, call: call.clone(), ordinal, turn, age: Age::Old };
-        let stream =
-            has_stream(run, call).then(|| Stream::of(&folder, source, &begun, Form::Signals));
+        let begun = StartedCall { at: since, call: call.clone(), ordinal, turn, age: Age::Old };
+        let stream = has_stream(run, call)
+            .then(|| TranscriptReader::new(&folder, source, &begun, Form::Signals));
         let boxes = frozen
             .and_then(|frozen| home.checkouts(id, frozen).ok())
             .map(|checkouts| boxes(&checkouts, ordinal));
@@ -109,7 +110,7 @@ impl Ear {
         let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
         let (recent, line) = (&mut self.recent, &mut self.line);
         stream.read_some(PIECES_MAX, &mut |shown| {
-            let Shown::Seen(seen) = shown else { return };
+            let WatchOutput::Event(seen) = shown else { return };
             if let Some(said) = in_one_line(&seen) {
                 *line = Some(said);
             }
@@ -120,7 +121,7 @@ impl Ear {
         });
         // What an agent says of its progress counts from when it says it until it says something else.
         if let Some(boxes) = self.boxes.clone() {
-            self.take_line_of(&boxes.outbox().join(PROGRESS));
+            self.take_last_line(&boxes.outbox().join(PROGRESS));
         }
     }
 
@@ -128,12 +129,12 @@ impl Ear {
     fn listen_to_steps(&mut self) {
         let Ok(steps) = fs::read_dir(steps_of(&self.folder)) else { return };
         for step in steps.flatten().take(STEPS_MAX) {
-            self.take_line_of(&AttemptFolder::at(step.path()).transcript());
+            self.take_last_line(&AttemptFolder::at(step.path()).transcript());
         }
     }
 
     /// Takes the last line of a file, if it was changed after the line that is there.
-    fn take_line_of(&mut self, path: &Path) {
+    fn take_last_line(&mut self, path: &Path) {
         let Ok(found) = fs::symlink_metadata(path) else { return };
         let Ok(changed) = found.modified() else { return };
         if !found.is_file() || found.len() == 0 || self.changed.is_some_and(|at| at >= changed) {
@@ -170,14 +171,14 @@ impl Ear {
     }
 
     pub(super) fn spent(&self) -> Spent {
-        self.stream.as_ref().map_or(Spent::NOTHING, Stream::so_far)
+        self.stream.as_ref().map_or(Spent::NOTHING, TranscriptReader::so_far)
     }
 
-    pub(super) const fn recent(&self) -> &VecDeque<Seen> {
+    pub(super) const fn recent(&self) -> &VecDeque<UnitEvent> {
         &self.recent
     }
 
-    pub(super) fn into_recent(self) -> VecDeque<Seen> {
+    pub(super) fn into_recent(self) -> VecDeque<UnitEvent> {
         self.recent
     }
 }
@@ -200,22 +201,22 @@ fn last_line(path: &Path) -> Option<String> {
 }
 
 /// What somebody who watches many agents wants to see of it.
-fn in_one_line(seen: &Seen) -> Option<String> {
+fn in_one_line(seen: &UnitEvent) -> Option<String> {
     match seen {
-        Seen::Said { text, .. } | Seen::Printed { text, .. } => {
+        UnitEvent::Said { text, .. } | UnitEvent::Printed { text, .. } => {
             text.lines().rev().find_map(first_words)
         }
-        Seen::UsedTool { name, about, .. } => first_words(&format!("{name}  {about}")),
-        Seen::Asked { text, .. } => first_words(&format!("nobody could grant: {text}")),
-        Seen::Limit { text, .. } => first_words(text),
-        Seen::Turn { turn: TurnName::Repair } => Some("repairs its result".to_owned()),
-        Seen::Turn { turn: TurnName::First | TurnName::Resumed | TurnName::Anew }
-        | Seen::Fact { .. }
-        | Seen::Call { .. }
-        | Seen::Began { .. }
-        | Seen::Spent { .. }
-        | Seen::TurnEnded { .. }
-        | Seen::Over { .. } => None,
+        UnitEvent::UsedTool { name, about, .. } => first_words(&format!("{name}  {about}")),
+        UnitEvent::Asked { text, .. } => first_words(&format!("nobody could grant: {text}")),
+        UnitEvent::Limit { text, .. } => first_words(text),
+        UnitEvent::Turn { turn: TurnName::Repair } => Some("repairs its result".to_owned()),
+        UnitEvent::Turn { turn: TurnName::First | TurnName::Resumed | TurnName::Anew }
+        | UnitEvent::Fact { .. }
+        | UnitEvent::Call { .. }
+        | UnitEvent::Began { .. }
+        | UnitEvent::Spent { .. }
+        | UnitEvent::TurnEnded { .. }
+        | UnitEvent::Over { .. } => None,
     }
 }
 
@@ -225,9 +226,10 @@ fn first_words(line: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-fn shortened(mut seen: Seen) -> Seen {
-    if let Seen::Said { text, .. } | Seen::Printed { text, .. } | Seen::Asked { text, .. } =
-        &mut seen
+fn shortened(mut seen: UnitEvent) -> UnitEvent {
+    if let UnitEvent::Said { text, .. }
+    | UnitEvent::Printed { text, .. }
+    | UnitEvent::Asked { text, .. } = &mut seen
         && let Some((at, _)) = text.char_indices().nth(TEXT_CHARACTERS_MAX)
     {
         text.truncate(at);

@@ -18,7 +18,7 @@ use crate::start::{
     flow_outline::{EFFORT, efforts},
     prompts::{Asks, BranchChoice, EffortOffer, Reply},
     ready::Ready,
-    request::{AUTO, DRY_RUN, Discuss, Request, Unsaid, YES},
+    request::{AUTO, DRY_RUN, Discussion, OnMissing, Request, YES},
     validate_text::examples,
 };
 
@@ -83,7 +83,7 @@ impl Ready {
     /// What would be asked on a terminal, in words.
     pub(super) fn would_ask(&self, request: &Request) -> Vec<String> {
         let mut asked = Vec::new();
-        if request.discuss == Discuss::First {
+        if request.discussion == Discussion::First {
             asked.extend(QUESTIONS.map(str::to_owned));
         }
         if request.takes_what_is_detected() {
@@ -100,9 +100,9 @@ impl Ready {
 
     /// The request, with what the person said to a few questions.
     fn discussed(&self, request: &Request, asks: &mut dyn Asks) -> Result<String, Error> {
-        match request.discuss {
-            Discuss::No => return Ok(self.text.clone()),
-            Discuss::First => {}
+        match request.discussion {
+            Discussion::No => return Ok(self.text.clone()),
+            Discussion::First => {}
         }
         let answers = match asks.discussion(&QUESTIONS) {
             Reply::Said(answers) => answers,
@@ -192,8 +192,8 @@ impl Ready {
                     "this flow changes no code, so that no branch can follow it"
                 };
                 let new = request.said_again(&[("--branch", "new")], &[]);
-                let unsaid = request.said_again(&[], &["--branch"]);
-                Error::usage(what, examples(&[&new, &unsaid]))
+                let on_missing = request.said_again(&[], &["--branch"]);
+                Error::usage(what, examples(&[&new, &on_missing]))
             })
         };
         match (request.branch, self.another_branch()) {
@@ -220,9 +220,9 @@ impl Ready {
         chosen: &mut Chosen,
     ) -> Result<(), Error> {
         let Some(why) = self.why_no_auto(request, chosen) else { return Ok(()) };
-        let reply = match request.unsaid {
-            Unsaid::Taken => Reply::Said(()),
-            Unsaid::Asked => asks.without_auto(&why),
+        let reply = match request.on_missing {
+            OnMissing::UseDetected => Reply::Said(()),
+            OnMissing::Ask => asks.without_auto(&why),
         };
         match reply {
             Reply::Said(()) => {
@@ -247,9 +247,9 @@ impl Ready {
         request: &Request,
         chosen: &Chosen,
     ) -> Option<String> {
-        match request.unsaid {
-            Unsaid::Taken => return None,
-            Unsaid::Asked => {}
+        match request.on_missing {
+            OnMissing::UseDetected => return None,
+            OnMissing::Ask => {}
         }
         let why = self.why_no_auto(request, chosen)?;
         let ways = self.ways_without_auto(request, chosen);

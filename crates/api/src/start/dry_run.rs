@@ -20,7 +20,7 @@ use crate::{
         flow_outline::{Runs, all_params, both, pruned, runs},
         prompts::Nobody,
         ready::Ready,
-        request::{Discuss, Request, Unsaid},
+        request::{Discussion, OnMissing, Request},
     },
 };
 
@@ -151,7 +151,11 @@ impl Forge {
     pub fn dry_run(&self, request: &Request) -> Result<DryRun, Error> {
         let ready = self.ready(request)?;
         let mut asked = ready.would_ask(request);
-        let taken = Request { unsaid: Unsaid::Taken, discuss: Discuss::No, ..request.clone() };
+        let taken = Request {
+            on_missing: OnMissing::UseDetected,
+            discussion: Discussion::No,
+            ..request.clone()
+        };
         let chosen = ready.choose(&taken, &mut Nobody)?;
         let flow = &ready.found.flow;
         let params = all_params(flow, &chosen.params);

@@ -68,12 +68,11 @@ pub(super) fn detect(
 ) -> Detected {
     let known = |found: &Detected| values.contains(&found.value);
     let by_points = points.map(|(points, field)| Detected {
-        value: of_points(points).to_owned(),
+        value: effort_for_points(points).to_owned(),
         why: format!("{points} story points in {field}"),
     });
-    by_points.filter(known).or_else(|| of_words(text).filter(known)).unwrap_or_else(|| Detected {
-        value: default.to_owned(),
-        why: "nothing says more or less".to_owned(),
+    by_points.filter(known).or_else(|| detect_in_text(text).filter(known)).unwrap_or_else(|| {
+        Detected { value: default.to_owned(), why: "nothing says more or less".to_owned() }
     })
 }
 
@@ -82,7 +81,7 @@ pub(super) fn points(value: Option<&Value>) -> Option<f64> {
     value?.as_f64().filter(|points| points.is_finite() && *points > 0.0)
 }
 
-fn of_points(points: f64) -> &'static str {
+fn effort_for_points(points: f64) -> &'static str {
     if points <= POINTS_SMALL {
         "S"
     } else if points <= POINTS_MIDDLE {
@@ -92,7 +91,7 @@ fn of_points(points: f64) -> &'static str {
     }
 }
 
-fn of_words(text: &str) -> Option<Detected> {
+fn detect_in_text(text: &str) -> Option<Detected> {
     let lower = text.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -130,7 +129,7 @@ fn is_demand(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str, points: Option<f64>) -> (String, String) {
+    fn detected(text: &str, points: Option<f64>) -> (String, String) {
         let values = ["S", "M", "L"].map(str::to_owned);
         let found = detect(text, points.map(|points| (points, "f")), &values, "M");
         (found.value, found.why)
@@ -141,9 +140,9 @@ mod tests {
         for (points, effort) in
             [(0.5, "S"), (4.0, "S"), (4.1, "M"), (5.0, "M"), (12.0, "M"), (12.5, "L"), (40.0, "L")]
         {
-            assert_eq!(of("fix a typo", Some(points)).0, effort, "{points}");
+            assert_eq!(detected("fix a typo", Some(points)).0, effort, "{points}");
         }
-        assert_eq!(of("x", Some(3.0)).1, "3 story points in f");
+        assert_eq!(detected("x", Some(3.0)).1, "3 story points in f");
     }
 
     #[test]
@@ -170,10 +169,10 @@ mod tests {
             (list, "L", "it lists 7 demands"),
             (&long, "L", "it has more than 4000 characters"),
         ] {
-            assert_eq!(of(text, None), (effort.to_owned(), why.to_owned()), "{text:.60}");
+            assert_eq!(detected(text, None), (effort.to_owned(), why.to_owned()), "{text:.60}");
         }
         let long = format!("fix the typo {}", "and look around ".repeat(20));
-        assert_eq!(of(&long, None).0, "M", "what is long is not small");
+        assert_eq!(detected(&long, None).0, "M", "what is long is not small");
     }
 
     #[test]

@@ -142,7 +142,7 @@ mod tests {
     use forge_project::catalog::Catalog;
 
     fn feature() -> Flow {
-        Catalog::of(None).flow("feature").unwrap().flow
+        Catalog::from_folder(None).flow("feature").unwrap().flow
     }
 
     #[test]

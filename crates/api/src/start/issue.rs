@@ -37,7 +37,7 @@ pub(super) enum Tracker {
 
 impl Tracker {
     /// The word that a flow has for it.
-    pub(super) const fn word(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::GitHub => "github",
             Self::Jira => "jira",

@@ -13,7 +13,7 @@ use forge_driver::Error;
 use crate::start::{
     flow_outline::EFFORT,
     ready::PULL_REQUEST,
-    request::{NO_PR, Offered, Request},
+    request::{NO_PR, PullRequest, Request},
     validate_text::examples,
 };
 
@@ -38,9 +38,9 @@ pub(super) fn given_params(
         }
         params.insert(EFFORT.to_owned(), known_effort(effort, request, flow)?);
     }
-    match request.offered {
-        Offered::ByTheFlow => {}
-        Offered::No => {
+    match request.pull_request {
+        PullRequest::AsFlowSays => {}
+        PullRequest::Never => {
             if flow.accepts(PULL_REQUEST, "no").is_err() {
                 return Err(Error::usage(
                     format!(

@@ -1,9 +1,9 @@
-//! What may be asked before a run exists. How it is asked is for the door; what follows is decided
+//! What may be asked before a run exists. How it is asked is for the user interface; what follows is decided
 //! in `choices.rs`.
 //!
 //! Invariant: whoever cannot ask says so, and never answers for a person.
 
-/// What may be asked or told before a run exists. Who implements only some of it can ask for nothing else.
+/// Prompts and notes before a run exists. A method that is not implemented asks nothing.
 pub trait Asks {
     /// Whether a repository may run these commands on this machine.
     fn commands(&mut self, commands: &[String]) -> Allowed;
@@ -88,7 +88,7 @@ pub struct EffortChoice {
     pub skips: Vec<String>,
 }
 
-/// How a door asks whether commands of a repository may be run, where nothing else is asked.
+/// A prompt whether commands of a repository may be run, where nothing else is asked.
 pub type AskCommands<'a> = &'a mut dyn FnMut(&[String]) -> Allowed;
 
 /// There is nobody to ask.

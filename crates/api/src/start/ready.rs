@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forge_core::flow::{Check, Condition, Flow, Stage, When};
 use forge_project::{
-    catalog::{Catalog, Found},
+    catalog::{Catalog, FoundFlow},
     settings::{Sessions, Settings, Verify, VerifyFrom},
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Ready {
     pub(super) base: Option<String>,
     pub(super) settings: Settings,
     pub(super) catalog: Catalog,
-    pub(super) found: Found,
+    pub(super) found: FoundFlow,
     /// How the flow was named.
     pub(super) name: String,
     pub(super) scenario: Option<(String, Sessions)>,

@@ -1,4 +1,4 @@
-//! What a person wants to be run, as a door read it, and how they would say it again.
+//! A request as the user interface read it, and the command line that repeats it.
 //!
 //! Not here: whether it can be (`words.rs`), and what follows from it (`choices.rs`).
 
@@ -36,49 +36,44 @@ pub struct Request {
     pub agent: Option<String>,
     /// Where the result goes, if they said so.
     pub branch: Option<BranchChoice>,
-    pub unsaid: Unsaid,
+    pub on_missing: OnMissing,
     /// Whether they want to be asked about the request first.
-    pub discuss: Discuss,
-    pub offered: Offered,
+    pub discussion: Discussion,
+    pub pull_request: PullRequest,
     /// How much the summary tells.
     pub detail: Detail,
     /// What was typed after `forge`, to say it again with more.
     pub typed: Vec<String>,
 }
 
-/// What becomes of what a person did not say.
+/// The treatment of a choice that the person did not make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unsaid {
-    /// They are asked.
+pub enum OnMissing {
     #[default]
-    Asked,
+    Ask,
     /// The detected value is used.
-    Taken,
+    UseDetected,
 }
 
-/// Whether a person wants to be asked about the request before it begins.
+/// A dialog about the request before the run begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Discuss {
-    /// They do not.
+pub enum Discussion {
     #[default]
     No,
-    /// They do.
     First,
 }
 
-/// Whether the result is offered as a pull request.
+/// The person's wish about a pull request for the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Offered {
-    /// As the flow says.
+pub enum PullRequest {
     #[default]
-    ByTheFlow,
-    /// It is not.
-    No,
+    AsFlowSays,
+    Never,
 }
 
 impl Request {
-    /// A request in these words, with nothing else said.
-    pub fn of(text: impl Into<String>) -> Self {
+    /// Builds a request with this text and default choices.
+    pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             issue: None,
@@ -91,9 +86,9 @@ impl Request {
             scenario: None,
             agent: None,
             branch: None,
-            unsaid: Unsaid::Asked,
-            discuss: Discuss::No,
-            offered: Offered::ByTheFlow,
+            on_missing: OnMissing::Ask,
+            discussion: Discussion::No,
+            pull_request: PullRequest::AsFlowSays,
             detail: Detail::Plain,
             typed: Vec::new(),
         }
@@ -101,7 +96,7 @@ impl Request {
 
     /// Whether what was detected is taken without a question.
     pub(super) fn takes_what_is_detected(&self) -> bool {
-        self.unsaid == Unsaid::Taken || self.approvals == Approvals::Automatic
+        self.on_missing == OnMissing::UseDetected || self.approvals == Approvals::Automatic
     }
 
     /// The command that says the same with these flags, and without those.
@@ -181,7 +176,7 @@ mod tests {
 
     fn typed(words: &[&str]) -> Request {
         let typed = words.iter().map(|word| (*word).to_owned()).collect();
-        Request { typed, ..Request::of("x") }
+        Request { typed, ..Request::new("x") }
     }
 
     #[test]

@@ -7,14 +7,14 @@
 //! wall: it is said that nobody looked, and the run begins. It is advice before a run; what is made is
 //! judged by the gates.
 //!
-//! Invariant: what it cost is paid by the run that begins, or told and kept (`refused.rs`) where none begins.
+//! Invariant: what it cost is paid by the run that begins, or reported and kept (`refused_requests.rs`) where none begins.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
 use std::path::{Path, PathBuf};
 
 use forge_agents::{
-    AgentKind, CodeAccess, Earlier, End, Heard, Session, Turn, parse_result, read_result,
-    result_schema, session_id,
+    AgentEnd, AgentKind, CodeAccess, Earlier, Session, StreamSummary, TurnRequest, parse_result,
+    read_result, result_schema, session_id,
 };
 use forge_core::{
     event::{Coherence, TriageOutcome},
@@ -39,7 +39,7 @@ use forge_store::atomic_file::replace;
 
 use crate::{
     agents::{
-        check::{Place, heard_of, run_to_its_end},
+        check::{CallFolder, read_ended_call, run_to_its_end},
         list::command,
     },
     forge::Forge,
@@ -60,7 +60,7 @@ const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const FINDINGS_SHOWN: usize = 5;
 
 /// The outcome of the triage call.
-enum Looked {
+enum TriageResult {
     /// The request can be acted on.
     Passed(Coherence),
     /// Nobody could act on it, and why that is, with what it cost to find out, and what was found in words.
@@ -83,7 +83,7 @@ impl Forge {
         let Some(role) = ready.looker() else { return Ok((None, None)) };
         let (_, prompt) = ready.catalog.role_text(&ready.found, role)?;
         let Some(name) = ready.settings.agent_for(role) else { return Ok((None, None)) };
-        let look = Look {
+        let look = TriageCall {
             name,
             table: &ready.settings.agents[name],
             model: ready.settings.roles.get(role).and_then(|role| role.model.as_deref()),
@@ -93,12 +93,12 @@ impl Forge {
             top: self.home.repository.top.as_deref(),
             cap: cap(ready, budget),
         };
-        let place = Place::make()?;
+        let place = CallFolder::make()?;
         let looked = look.call(&place, &redacted_text(text), signals);
         place.remove();
         match looked? {
-            Looked::Passed(coherence) => Ok((Some(coherence), None)),
-            Looked::Blocked(coherence, found) => {
+            TriageResult::Passed(coherence) => Ok((Some(coherence), None)),
+            TriageResult::Blocked(coherence, found) => {
                 keep_refused(&self.home, role, &coherence)?;
                 let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
                 let mut what = format!("nobody could act on this request: {why}");
@@ -108,13 +108,13 @@ impl Forge {
                 }
                 Err(refused(what + &paid))
             }
-            Looked::Stopped(coherence) => {
+            TriageResult::Stopped(coherence) => {
                 keep_refused(&self.home, role, &coherence)?;
                 let paid = paid(&coherence.spent);
                 let what = format!("you stopped before the run began; nothing was made{paid}");
                 Err(Error { kind: forge_project::error::Kind::Interrupted, what, next: None })
             }
-            Looked::Unseen(coherence) => {
+            TriageResult::Unseen(coherence) => {
                 let note = format!("the request was not looked at: {}", coherence.summary.trim());
                 // Nothing is said of a look that cost nothing, as if there had been none.
                 let is_free = coherence.spent == Spent::NOTHING;
@@ -146,7 +146,7 @@ impl Ready {
 }
 
 /// What was found, one line each. More than a person would read is only counted.
-fn in_words(findings: &[ReportedFinding]) -> Vec<String> {
+fn finding_lines(findings: &[ReportedFinding]) -> Vec<String> {
     let line = |finding: &ReportedFinding| {
         let why = finding.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
         let text = redacted_text(&format!("{}{why}", finding.what));
@@ -167,7 +167,7 @@ fn paid(spent: &Spent) -> String {
         Cost::Estimated(estimated) => Amount { estimated, ..Amount::default() },
         Cost::Unknown => return "\nwhat this look cost is unknown".to_owned(),
     };
-    format!("\nthis look cost {}", amount.in_words())
+    format!("\nthis look cost {}", amount.to_text())
 }
 
 /// What the look may cost: no more than any other call, and no more than the run.
@@ -178,7 +178,7 @@ fn cap(ready: &Ready, budget: Option<Money>) -> Money {
 }
 
 /// A look at one request.
-struct Look<'a> {
+struct TriageCall<'a> {
     name: &'a str,
     table: &'a AgentTable,
     model: Option<&'a str>,
@@ -189,20 +189,25 @@ struct Look<'a> {
     cap: Money,
 }
 
-impl Look<'_> {
+impl TriageCall<'_> {
     fn kind(&self) -> AgentKind {
         self.table.like
     }
 
-    fn call(&self, place: &Place, text: &str, signals: &mut Signals) -> Result<Looked, Error> {
+    fn call(
+        &self,
+        place: &CallFolder,
+        text: &str,
+        signals: &mut Signals,
+    ) -> Result<TriageResult, Error> {
         let error = |error: std::io::Error| Error::file(&place.path, &error);
         let (spec, env) = self.prepare(place)?;
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
         replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(error)?;
         replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(error)?;
         let ending = run_to_its_end(&folder, &env, signals)?;
-        let (heard, end) = heard_of(self.kind(), &folder, ending.as_ref());
-        let uses = heard.uses();
+        let (stream, end) = read_ended_call(self.kind(), &folder, ending.as_ref());
+        let uses = stream.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
         let cost = |came_to: TriageOutcome, summary: &str| Coherence {
             spent: spent(&uses),
@@ -215,33 +220,35 @@ impl Look<'_> {
             came_to,
         };
         let result = match end {
-            End::Done => self.result(&heard, &folder),
-            End::Interrupted => return Ok(Looked::Stopped(cost(TriageOutcome::Nothing, ""))),
-            End::Limited(limit) => Err(limit.what),
-            End::Failed { what, .. }
-            | End::Refused { what }
-            | End::Overflowed { what }
-            | End::OverBudget { what } => Err(what),
-            End::SessionGone => Err("its session is gone".to_owned()),
-            End::Stopped(_) => Err("it took or printed more than it may".to_owned()),
-            End::NotStarted { why } => Err(why),
-            End::Lost => Err("its keeper is gone".to_owned()),
+            AgentEnd::Done => self.result(&stream, &folder),
+            AgentEnd::Interrupted => {
+                return Ok(TriageResult::Stopped(cost(TriageOutcome::Nothing, "")));
+            }
+            AgentEnd::Limited(limit) => Err(limit.what),
+            AgentEnd::Failed { what, .. }
+            | AgentEnd::Refused { what }
+            | AgentEnd::Overflowed { what }
+            | AgentEnd::OverBudget { what } => Err(what),
+            AgentEnd::SessionGone => Err("its session is gone".to_owned()),
+            AgentEnd::Stopped(_) => Err("it took or printed more than it may".to_owned()),
+            AgentEnd::NotStarted { why } => Err(why),
+            AgentEnd::Lost => Err("its keeper is gone".to_owned()),
         };
         Ok(match result {
             Err(why) => {
-                Looked::Unseen(cost(TriageOutcome::Nothing, &format!("{}: {why}", self.name)))
+                TriageResult::Unseen(cost(TriageOutcome::Nothing, &format!("{}: {why}", self.name)))
             }
             Ok(AgentResult { verdict: Some(ReportedVerdict::Pass), summary, .. }) => {
-                Looked::Passed(cost(TriageOutcome::Pass, &summary))
+                TriageResult::Passed(cost(TriageOutcome::Pass, &summary))
             }
             Ok(AgentResult {
                 verdict: Some(ReportedVerdict::Block), summary, findings, ..
             }) => {
-                let found = in_words(&findings);
-                Looked::Blocked(cost(TriageOutcome::Block, &summary), found)
+                let found = finding_lines(&findings);
+                TriageResult::Blocked(cost(TriageOutcome::Block, &summary), found)
             }
             Ok(AgentResult { verdict: Some(ReportedVerdict::Revise) | None, .. }) => {
-                Looked::Unseen(cost(
+                TriageResult::Unseen(cost(
                     TriageOutcome::Nothing,
                     &format!("{} said neither pass nor block", self.name),
                 ))
@@ -250,9 +257,13 @@ impl Look<'_> {
     }
 
     /// What it left: the answer that its program vouches for, or the file in its outbox.
-    fn result(&self, heard: &Heard, folder: &AttemptFolder) -> Result<AgentResult, String> {
+    fn result(
+        &self,
+        stream: &StreamSummary,
+        folder: &AttemptFolder,
+    ) -> Result<AgentResult, String> {
         let must = &self.prompt.must;
-        let result = match &heard.answer {
+        let result = match &stream.answer {
             Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, must),
             None => read_result(&folder.outbox(), CALL, must),
         };
@@ -262,7 +273,7 @@ impl Look<'_> {
     /// How it is run, and with which environment.
     fn prepare(
         &self,
-        place: &Place,
+        place: &CallFolder,
     ) -> Result<(Spec, Vec<(std::ffi::OsString, std::ffi::OsString)>), Error> {
         let folder = place.folder();
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -286,7 +297,7 @@ impl Look<'_> {
             call: CALL.to_owned(),
             role: self.role,
             kind: self.kind(),
-            turn: Turn {
+            turn: TurnRequest {
                 command: &words,
                 model: self.model.or(self.table.model.as_deref()),
                 session: Session::New(&session),
@@ -353,10 +364,10 @@ mod tests {
             was: None,
         };
         let found: Vec<ReportedFinding> = (0..7).map(|n| finding(format!("soup {n}"))).collect();
-        assert_eq!(in_words(&[]), Vec::<String>::new());
-        assert_eq!(in_words(&found[..1]), ["soup 0: nobody cooks here"]);
-        assert_eq!(in_words(&found[..FINDINGS_SHOWN]).len(), FINDINGS_SHOWN);
-        assert_eq!(in_words(&found).last().map(String::as_str), Some("and 2 more"));
+        assert_eq!(finding_lines(&[]), Vec::<String>::new());
+        assert_eq!(finding_lines(&found[..1]), ["soup 0: nobody cooks here"]);
+        assert_eq!(finding_lines(&found[..FINDINGS_SHOWN]).len(), FINDINGS_SHOWN);
+        assert_eq!(finding_lines(&found).last().map(String::as_str), Some("and 2 more"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What an agent was told: the brief of each of its turns, and the files that it was given to read.
+//! The brief of a call: the text of each turn, and the files of its inbox.
 //!
-//! Not here: how a brief is made (`brief.rs`), and how it is shown. What is told comes from the folder of the
+//! Not here: how a brief is made (`brief.rs`), and how it is shown. The text comes from the folder of the
 //! call, as the agent found it; nothing is made anew.
 //!
 //! Invariant: an agent can put anything into its folders; only regular files are read, each up to a limit.
@@ -43,7 +43,7 @@ const FILES_MAX: usize = 10_000;
 
 /// Which call of a unit is meant. Without a word, the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Which {
+pub struct CallSelector {
     /// The number of the attempt.
     pub attempt: Option<u32>,
     /// The gate that looked at it.
@@ -52,7 +52,8 @@ pub struct Which {
 
 /// The brief of one call, turn by turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Told {
+#[schemars(rename = "Told")]
+pub struct Briefing {
     pub run: String,
     pub call: String,
     /// A later call that is due and has not begun, so that this one is shown.
@@ -63,7 +64,7 @@ pub struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub folder: String,
-    pub turns: Vec<ToldTurn>,
+    pub turns: Vec<TurnBrief>,
     /// The files in its inbox.
     pub inbox: Vec<InboxFile>,
     /// Where that lies. Nothing, if it is gone.
@@ -73,7 +74,8 @@ pub struct Told {
 
 /// The brief of one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ToldTurn {
+#[schemars(rename = "ToldTurn")]
+pub struct TurnBrief {
     pub turn: TurnName,
     pub brief: String,
 }
@@ -87,13 +89,18 @@ pub struct InboxFile {
 }
 
 impl Forge {
-    /// What an agent was told in a call of a unit.
-    pub fn told(&self, id: &str, unit: &str, which: &Which) -> Result<Told, Error> {
+    /// Reads the brief of a call of a unit.
+    pub fn briefing(
+        &self,
+        id: &str,
+        unit: &str,
+        selector: &CallSelector,
+    ) -> Result<Briefing, Error> {
         let (run, begun) = begun(&self.records(id, 1)?);
         let calls: Vec<CallId> = begun.iter().map(|begun| begun.call.clone()).collect();
         let target = find("brief", id, &run, &calls, unit)?;
-        let (Begun { call, ordinal, first }, due) =
-            self.chosen(id, &run, &begun, &target, which)?;
+        let (BriefedCall { call, ordinal, first }, due) =
+            self.chosen(id, &run, &begun, &target, selector)?;
         let folder = self.home.attempt(id, ordinal);
         if !folder.is_dir() {
             let what = format!("the folder of {call} is gone: {}", folder.display());
@@ -108,15 +115,15 @@ impl Forge {
             (TurnName::Anew, steps.join(ANEW)),
             (TurnName::Repair, steps.join(REPAIR)),
         ];
-        let mut told = Vec::new();
+        let mut briefs = Vec::new();
         for (turn, folder) in turns {
             let brief = read(&folder.join(BRIEF), BRIEF_BYTES_MAX)?;
-            told.extend(brief.map(|bytes| ToldTurn {
+            briefs.extend(brief.map(|bytes| TurnBrief {
                 turn,
                 brief: String::from_utf8_lossy(&bytes).into_owned(),
             }));
         }
-        if told.is_empty() {
+        if briefs.is_empty() {
             let what = match role {
                 Some(_) => format!("{call} was told nothing yet: its agent has not begun"),
                 None => format!("{call} is no agent's: nobody was told anything"),
@@ -130,14 +137,14 @@ impl Forge {
         let found = inbox.iter().find_map(|inbox| files(inbox).filter(|(_, f)| !f.is_empty()));
         let found = found.or_else(|| inbox.iter().find_map(files));
         let (inbox_folder, inbox) = found.map_or((None, Vec::new()), |(at, f)| (Some(at), f));
-        Ok(Told {
+        Ok(Briefing {
             run: id.to_owned(),
             call: call.to_string(),
             due: due.map(|due| due.to_string()),
             role,
             agent: agent.map(|agent| agent.name),
             folder: folder.display().to_string(),
-            turns: told,
+            turns: briefs,
             inbox,
             inbox_folder: inbox_folder.map(|path| path.display().to_string()),
         })
@@ -149,22 +156,23 @@ impl Forge {
         &self,
         id: &str,
         run: &Run,
-        begun: &[Begun],
+        begun: &[BriefedCall],
         target: &Target,
-        which: &Which,
-    ) -> Result<(Begun, Option<CallId>), Error> {
+        selector: &CallSelector,
+    ) -> Result<(BriefedCall, Option<CallId>), Error> {
         // A driver makes the folder of a call when it starts it. What is under way without one was only wanted.
-        let is_due = |one: &Begun| {
+        let is_due = |one: &BriefedCall| {
             run.calls().contains_key(&one.call) && !self.home.attempt(id, one.ordinal).is_dir()
         };
-        let last = chosen(id, run, begun, target, which)?;
+        let last = chosen(id, run, begun, target, selector)?;
         if !is_due(&last) {
             return Ok((last, None));
         }
-        let others: Vec<Begun> = begun.iter().filter(|one| !is_due(one)).cloned().collect();
+        let others: Vec<BriefedCall> = begun.iter().filter(|one| !is_due(one)).cloned().collect();
         let unit = Target::Unit(last.call.unit().clone());
-        let before = chosen(id, run, &others, &unit, &Which { attempt: None, ..which.clone() });
-        match (target, which.attempt, before) {
+        let before =
+            chosen(id, run, &others, &unit, &CallSelector { attempt: None, ..selector.clone() });
+        match (target, selector.attempt, before) {
             (Target::Unit(_), None, Ok(before)) => Ok((before, Some(last.call))),
             (Target::Unit(_) | Target::Call(_), _, before) => {
                 let what = format!("{} is due, but has not begun: nobody was told yet", last.call);
@@ -178,17 +186,17 @@ impl Forge {
     }
 
     /// A file that an agent was given to read.
-    pub fn inbox_file(&self, told: &Told, name: &str) -> Result<Vec<u8>, Error> {
-        let next = format!("forge brief {} {}", told.run, told.call);
-        let Some(folder) = &told.inbox_folder else {
-            return Err(Error::usage(format!("the inbox of {} is gone", told.call), next));
+    pub fn inbox_file(&self, briefing: &Briefing, name: &str) -> Result<Vec<u8>, Error> {
+        let next = format!("forge brief {} {}", briefing.run, briefing.call);
+        let Some(folder) = &briefing.inbox_folder else {
+            return Err(Error::usage(format!("the inbox of {} is gone", briefing.call), next));
         };
-        let found = told.inbox.iter().find(|file| file.name == name);
+        let found = briefing.inbox.iter().find(|file| file.name == name);
         let Some(found) = found else {
-            let names = told.inbox.iter().map(|file| file.name.as_str());
+            let names = briefing.inbox.iter().map(|file| file.name.as_str());
             let near = forge_project::suggest::nearest(name, names);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let what = format!("{} had no `{name}` to read{near}", told.call);
+            let what = format!("{} had no `{name}` to read{near}", briefing.call);
             return Err(Error::usage(what, next));
         };
         let path = Path::new(folder).join(&found.name);
@@ -199,7 +207,7 @@ impl Forge {
 
 /// A call that was started.
 #[derive(Clone)]
-struct Begun {
+struct BriefedCall {
     call: CallId,
     /// The number of its folder.
     ordinal: u32,
@@ -208,17 +216,17 @@ struct Begun {
 }
 
 /// The run, and all calls that were ever started.
-fn begun(records: &[(u64, Record)]) -> (Run, Vec<Begun>) {
+fn begun(records: &[(u64, Record)]) -> (Run, Vec<BriefedCall>) {
     let mut run = Run::new();
     let mut begun = Vec::new();
     for (_, record) in records {
-        run.take(record);
+        run.apply_record(record);
         for (call, ordinal) in record.facts.iter().filter_map(Event::call_started) {
             let first = match run.session(&call) {
                 Some(_) => TurnName::Resumed,
                 None => TurnName::First,
             };
-            begun.push(Begun { call, ordinal, first });
+            begun.push(BriefedCall { call, ordinal, first });
         }
     }
     (run, begun)
@@ -227,10 +235,10 @@ fn begun(records: &[(u64, Record)]) -> (Run, Vec<Begun>) {
 fn chosen(
     id: &str,
     run: &Run,
-    begun: &[Begun],
+    begun: &[BriefedCall],
     target: &Target,
-    which: &Which,
-) -> Result<Begun, Error> {
+    selector: &CallSelector,
+) -> Result<BriefedCall, Error> {
     let (unit, call) = match target {
         Target::Unit(unit) => (unit, None),
         Target::Call(call) => (call.unit(), Some(call)),
@@ -242,36 +250,36 @@ fn chosen(
         }
     };
     let fits = |one: &CallId| {
-        let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, which));
+        let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, selector));
         let gate = match one {
             CallId::Attempt(_) => None,
             CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
         };
-        let is_gate = match (&which.gate, which.attempt) {
+        let is_gate = match (&selector.gate, selector.attempt) {
             (Some(wanted), _) => gate == Some(wanted.as_str()),
             // Who names an attempt means the attempt, and not who looked at it.
             (None, Some(_)) => gate.is_none() || call == Some(one),
             (None, None) => true,
         };
-        let is_attempt = which.attempt.is_none_or(|n| attempt_of(one).number == n);
+        let is_attempt = selector.attempt.is_none_or(|n| attempt_of(one).number == n);
         one.unit() == unit && is_named && is_gate && is_attempt
     };
-    let fitting: Vec<&Begun> = begun.iter().filter(|begun| fits(&begun.call)).collect();
-    // Commands are told nothing; if an agent had a hand in it, its call is meant.
+    let fitting: Vec<&BriefedCall> = begun.iter().filter(|begun| fits(&begun.call)).collect();
+    // Commands have no brief; if an agent took part, its call is meant.
     let by_agent = fitting.iter().rev().find(|begun| role(run, &begun.call).is_some());
     by_agent.or(fitting.last()).map(|begun| (*begun).clone()).ok_or_else(|| {
-        let attempt = which.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
-        let gate = which.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
+        let attempt = selector.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
+        let gate = selector.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
         let what = format!("nobody was called for {unit}{attempt}{gate} yet");
         Error::usage(what, format!("forge status {id}"))
     })
 }
 
 /// Whether a call is the look of the wanted gate at a named attempt.
-fn is_look_at(one: &CallId, named: &CallId, which: &Which) -> bool {
+fn is_look_at(one: &CallId, named: &CallId, selector: &CallSelector) -> bool {
     match (one, named) {
         (CallId::Judgement(judgement), CallId::Attempt(attempt)) => {
-            which.gate.is_some() && judgement.attempt == *attempt
+            selector.gate.is_some() && judgement.attempt == *attempt
         }
         (CallId::Attempt(_) | CallId::Judgement(_), _) => false,
     }

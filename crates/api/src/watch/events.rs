@@ -4,19 +4,19 @@ use forge_core::{Run, Time, id::CallId, money::Spent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// In which form streams are told.
+/// The form in which streams are passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As what they mean.
+    /// As events.
     Signals,
-    /// As the bytes that they are, and nothing else is told.
+    /// As the printed bytes, and nothing else.
     Bytes,
 }
 
-/// Something that is told to somebody who watches.
+/// Output of a watched unit.
 #[derive(Debug)]
-pub enum Shown<'a> {
-    Seen(Seen),
+pub enum WatchOutput<'a> {
+    Event(UnitEvent),
     /// A piece of a stream.
     Bytes(&'a [u8]),
 }
@@ -25,7 +25,8 @@ pub enum Shown<'a> {
 /// nobody noted when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum Seen {
+#[schemars(rename = "Seen")]
+pub enum UnitEvent {
     /// A fact of the run about the unit.
     Fact {
         at: Time,
@@ -107,7 +108,7 @@ pub enum TurnName {
 
 /// A call whose stream can be followed.
 #[derive(Clone)]
-pub(crate) struct Begun {
+pub(crate) struct StartedCall {
     pub(crate) at: Time,
     pub(crate) call: CallId,
     pub(crate) ordinal: u32,

@@ -32,10 +32,10 @@ enum Fit {
     Scattered,
 }
 
-/// Finds it among the units of a run, or, if a number is named, among the calls that were started. The door
+/// Finds it among the units of a run, or, if a number is named, among the calls that were started. The command
 /// is the command that asks.
 pub(super) fn find(
-    door: &str,
+    command: &str,
     id: &str,
     run: &Run,
     calls: &[CallId],
@@ -54,7 +54,9 @@ pub(super) fn find(
             [.., last] if is_one(&best.iter().map(|at| &calls[*at]).collect::<Vec<_>>()) => {
                 Ok(Target::Call(calls[*last].clone()))
             }
-            several => Err(ambiguous(door, id, name, several.iter().map(|at| names[*at].as_str()))),
+            several => {
+                Err(ambiguous(command, id, name, several.iter().map(|at| names[*at].as_str())))
+            }
         };
     }
     let can_be_watched = |unit: &UnitId, work: &Work| match work {
@@ -73,7 +75,7 @@ pub(super) fn find(
     match best(&names, &wanted).as_slice() {
         [] => Err(nobody(id, name, &names)),
         [one] => Ok(Target::Unit(units[*one].clone())),
-        several => Err(ambiguous(door, id, name, several.iter().map(|at| names[*at].as_str()))),
+        several => Err(ambiguous(command, id, name, several.iter().map(|at| names[*at].as_str()))),
     }
 }
 
@@ -154,13 +156,18 @@ fn nobody(id: &str, name: &str, names: &[String]) -> Error {
     Error::usage(what, format!("forge status {id}"))
 }
 
-fn ambiguous<'a>(door: &str, id: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Error {
+fn ambiguous<'a>(
+    command: &str,
+    id: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Error {
     let mut names: Vec<&str> = names.collect();
     let more = names.len().saturating_sub(NAMES_MAX);
     names.truncate(NAMES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let what = format!("`{name}` can be {}{more}", names.join(", "));
-    Error::usage(what, format!("forge {door} {id} {}", names[0]))
+    Error::usage(what, format!("forge {command} {id} {}", names[0]))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::{
 };
 
 use forge_agents::{
-    AgentKind, Earlier, End, Listener, Signal, Use, Watchdog,
+    AgentEnd, AgentKind, Earlier, Listener, Signal, Use, Watchdog,
     line_reader::{LINE_BYTES_MAX, Lines},
     registry,
     signal::add,
@@ -31,7 +31,7 @@ use forge_driver::{
 use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look};
 use rustix::fs::OFlags;
 
-use crate::watch::events::{Age, Begun, Form, Seen, Shown, TurnName};
+use crate::watch::events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput};
 
 /// So much of a transcript is read at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -40,7 +40,7 @@ const LINE_CHARACTERS_MAX: usize = 2_000;
 
 /// The kind of program that prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum StreamSource {
     /// An agent.
     Agent(AgentKind),
     /// A command, whose lines are for people.
@@ -48,20 +48,20 @@ pub(crate) enum Source {
 }
 
 /// The stream of one call.
-pub(crate) struct Stream {
+pub(crate) struct TranscriptReader {
     turns: Vec<(TurnName, AttemptFolder)>,
-    source: Source,
+    source: StreamSource,
     form: Form,
     /// Of what is read next.
     age: Age,
     /// The turn that is read.
-    current: Option<Reading>,
+    current: Option<TurnReader>,
     /// The number of the turn that comes next.
     next: usize,
     /// The use of the turns before this one.
     uses: Vec<Use>,
     /// The use that was reported last.
-    told: Spent,
+    reported: Spent,
 }
 
 /// Whether a turn was read as far as it goes.
@@ -72,7 +72,7 @@ enum Drained {
 }
 
 /// A turn that is read.
-struct Reading {
+struct TurnReader {
     turn: TurnName,
     folder: AttemptFolder,
     tail: Tail,
@@ -87,8 +87,13 @@ struct Tail {
     age: Age,
 }
 
-impl Stream {
-    pub(crate) fn of(folder: &Path, source: Source, begun: &Begun, form: Form) -> Self {
+impl TranscriptReader {
+    pub(crate) fn new(
+        folder: &Path,
+        source: StreamSource,
+        begun: &StartedCall,
+        form: Form,
+    ) -> Self {
         let steps = steps_of(folder);
         let turns = vec![
             (begun.turn, AttemptFolder::at(folder)),
@@ -103,7 +108,7 @@ impl Stream {
             current: None,
             next: 0,
             uses: Vec::new(),
-            told: Spent::NOTHING,
+            reported: Spent::NOTHING,
         }
     }
 
@@ -118,12 +123,12 @@ impl Stream {
     }
 
     /// Tells all that there is to be read.
-    pub(super) fn read(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn read(&mut self, tell: &mut dyn FnMut(WatchOutput<'_>)) {
         self.read_some(usize::MAX, tell);
     }
 
     /// Tells what there is to be read, at most so many pieces of it. The rest is for the next time.
-    pub(crate) fn read_some(&mut self, mut pieces: usize, tell: &mut dyn FnMut(Shown<'_>)) {
+    pub(crate) fn read_some(&mut self, mut pieces: usize, tell: &mut dyn FnMut(WatchOutput<'_>)) {
         loop {
             if self.drain(&mut pieces, tell) == Drained::NotYet {
                 return;
@@ -134,20 +139,20 @@ impl Stream {
             self.end_turn(tell);
             let (turn, folder) = self.turns[self.next + position].clone();
             self.next += position + 1;
-            if let (Form::Signals, Source::Agent(_)) = (self.form, self.source) {
-                tell(Shown::Seen(Seen::Turn { turn }));
+            if let (Form::Signals, StreamSource::Agent(_)) = (self.form, self.source) {
+                tell(WatchOutput::Event(UnitEvent::Turn { turn }));
             }
-            self.current = Some(Reading::of(turn, folder, self.source, self.age));
+            self.current = Some(TurnReader::new(turn, folder, self.source, self.age));
         }
     }
 
     /// The call is over.
-    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(WatchOutput<'_>)) {
         self.read(tell);
         self.end_turn(tell);
     }
 
-    fn drain(&mut self, pieces: &mut usize, tell: &mut dyn FnMut(Shown<'_>)) -> Drained {
+    fn drain(&mut self, pieces: &mut usize, tell: &mut dyn FnMut(WatchOutput<'_>)) -> Drained {
         let Some(reading) = &mut self.current else { return Drained::Empty };
         let mut piece = vec![0; PIECE_BYTES];
         loop {
@@ -160,24 +165,24 @@ impl Stream {
                 return Drained::Empty;
             }
             match self.form {
-                Form::Bytes => tell(Shown::Bytes(&piece[..read])),
+                Form::Bytes => tell(WatchOutput::Bytes(&piece[..read])),
                 Form::Signals => {
-                    let mut seen = reading.take(&piece[..read], self.source);
+                    let mut seen = reading.read_piece(&piece[..read], self.source);
                     let at = reading.tail.at();
                     let so_far = so_far(&self.uses, reading);
-                    if at.is_some() && is_worth_telling(self.told, so_far) {
-                        self.told = so_far;
-                        seen.push(Seen::Spent { at, spent: so_far });
+                    if at.is_some() && is_worth_telling(self.reported, so_far) {
+                        self.reported = so_far;
+                        seen.push(UnitEvent::Spent { at, spent: so_far });
                     }
                     for one in seen {
-                        tell(Shown::Seen(one));
+                        tell(WatchOutput::Event(one));
                     }
                 }
             }
         }
     }
 
-    fn end_turn(&mut self, tell: &mut dyn FnMut(Shown<'_>)) {
+    fn end_turn(&mut self, tell: &mut dyn FnMut(WatchOutput<'_>)) {
         let Some(mut reading) = self.current.take() else { return };
         if self.form == Form::Bytes {
             return;
@@ -187,47 +192,49 @@ impl Stream {
         for line in rest {
             let seen = reading.line(&line, self.source);
             for one in seen {
-                tell(Shown::Seen(one));
+                tell(WatchOutput::Event(one));
             }
         }
-        let Reading { turn, folder, listener, .. } = reading;
-        let heard = listener.finish(|_| {});
+        let TurnReader { turn, folder, listener, .. } = reading;
+        let summary = listener.finish(|_| {});
         let how = folder.read_ending().ok().flatten().map(|ending| ending.how);
         let (how, spent) = match self.source {
-            Source::Agent(_) => {
-                heard.uses().iter().for_each(|one| add(&mut self.uses, one));
+            StreamSource::Agent(_) => {
+                summary.uses().iter().for_each(|one| add(&mut self.uses, one));
                 (
-                    in_words(&heard.end(how.as_ref(), &errors(&LocalExecutor::default(), &folder))),
+                    end_text(
+                        &summary.end(how.as_ref(), &errors(&LocalExecutor::default(), &folder)),
+                    ),
                     spent(&self.uses),
                 )
             }
-            Source::Command => (command_in_words(how.as_ref()), Spent::NOTHING),
+            StreamSource::Command => (exit_text(how.as_ref()), Spent::NOTHING),
         };
-        tell(Shown::Seen(Seen::TurnEnded { turn, how, spent }));
+        tell(WatchOutput::Event(UnitEvent::TurnEnded { turn, how, spent }));
     }
 }
 
 /// What all turns of the call have used so far.
-fn so_far(before: &[Use], reading: &Reading) -> Spent {
+fn so_far(before: &[Use], reading: &TurnReader) -> Spent {
     let mut uses = before.to_vec();
-    let heard = reading.listener.heard();
-    if heard.spent_micros() > 0 {
-        heard.uses().iter().for_each(|one| add(&mut uses, one));
+    let summary = reading.listener.summary();
+    if summary.spent_micros() > 0 {
+        summary.uses().iter().for_each(|one| add(&mut uses, one));
     }
     spent(&uses)
 }
 
-/// Not every message is worth a line about money: only what is twice as much as was told last.
-fn is_worth_telling(told: Spent, now: Spent) -> bool {
-    let (told, now) = (told.tokens.total(), now.tokens.total());
-    now > 0 && now >= told.saturating_mul(2)
+/// Not every message is worth a line about money: only twice as much as was reported last.
+fn is_worth_telling(reported: Spent, now: Spent) -> bool {
+    let (reported, now) = (reported.tokens.total(), now.tokens.total());
+    now > 0 && now >= reported.saturating_mul(2)
 }
 
-impl Reading {
-    fn of(turn: TurnName, folder: AttemptFolder, source: Source, age: Age) -> Self {
+impl TurnReader {
+    fn new(turn: TurnName, folder: AttemptFolder, source: StreamSource, age: Age) -> Self {
         let kind = match source {
-            Source::Agent(kind) => kind,
-            Source::Command => registry::PROGRAM,
+            StreamSource::Agent(kind) => kind,
+            StreamSource::Command => registry::PROGRAM,
         };
         let tail = Tail { path: folder.transcript(), file: None, age };
         let listener = Listener::new(kind, &Earlier::default());
@@ -235,25 +242,25 @@ impl Reading {
     }
 
     /// Reads one piece of the output.
-    fn take(&mut self, piece: &[u8], source: Source) -> Vec<Seen> {
+    fn read_piece(&mut self, piece: &[u8], source: StreamSource) -> Vec<UnitEvent> {
         let mut whole = Vec::new();
         self.lines.push(piece, |line| whole.push(line.to_vec()));
         whole.iter().flat_map(|line| self.line(line, source)).collect()
     }
 
-    fn line(&mut self, line: &[u8], source: Source) -> Vec<Seen> {
+    fn line(&mut self, line: &[u8], source: StreamSource) -> Vec<UnitEvent> {
         let at = self.tail.at();
         let mut seen = Vec::new();
-        if let Source::Agent(_) = source {
-            let signals = |signal: &Signal| seen.extend(of_signal(signal, at));
+        if let StreamSource::Agent(_) = source {
+            let signals = |signal: &Signal| seen.extend(event_from_signal(signal, at));
             self.listener.push(line, |_| unreachable!("a line without its end says nothing yet"));
             self.listener.push(b"\n", signals);
         }
-        let is_for_programs = matches!(source, Source::Agent(_)) && line.starts_with(b"{");
+        let is_for_programs = matches!(source, StreamSource::Agent(_)) && line.starts_with(b"{");
         if seen.is_empty() && !is_for_programs && !line.iter().all(u8::is_ascii_whitespace) {
             let text = String::from_utf8_lossy(line);
             let text = text.trim_end().chars().take(LINE_CHARACTERS_MAX).collect();
-            seen.push(Seen::Printed { at, text });
+            seen.push(UnitEvent::Printed { at, text });
         }
         seen
     }
@@ -282,44 +289,44 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
-/// What a signal tells to somebody who watches.
-fn of_signal(signal: &Signal, at: Option<Time>) -> Option<Seen> {
+/// Translates a signal of an agent; `None` if it is not shown.
+fn event_from_signal(signal: &Signal, at: Option<Time>) -> Option<UnitEvent> {
     match signal {
         Signal::Began { model, version, .. } => {
-            Some(Seen::Began { at, model: model.clone(), version: version.clone() })
+            Some(UnitEvent::Began { at, model: model.clone(), version: version.clone() })
         }
-        Signal::Said { text } => Some(Seen::Said { at, text: text.clone() }),
+        Signal::Said { text } => Some(UnitEvent::Said { at, text: text.clone() }),
         Signal::UsedTool { name, about } => {
-            Some(Seen::UsedTool { at, name: name.clone(), about: about.clone() })
+            Some(UnitEvent::UsedTool { at, name: name.clone(), about: about.clone() })
         }
-        Signal::Asked { what } => Some(Seen::Asked { at, text: what.clone() }),
+        Signal::Asked { what } => Some(UnitEvent::Asked { at, text: what.clone() }),
         Signal::Limit(limit) => {
-            Some(Seen::Limit { at, text: limit.what.clone(), until: limit.until_ms })
+            Some(UnitEvent::Limit { at, text: limit.what.clone(), until: limit.until_ms })
         }
-        // Money is told as a sum, and the end when the process has ended.
+        // Money is reported as a sum, and the end when the process has ended.
         Signal::Spent(_) | Signal::Ended(_) | Signal::Unknown => None,
     }
 }
 
-fn in_words(end: &End) -> String {
+fn end_text(end: &AgentEnd) -> String {
     match end {
-        End::Done => "it is done".to_owned(),
-        End::Limited(limit) => format!("it has to wait: {}", limit.what),
-        End::Failed { what, .. } => format!("it failed: {what}"),
-        End::Refused { what } => format!("the model refused: {what}"),
-        End::Overflowed { what } => format!("it was more text than the model takes: {what}"),
-        End::OverBudget { what } => what.clone(),
-        End::SessionGone => "the session that was to go on is gone".to_owned(),
-        End::Stopped(Watchdog::Wall) => "it took longer than it may".to_owned(),
-        End::Stopped(Watchdog::Silence) => "it said nothing for too long".to_owned(),
-        End::Stopped(Watchdog::Output) => "it printed more than it may".to_owned(),
-        End::NotStarted { why } => format!("it was not started: {why}"),
-        End::Interrupted => "it was interrupted".to_owned(),
-        End::Lost => "nobody knows how it ended".to_owned(),
+        AgentEnd::Done => "it is done".to_owned(),
+        AgentEnd::Limited(limit) => format!("it has to wait: {}", limit.what),
+        AgentEnd::Failed { what, .. } => format!("it failed: {what}"),
+        AgentEnd::Refused { what } => format!("the model refused: {what}"),
+        AgentEnd::Overflowed { what } => format!("it was more text than the model takes: {what}"),
+        AgentEnd::OverBudget { what } => what.clone(),
+        AgentEnd::SessionGone => "the session that was to go on is gone".to_owned(),
+        AgentEnd::Stopped(Watchdog::Wall) => "it took longer than it may".to_owned(),
+        AgentEnd::Stopped(Watchdog::Silence) => "it said nothing for too long".to_owned(),
+        AgentEnd::Stopped(Watchdog::Output) => "it printed more than it may".to_owned(),
+        AgentEnd::NotStarted { why } => format!("it was not started: {why}"),
+        AgentEnd::Interrupted => "it was interrupted".to_owned(),
+        AgentEnd::Lost => "nobody knows how it ended".to_owned(),
     }
 }
 
-fn command_in_words(how: Option<&ExitReason>) -> String {
+fn exit_text(how: Option<&ExitReason>) -> String {
     match how {
         None => "nobody knows how it ended".to_owned(),
         Some(ExitReason::Exited { code }) => format!("exit code {code}"),

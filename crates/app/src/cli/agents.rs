@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use forge_api::{
     Error,
     agents::{
-        check::{Plan, ProbeState, Probed},
+        check::{CheckPlan, ProbeState, Probed},
         list::{AgentRow, ListedKind, Roster},
     },
     start::Allowed,
@@ -62,7 +62,7 @@ const UNUSABLE: u8 = 2;
 
 impl AgentsArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let roster = Roster::of(&current_dir()?)?;
+        let roster = Roster::open(&current_dir()?)?;
         match self.subcommand {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
             None => {
@@ -85,7 +85,7 @@ impl CheckArgs {
             if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }
         };
         let mut announce =
-            |plan: &Plan| terminal_output::print_stderr(&sanitize(&announcement(plan)));
+            |plan: &CheckPlan| terminal_output::print_stderr(&sanitize(&announcement(plan)));
         let probed =
             roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut announce)?;
         if self.json {
@@ -114,7 +114,7 @@ impl CheckArgs {
 }
 
 /// Announces the call that is about to be made and what it may cost.
-fn announcement(plan: &Plan) -> String {
+fn announcement(plan: &CheckPlan) -> String {
     let cost = match plan.cap {
         Some(cap) => {
             format!("which may cost a little (it is stopped at {cap}, if it tells what it costs)")
@@ -150,7 +150,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
         if let Some(model) = &row.model {
             push("model ", model);
         }
-        let can: Vec<&str> = row.can.iter().map(|ability| ability.words()).collect();
+        let can: Vec<&str> = row.can.iter().map(|ability| ability.description()).collect();
         if !can.is_empty() {
             push("", &can.join(", "));
         }
@@ -190,7 +190,7 @@ fn roles_text(row: &AgentRow) -> String {
 
 fn check_text(probed: &Probed, width: usize) -> String {
     let version = probed.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let mut text = format!("{}{version} {}", probed.agent, probed.state.word());
+    let mut text = format!("{}{version} {}", probed.agent, probed.state.as_str());
     if probed.state == ProbeState::Ready {
         let seconds = probed.took_ms.div_ceil(100);
         let mut facts = vec![format!("{}.{} s", seconds / 10, seconds % 10), probed.cost()];

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, Left},
+    forge::{Forge, RunOutcome},
     run_loop::DriveEnd,
 };
 use forge_core::view::{Course, Standing};
@@ -63,7 +63,7 @@ impl AttachArgs {
         log::follow(&forge, &run, &mut DriverPresence::new(&forge, &run))?;
         wait_for_driver(&forge, &run);
         let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
-        let outcome = Left { run, how, view: None, behind: None };
+        let outcome = RunOutcome { run, how, view: None, behind: None };
         report_outcome(&forge, outcome, OutputFormat::Sentences)
     }
 }

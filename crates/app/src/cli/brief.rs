@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use clap::Args;
 use forge_api::{
     Error,
-    watch::{Told, Which, events::TurnName},
+    watch::{Briefing, CallSelector, events::TurnName},
 };
 use forge_core::view::sanitize;
 
@@ -43,8 +43,8 @@ impl BriefArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;
-        let which = Which { attempt: self.attempt, gate: self.gate };
-        let briefing = forge.told(&run, &self.unit, &which)?;
+        let which = CallSelector { attempt: self.attempt, gate: self.gate };
+        let briefing = forge.briefing(&run, &self.unit, &which)?;
         let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.inbox {
             let bytes = forge.inbox_file(&briefing, name)?;
@@ -60,7 +60,7 @@ impl BriefArgs {
 }
 
 /// Formats the briefs verbatim, each turn below a line that names it.
-fn brief_text(briefing: &Told) -> String {
+fn brief_text(briefing: &Briefing) -> String {
     let mut text = String::new();
     let who = match (&briefing.role, &briefing.agent) {
         (Some(role), Some(agent)) => format!(", {role} played by {agent}"),

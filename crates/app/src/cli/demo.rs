@@ -47,7 +47,7 @@ impl DemoArgs {
         let request = Request {
             flow: Some(demo::FLOW.to_owned()),
             approvals: Approvals::Automatic,
-            ..Request::of(demo::REQUEST)
+            ..Request::new(demo::REQUEST)
         };
         let begun = forge.begin(&request, &mut DemoPrompts)?;
         let run = begun.run.clone();

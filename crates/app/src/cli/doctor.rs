@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use forge_api::{
     Error,
-    doctor::{Consent, Finding, Health, Salvaged},
+    doctor::{Consent, Health, HealthFinding, Salvaged},
     forge::{Forge, Rebuilt},
 };
 use forge_core::view::sanitize;
@@ -77,7 +77,7 @@ impl DoctorArgs {
         if self.json {
             print_json(&findings);
         } else {
-            for Finding { what, health, next } in &findings {
+            for HealthFinding { what, health, next } in &findings {
                 let mark = match health {
                     Health::Good => "ok   ",
                     Health::Note => "note ",

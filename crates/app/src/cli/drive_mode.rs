@@ -13,10 +13,10 @@ use std::{
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, Left},
+    forge::{Forge, RunOutcome},
     run_loop::DriveEnd,
     settings::Switch,
-    start::{Begun, Request},
+    start::{Request, StartedRun},
 };
 use forge_core::{
     event::{Event, Hold, Record},
@@ -132,7 +132,7 @@ impl DriveArgs {
     pub(crate) fn drive(
         &self,
         forge: &Forge,
-        begun: Begun,
+        begun: StartedRun,
         notes: &[String],
     ) -> Result<ExitCode, Error> {
         let (mode, run) = (self.mode(), begun.run.clone());
@@ -215,7 +215,7 @@ pub(crate) fn report_screen_exit(
 /// Reports how the run ended or stopped and what to do next. Returns the exit code.
 pub(crate) fn report_outcome(
     forge: &Forge,
-    outcome: Left,
+    outcome: RunOutcome,
     form: OutputFormat,
 ) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
@@ -234,8 +234,8 @@ pub(crate) fn report_outcome(
     };
     let view = match outcome.view {
         Some(mut view) => {
-            forge.say_where(&mut view);
-            forge.say_differences(&mut view);
+            forge.add_location(&mut view);
+            forge.add_differences(&mut view);
             view
         }
         None => forge.view(&outcome.run)?,

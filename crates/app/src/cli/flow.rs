@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use clap::{Args, Subcommand};
 use forge_api::{
     Error,
-    catalog::{Catalog, FlowRow, FlowShown, Found, Origin},
+    catalog::{Catalog, FlowRow, FlowShown, FoundFlow, Origin},
 };
 use forge_core::flow::{
     self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, Stage, StageOrder, When, Work,
@@ -95,7 +95,7 @@ impl FlowArgs {
     }
 }
 
-fn check_text(found: &Found) -> String {
+fn check_text(found: &FoundFlow) -> String {
     let most = found.flow.calls_max().0;
     format!("`{}` is right; it makes at most {most} agent calls by itself", found.flow.name)
 }
@@ -148,7 +148,7 @@ fn origin_text(origin: &Origin) -> String {
     }
 }
 
-fn flow_text(found: &Found) -> String {
+fn flow_text(found: &FoundFlow) -> String {
     let flow::Flow { name, description, params, manual, coherence, stages } = &found.flow;
     let mut text = format!("{name}  {description}");
     for (name, param) in params {

@@ -92,7 +92,7 @@ fn print_tried(one: &Tried) {
     terminal_output::print_stderr(&format!(
         "tried  {purpose} `{}`: {}",
         one.command,
-        one.in_words()
+        one.to_text()
     ));
     for line in one.output.lines() {
         terminal_output::print_stderr(&format!("       {}", sanitize(line)));

@@ -101,7 +101,7 @@ impl LogArgs {
     ) -> Result<u64, Error> {
         let mut last = seen;
         for (seq, record) in forge.records(run, seen + 1)? {
-            state.take(&record);
+            state.apply_record(&record);
             self.print_record(seq, &record);
             last = seq;
         }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 use clap::{Args, ValueEnum};
 use forge_api::{
     Error,
-    start::{BranchChoice, Discuss, Offered, Request, Unsaid, examples},
+    start::{BranchChoice, Discussion, OnMissing, PullRequest, Request, examples},
 };
 use forge_core::event::{Approvals, Detail};
 
@@ -117,9 +117,9 @@ impl RunArgs {
                 BranchArg::New => BranchChoice::New,
                 BranchArg::Current => BranchChoice::Current,
             }),
-            unsaid: if self.yes { Unsaid::Taken } else { Unsaid::Asked },
-            discuss: if self.discuss { Discuss::First } else { Discuss::No },
-            offered: if self.no_pr { Offered::No } else { Offered::ByTheFlow },
+            on_missing: if self.yes { OnMissing::UseDetected } else { OnMissing::Ask },
+            discussion: if self.discuss { Discussion::First } else { Discussion::No },
+            pull_request: if self.no_pr { PullRequest::Never } else { PullRequest::AsFlowSays },
             detail: if self.debug { Detail::Debug } else { Detail::Plain },
             typed: env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         })

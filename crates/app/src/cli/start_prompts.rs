@@ -6,7 +6,7 @@ use std::io;
 
 use forge_api::{
     Error,
-    fast_forward::Offer,
+    fast_forward::FastForwardOffer,
     forge::Forge,
     start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
 };
@@ -128,7 +128,7 @@ pub(crate) fn approve_commands(commands: &[String]) -> Allowed {
 /// command for it.
 pub(crate) fn offer_fast_forward(forge: &Forge, run: &str) -> Result<(), Error> {
     let Some(offer) = forge.offer_onto(run)? else { return Ok(()) };
-    let Offer { branch, onto, cannot, by_hand, .. } = &offer;
+    let FastForwardOffer { branch, onto, cannot, by_hand, .. } = &offer;
     if let Some(why) = cannot {
         terminal_output::print_progress(&format!(
             "{onto} does not follow by itself: {why}; by hand: {by_hand}"

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use clap::{Args, ValueEnum};
 use forge_api::{
     Error,
-    spending::{SpendingView, Which},
+    spending::{SpendingFilter, SpendingView},
 };
 use forge_core::view::{Axis, StatsRow, StatsView, sanitize};
 
@@ -65,7 +65,7 @@ const KEY_WIDTH_MIN: usize = 10;
 impl StatsArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let which = Which { run: self.run, days: self.days };
+        let which = SpendingFilter { run: self.run, days: self.days };
         let axes = match self.by {
             Some(by) => vec![by.axis()],
             None => vec![Axis::Day, Axis::Model],
@@ -108,7 +108,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let short = format::short_number;
     let sum = format!(
         "{}{since}, {}, {} tokens in, {} out, {} from caches, {} into caches",
-        total.amount().in_words(),
+        total.amount().to_text(),
         format::count(total.calls, "call"),
         short(tokens.input),
         short(tokens.output),
@@ -175,7 +175,7 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
             short(row.tokens.input),
             short(row.tokens.output),
             short(cache),
-            row.amount().in_short(),
+            row.amount().to_short_text(),
             format::bar(weight(row), heaviest, BAR_WIDTH, terminal_info::stdout_colours()),
         );
         let _ = write!(text, "\n{}", line.trim_end());

@@ -97,7 +97,7 @@ fn list_text(
             // A run that could continue but has no driver.
             if lacks_driver(row) { "no driver" } else { row.standing.as_str() },
             format::age(row.changed_at, now),
-            row.amount().in_short(),
+            row.amount().to_short_text(),
             text_width::cut_middle(&row.run, width.saturating_sub(31))
         );
         let _ = write!(text, "\n{}", format::cut_end(&line, width));
@@ -129,8 +129,7 @@ fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width:
     let _ =
         write!(text, "\n  flow     {}, started {} ago", row.flow, format::age(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let _ =
-        write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().in_words(), view.tokens);
+    let _ = write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().to_text(), view.tokens);
     if let Some(branch) = &view.branch {
         let _ = match &view.head {
             Some(head) => {

@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     watch::{
         Watched,
-        events::{Form, Seen, Shown, TurnName},
+        events::{Form, TurnName, UnitEvent, WatchOutput},
     },
 };
 
@@ -36,16 +36,16 @@ impl WatchArgs {
         let forge = open_forge()?;
         let run = forge.resolve(&self.run)?;
         let form = if self.raw { Form::Bytes } else { Form::Signals };
-        let mut print = |shown: Shown<'_>| match shown {
-            Shown::Bytes(bytes) => terminal_output::print_chunk(bytes),
-            Shown::Seen(seen) if self.json => {
+        let mut print = |shown: WatchOutput<'_>| match shown {
+            WatchOutput::Bytes(bytes) => terminal_output::print_chunk(bytes),
+            WatchOutput::Event(seen) if self.json => {
                 terminal_output::print_raw(
                     &serde_json::to_string(&seen).expect("it can be written"),
                 );
             }
             // Every call has a first turn, so it is not printed.
-            Shown::Seen(Seen::Turn { turn: TurnName::First }) => {}
-            Shown::Seen(seen) => print_event(&seen, terminal_info::terminal_width()),
+            WatchOutput::Event(UnitEvent::Turn { turn: TurnName::First }) => {}
+            WatchOutput::Event(seen) => print_event(&seen, terminal_info::terminal_width()),
         };
         match forge.watch(&run, self.unit.as_deref(), form, &mut print)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
@@ -57,7 +57,7 @@ impl WatchArgs {
     }
 }
 
-fn print_event(seen: &Seen, width: usize) {
+fn print_event(seen: &UnitEvent, width: usize) {
     let (at, mark, text, emphasis) = event_text(seen);
     let time = at.map(format::clock_time).unwrap_or_default();
     let text = indented_paragraph(&format!("{time:<8}  {mark} "), &text, width);

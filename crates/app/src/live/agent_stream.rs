@@ -1,6 +1,6 @@
 //! The stream of one agent on the screen: its last events.
 
-use forge_api::{follow::Picture, watch::events::Seen};
+use forge_api::{follow::RunSnapshot, watch::events::UnitEvent};
 
 use super::{
     header::{DrivenBy, header},
@@ -13,10 +13,10 @@ use crate::{
 
 /// Builds the frame of a unit's stream, scrolled back by `back` lines.
 pub(crate) fn stream_frame<'a>(
-    snapshot: &Picture,
+    snapshot: &RunSnapshot,
     driven_by: DrivenBy,
     unit: &str,
-    seen: impl Iterator<Item = &'a Seen>,
+    seen: impl Iterator<Item = &'a UnitEvent>,
     back: usize,
     size: ScreenSize,
 ) -> Vec<StyledLine> {
@@ -43,7 +43,7 @@ pub(crate) fn stream_frame<'a>(
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
-fn event_lines(seen: &Seen, width: usize) -> Vec<StyledLine> {
+fn event_lines(seen: &UnitEvent, width: usize) -> Vec<StyledLine> {
     let (at, mark, text, emphasis) = event_text(seen);
     let style = match emphasis {
         Emphasis::Normal => LineStyle::Plain,

@@ -7,7 +7,7 @@ use std::{
 
 use forge_api::{
     Error,
-    forge::{Forge, Left},
+    forge::{Forge, RunOutcome},
     signals::{SignalSender, Signals},
 };
 use forge_core::money::Money;
@@ -15,7 +15,7 @@ use forge_core::money::Money;
 /// A running driver and the way to send it signals.
 pub(crate) struct DriverThread {
     signals: SignalSender,
-    thread: JoinHandle<Result<Left, Error>>,
+    thread: JoinHandle<Result<RunOutcome, Error>>,
 }
 
 impl DriverThread {
@@ -52,7 +52,7 @@ impl DriverThread {
     }
 
     /// Waits for the driver and returns its outcome. A panic of the driver continues here.
-    pub(crate) fn join(self) -> Result<Left, Error> {
+    pub(crate) fn join(self) -> Result<RunOutcome, Error> {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 

@@ -9,7 +9,7 @@
 //! Invariant: never more lines than the height, and no line wider than the width.
 //! Invariant: the states that are shown are those of `forge status`.
 
-use forge_api::follow::Picture;
+use forge_api::follow::RunSnapshot;
 use forge_core::view::Standing;
 
 use super::{
@@ -47,7 +47,7 @@ pub(crate) struct ScreenFrame {
 }
 
 /// Builds the tree with its header and footer.
-pub(crate) fn frame(snapshot: &Picture, options: &FrameOptions) -> ScreenFrame {
+pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions) -> ScreenFrame {
     let ScreenSize { width, height } = options.size;
     let mut lines = header(snapshot, options.driven_by, width, height);
     let footer = footer(snapshot, options);
@@ -71,7 +71,7 @@ pub(crate) fn frame(snapshot: &Picture, options: &FrameOptions) -> ScreenFrame {
 
 /// Builds the final tree for the scrollback: no keys, and at most `most` lines.
 pub(crate) fn final_lines(
-    snapshot: &Picture,
+    snapshot: &RunSnapshot,
     driven_by: DrivenBy,
     width: usize,
     most: usize,
@@ -110,7 +110,7 @@ pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
 }
 
 /// Builds the footer: messages and keys.
-fn footer(snapshot: &Picture, options: &FrameOptions) -> Vec<StyledLine> {
+fn footer(snapshot: &RunSnapshot, options: &FrameOptions) -> Vec<StyledLine> {
     let row = &snapshot.view.row;
     let mut footer = Vec::new();
     if let Some(said) = &options.message {

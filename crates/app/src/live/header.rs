@@ -2,7 +2,7 @@
 //!
 //! Pure: no terminal, no clock, no files.
 
-use forge_api::follow::Picture;
+use forge_api::follow::RunSnapshot;
 use forge_core::view::{Course, Standing};
 
 use super::line::{LineStyle, StyledLine, width};
@@ -20,13 +20,13 @@ pub(crate) enum DrivenBy {
 }
 
 /// Whether a run could continue but has no driver.
-pub(crate) fn lacks_driver(snapshot: &Picture, driven_by: DrivenBy) -> bool {
+pub(crate) fn lacks_driver(snapshot: &RunSnapshot, driven_by: DrivenBy) -> bool {
     snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::Nothing
 }
 
 /// Builds the header: run, standing, totals and reason.
 pub(crate) fn header(
-    snapshot: &Picture,
+    snapshot: &RunSnapshot,
     driven_by: DrivenBy,
     columns: usize,
     height: usize,
@@ -53,10 +53,12 @@ pub(crate) fn header(
         lines.push(StyledLine::new(LineStyle::Plain, &format!(" {}", first.unwrap_or(&row.title))));
     }
     let mut summary =
-        format!(" {}", totals(snapshot, driven_by, &row.amount().in_words()).join("  ·  "));
+        format!(" {}", totals(snapshot, driven_by, &row.amount().to_text()).join("  ·  "));
     if width(&summary) > columns {
-        summary =
-            format!(" {}", totals(snapshot, driven_by, &row.amount().in_short()).join("  ·  "));
+        summary = format!(
+            " {}",
+            totals(snapshot, driven_by, &row.amount().to_short_text()).join("  ·  ")
+        );
     }
     lines.push(StyledLine::new(LineStyle::Grey, &summary));
     if !row.why.is_empty() {
@@ -68,7 +70,7 @@ pub(crate) fn header(
     lines
 }
 
-fn totals(snapshot: &Picture, driven_by: DrivenBy, amount: &str) -> Vec<String> {
+fn totals(snapshot: &RunSnapshot, driven_by: DrivenBy, amount: &str) -> Vec<String> {
     let (view, row) = (&snapshot.view, &snapshot.view.row);
     let is_alone = lacks_driver(snapshot, driven_by);
     let is_active = is_active(row.standing) && !is_alone;

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use forge_api::follow::Picture;
+use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::Answer,
     view::{AnswerWords, ChangeKind, QuestionView},
@@ -219,7 +219,7 @@ impl QuestionDialog {
     /// Builds the whole screen, with the position of the cursor.
     pub(crate) fn frame(
         &self,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
         question: &QuestionView,
         driven_by: DrivenBy,
         folder: &Path,
@@ -255,7 +255,7 @@ impl QuestionDialog {
     /// Builds the lines for the possible answers and for the input.
     fn answer_lines(
         &self,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
         question: &QuestionView,
         columns: usize,
     ) -> (Vec<StyledLine>, Cursor) {

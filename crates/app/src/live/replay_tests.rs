@@ -18,7 +18,7 @@ use std::{
 };
 
 use forge_api::{
-    follow::{Follower, Picture},
+    follow::{Follower, RunSnapshot},
     forge::Forge,
 };
 use forge_core::view::RunView;
@@ -83,7 +83,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// One look, one frame. Gives the record that it shows.
-    fn look(&mut self) -> Picture {
+    fn look(&mut self) -> RunSnapshot {
         self.n_looks += 1;
         let began = Instant::now();
         let snapshot = self.follower.look().expect("the journal can be read");
@@ -126,7 +126,7 @@ impl<'a> Watcher<'a> {
         if self.n_looks.is_multiple_of(LOOKS_PER_STATUS) {
             let status = self.forge.view(self.follower.id()).expect("status can be told");
             let mut view = view.clone();
-            self.forge.say_where(&mut view);
+            self.forge.add_location(&mut view);
             assert_eq!(status, view, "status at record {seq}");
         }
         self.compare_view(seq, view);

@@ -2,7 +2,7 @@
 //!
 //! Pure: the clock is that of the frames.
 
-use forge_api::follow::Picture;
+use forge_api::follow::RunSnapshot;
 use forge_core::Time;
 
 /// How long a brief message is shown at least, in milliseconds: facts may follow each other quickly.
@@ -32,13 +32,13 @@ impl StatusMessage {
     }
 
     /// A message until the next key or record, and for a few seconds at most.
-    pub(crate) fn briefly(text: impl Into<String>, snapshot: &Picture) -> Self {
+    pub(crate) fn briefly(text: impl Into<String>, snapshot: &RunSnapshot) -> Self {
         let (seq, since) = (snapshot.seq, snapshot.now);
         Self { text: text.into(), lasts: MessageLifetime::Briefly { seq, since } }
     }
 
     /// Returns the text if it is still shown at the time of the snapshot.
-    pub(crate) fn text_at(&self, snapshot: &Picture) -> Option<&str> {
+    pub(crate) fn text_at(&self, snapshot: &RunSnapshot) -> Option<&str> {
         match self.lasts {
             MessageLifetime::UntilKey => Some(&self.text),
             MessageLifetime::Briefly { seq, since } => {

@@ -1,10 +1,10 @@
 //! Frames of runs in every state, and painting through a terminal in memory.
 //!
-//! The pictures are made of real views: a flow, the facts of a run, and the law's own fold over them.
+//! The frames come from real views: a flow, the facts of a run, and the fold of `core` over them.
 
 use std::{collections::BTreeMap, num::NonZeroU16, path::Path};
 
-use forge_api::follow::{Picture, Working};
+use forge_api::follow::{RunSnapshot, Working};
 use forge_core::{
     Time,
     money::{Cost, Money, Spent, Tokens},
@@ -28,7 +28,7 @@ pub(super) const SMALL: ScreenSize = ScreenSize { width: 80, height: 24 };
 pub(super) const LARGE: ScreenSize = ScreenSize { width: 200, height: 50 };
 
 /// A run of a flow like `feature` with so many tasks, before anything happened.
-fn snapshot(n_tasks: usize) -> Picture {
+fn snapshot(n_tasks: usize) -> RunSnapshot {
     let view: RunView = serde_json::from_value(serde_json::json!({
         "run": "20261115-add-rate-limits-to-the-public-api-k3f9",
         "flow": "feature",
@@ -54,7 +54,7 @@ fn snapshot(n_tasks: usize) -> Picture {
         ("build", 900_000),
         ("build/implement", 180_000),
     ];
-    let mut snapshot = Picture {
+    let mut snapshot = RunSnapshot {
         view,
         seq: 1,
         working: BTreeMap::new(),
@@ -85,7 +85,7 @@ fn unit(name: &str, depth: u32) -> UnitView {
 }
 
 /// Says where a unit stands.
-fn set(snapshot: &mut Picture, name: &str, state: UnitState) {
+fn set(snapshot: &mut RunSnapshot, name: &str, state: UnitState) {
     let unit = snapshot.view.units.iter_mut().find(|unit| unit.unit == name).expect("it is there");
     unit.state = state;
     match state {
@@ -127,7 +127,7 @@ fn set(snapshot: &mut Picture, name: &str, state: UnitState) {
 }
 
 /// Four of so many tasks are done, three are worked on, one is reviewed.
-fn building(n_tasks: usize) -> Picture {
+fn building(n_tasks: usize) -> RunSnapshot {
     let mut snapshot = snapshot(n_tasks);
     for stage in ["analyse", "investigate", "design", "split"] {
         set(&mut snapshot, stage, UnitState::Accepted);
@@ -147,7 +147,7 @@ fn building(n_tasks: usize) -> Picture {
     snapshot
 }
 
-fn asking() -> Picture {
+fn asking() -> RunSnapshot {
     let mut snapshot = snapshot(0);
     set(&mut snapshot, "analyse", UnitState::Accepted);
     set(&mut snapshot, "investigate", UnitState::Accepted);
@@ -184,7 +184,7 @@ fn text(lines: &[StyledLine], colours: Colours) -> String {
 }
 
 /// Every frame keeps to its size, and is looked at as a snapshot.
-fn check_frames(name: &str, snapshot: &Picture) {
+fn check_frames(name: &str, snapshot: &RunSnapshot) {
     for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
         let frame = frame(snapshot, &options(size));
         assert!(frame.lines.len() <= size.height, "{name}: {} lines", frame.lines.len());
@@ -304,7 +304,7 @@ fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
 #[test]
 fn a_run_that_ignored() {
     let mut snapshot = building(12);
-    let alone = |snapshot: &Picture| {
+    let alone = |snapshot: &RunSnapshot| {
         let options = FrameOptions { driven_by: DrivenBy::Nothing, ..options(SMALL) };
         text(&frame(snapshot, &options).lines, Colours::No)
     };
@@ -441,7 +441,7 @@ fn states_on_the_screen_are_those_of_status() {
     }
 }
 
-fn press(dialog: &mut QuestionDialog, snapshot: &Picture, keys: &[KeyPress]) -> DialogResult {
+fn press(dialog: &mut QuestionDialog, snapshot: &RunSnapshot, keys: &[KeyPress]) -> DialogResult {
     let mut result = DialogResult::Pending;
     for key in keys {
         result = dialog.handle_key(key, &snapshot.view.asked[0]);
@@ -490,7 +490,7 @@ fn a_question_shows_everything_and_no_single_key_answers_it() {
 }
 
 /// A question with more to say than a small screen has room for, in words of every length.
-fn asking_much() -> Picture {
+fn asking_much() -> RunSnapshot {
     let mut snapshot = asking();
     let asked = &mut snapshot.view.asked[0];
     asked.unit = "build.T1-a-task-with-a-rather-long-name/implement".to_owned();
@@ -566,7 +566,7 @@ fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_f
 
 #[test]
 fn keys_are_offered_only_where_they_do_something() {
-    let shown_keys = |snapshot: &Picture| {
+    let shown_keys = |snapshot: &RunSnapshot| {
         let question = &snapshot.view.asked[0];
         let (lines, _) = QuestionDialog::new(question).frame(
             snapshot,
@@ -610,7 +610,7 @@ fn what_was_answered_elsewhere_is_said_until_the_next_fact_and_for_a_few_seconds
     let question = &snapshot.view.asked[0];
     let mut dialog = QuestionDialog::new(question);
     dialog.set_message(StatusMessage::briefly("Q0 was answered elsewhere", &snapshot));
-    let says = |dialog: &QuestionDialog, snapshot: &Picture| {
+    let says = |dialog: &QuestionDialog, snapshot: &RunSnapshot| {
         let (lines, _) =
             dialog.frame(snapshot, question, DrivenBy::ThisProcess, Path::new("/run"), SMALL);
         text(&lines, Colours::No).contains("Q0 was answered elsewhere")

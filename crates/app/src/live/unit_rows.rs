@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_api::follow::{Picture, Working};
+use forge_api::follow::{RunSnapshot, Working};
 use forge_core::view::{Amount, UnitState, UnitView};
 
 use super::line::{LineStyle, StyledLine};
@@ -85,7 +85,7 @@ impl UnitRow {
     /// Builds the line. Called only for rows that are shown: a run may have many units.
     pub(crate) fn line(
         &self,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
         columns: usize,
         chosen: Option<&str>,
     ) -> StyledLine {
@@ -125,7 +125,7 @@ fn name_width(columns: usize) -> usize {
 }
 
 /// Builds all rows, nothing folded.
-pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
+pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: usize) -> Vec<UnitRow> {
     let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
@@ -158,7 +158,7 @@ pub(crate) fn unit_rows(snapshot: &Picture, columns: usize) -> Vec<UnitRow> {
     all
 }
 
-fn n_details(unit: &UnitView, snapshot: &Picture) -> usize {
+fn n_details(unit: &UnitView, snapshot: &RunSnapshot) -> usize {
     if unit.state == UnitState::Limited {
         return 1;
     }
@@ -166,7 +166,7 @@ fn n_details(unit: &UnitView, snapshot: &Picture) -> usize {
 }
 
 /// Returns the details of a unit: beside it on a wide screen, below it on a narrow one.
-fn details(unit: &UnitView, snapshot: &Picture) -> Vec<String> {
+fn details(unit: &UnitView, snapshot: &RunSnapshot) -> Vec<String> {
     match unit.state {
         UnitState::Limited => {
             let until = unit.until.map(|until| format::future_time(until, snapshot.now));
@@ -203,7 +203,7 @@ const fn priority(unit: &UnitView) -> RowPriority {
     }
 }
 
-fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) -> StyledLine {
+fn unit_line(unit: &UnitView, name: &str, snapshot: &RunSnapshot, columns: usize) -> StyledLine {
     let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
     let (mark, style) = mark(unit.state);
     let indent = "  ".repeat(depth(unit));
@@ -230,7 +230,7 @@ fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) ->
     };
     line.column_right(LineStyle::Grey, &tokens, TOKENS);
     let amount = unit.amount();
-    let cost = if amount == Amount::default() { String::new() } else { amount.in_short() };
+    let cost = if amount == Amount::default() { String::new() } else { amount.to_short_text() };
     line.column_right(LineStyle::Plain, &cost, COST);
     if columns >= WIDE {
         for text in details(unit, snapshot) {
@@ -244,7 +244,7 @@ fn unit_line(unit: &UnitView, name: &str, snapshot: &Picture, columns: usize) ->
 }
 
 /// Formats how long the stage took in past runs.
-fn usual_time(unit: &UnitView, snapshot: &Picture) -> String {
+fn usual_time(unit: &UnitView, snapshot: &RunSnapshot) -> String {
     let place = unit.unit.parse::<forge_core::id::UnitId>().map(|unit| unit.place());
     let usual = place.ok().and_then(|place| snapshot.usual.get(&place).copied());
     match (usual, unit.state) {

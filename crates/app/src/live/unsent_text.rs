@@ -1,6 +1,6 @@
 //! A text for a question that was answered elsewhere: it stays on the screen until the person closes it.
 
-use forge_api::follow::Picture;
+use forge_api::follow::RunSnapshot;
 
 use super::{
     header::{DrivenBy, header},
@@ -31,7 +31,7 @@ impl UnsentText {
     /// Builds the whole screen, with the position of the cursor.
     pub(crate) fn frame(
         &self,
-        snapshot: &Picture,
+        snapshot: &RunSnapshot,
         driven_by: DrivenBy,
         size: ScreenSize,
     ) -> (Vec<StyledLine>, Cursor) {

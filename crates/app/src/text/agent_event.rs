@@ -1,6 +1,6 @@
 //! Formats one event of an agent's stream as a mark and a text.
 
-use forge_api::watch::events::{Seen, TurnName};
+use forge_api::watch::events::{TurnName, UnitEvent};
 use forge_core::{
     Time,
     money::{Cost, Spent},
@@ -19,10 +19,10 @@ pub(crate) enum Emphasis {
 }
 
 /// Formats an event: its time, its mark, its text, and how prominent it is.
-pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) {
+pub(crate) fn event_text(seen: &UnitEvent) -> (Option<Time>, char, String, Emphasis) {
     match seen {
-        Seen::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Emphasis::Normal),
-        Seen::Call { at, call, agent, model, is_over } => {
+        UnitEvent::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Emphasis::Normal),
+        UnitEvent::Call { at, call, agent, model, is_over } => {
             let who = agent.as_ref().map(|agent| format!(", played by {agent}"));
             let model = model.as_ref().map(|model| format!(" with {model}"));
             let over = if *is_over { " (it is over)" } else { "" };
@@ -33,8 +33,8 @@ pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) 
             );
             (Some(*at), '=', text, Emphasis::Normal)
         }
-        Seen::Turn { turn } => (None, '-', turn_text(*turn).to_owned(), Emphasis::Dimmed),
-        Seen::Began { at, model, version } => {
+        UnitEvent::Turn { turn } => (None, '-', turn_text(*turn).to_owned(), Emphasis::Dimmed),
+        UnitEvent::Began { at, model, version } => {
             let model = model.as_deref().unwrap_or("an unknown model");
             let version = version.as_ref().map(|version| format!(", version {version}"));
             (
@@ -44,22 +44,22 @@ pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) 
                 Emphasis::Dimmed,
             )
         }
-        Seen::Said { at, text } => (*at, '»', text.clone(), Emphasis::Normal),
-        Seen::UsedTool { at, name, about } => {
+        UnitEvent::Said { at, text } => (*at, '»', text.clone(), Emphasis::Normal),
+        UnitEvent::UsedTool { at, name, about } => {
             (*at, '>', format!("{name}  {about}"), Emphasis::Dimmed)
         }
-        Seen::Asked { at, text } => {
+        UnitEvent::Asked { at, text } => {
             (*at, '?', format!("nobody could grant: {text}"), Emphasis::Normal)
         }
-        Seen::Limit { at, text, until } => {
+        UnitEvent::Limit { at, text, until } => {
             let until = until.map(|until| format!(" until {}", moment(until)));
             (*at, '!', format!("{text}{}", until.unwrap_or_default()), Emphasis::Normal)
         }
-        Seen::Printed { at, text } => (*at, '|', text.clone(), Emphasis::Normal),
-        Seen::Spent { at, spent } => {
+        UnitEvent::Printed { at, text } => (*at, '|', text.clone(), Emphasis::Normal),
+        UnitEvent::Spent { at, spent } => {
             (*at, '-', format!("{} so far", spent_text(spent)), Emphasis::Dimmed)
         }
-        Seen::TurnEnded { turn, how, spent } => {
+        UnitEvent::TurnEnded { turn, how, spent } => {
             let spent = if *spent == Spent::NOTHING {
                 String::new()
             } else {
@@ -71,7 +71,7 @@ pub(crate) fn event_text(seen: &Seen) -> (Option<Time>, char, String, Emphasis) 
             };
             (None, '-', format!("{turn}{how}{spent}"), Emphasis::Dimmed)
         }
-        Seen::Over { why, next } => {
+        UnitEvent::Over { why, next } => {
             let next = next.as_ref().map(|next| format!("\nnext: {next}"));
             (None, '=', format!("{why}{}", next.unwrap_or_default()), Emphasis::Normal)
         }

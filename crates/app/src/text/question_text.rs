@@ -103,12 +103,12 @@ pub(crate) fn question_text(
         let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
         writer.push_field(
             "verdict",
-            &format!("{} ({}: {counts})", verdict.verdict.word(), verdict.gate),
+            &format!("{} ({}: {counts})", verdict.verdict.as_str(), verdict.gate),
         );
     }
     for finding in &question.findings {
-        let severity = finding.severity.word();
-        writer.push_field("finding", &format!("{} {severity}: {}", finding.id, finding.in_words()));
+        let severity = finding.severity.as_str();
+        writer.push_field("finding", &format!("{} {severity}: {}", finding.id, finding.to_line()));
         writer.push_field("", &finding.why);
         match &finding.proof {
             Some(Proof::Command { output, .. }) => writer.push_output(output),

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use forge_api::{
     Error,
-    show::{Change, Text},
+    show::{Change, UnitText},
 };
 use forge_core::{
     event::Colour,
@@ -25,7 +25,7 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
     push("request", &format::one_line(&view.request, width.saturating_sub(11)));
-    push("spent", &row.amount().in_words());
+    push("spent", &row.amount().to_text());
     if let Some(base) = &view.base {
         let from_branch = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
         push("from", &format!("{}{}", short_commit(base), from_branch.unwrap_or_default()));
@@ -65,7 +65,7 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     push_section(
         &mut text,
         "noted",
-        view.noted.iter().map(|noted| format!("{}: {}", noted.unit, noted.finding.in_words())),
+        view.noted.iter().map(|noted| format!("{}: {}", noted.unit, noted.finding.to_line())),
         width,
     );
     push_section(
@@ -137,7 +137,7 @@ pub(crate) fn review_documents(change: Change) -> Vec<Document> {
     documents
 }
 
-fn differing_lines(since: &str, texts: &[Text]) -> Document {
+fn differing_lines(since: &str, texts: &[UnitText]) -> Document {
     if since.is_empty() {
         let names: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         let same = format!("nothing changed since the version before: {}\n", names.join(", "));

@@ -43,7 +43,7 @@ pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: u
         facts.push(format!("{closed}/{all} items"));
     }
     if unit.amount() != Amount::default() {
-        facts.push(unit.amount().in_short());
+        facts.push(unit.amount().to_short_text());
     }
     match (unit.state, activity) {
         (UnitState::Working | UnitState::Judging, Activity::Running) | (UnitState::Asking, _) => {
@@ -101,7 +101,7 @@ pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> Strin
         "{}  {} after {took}, spent {}",
         row.run,
         standing_text(row, row.changed_at),
-        row.amount().in_words()
+        row.amount().to_text()
     );
     if !row.why.is_empty() {
         let _ = write!(text, "\n{}", format::wrap(&row.why, 0, width));

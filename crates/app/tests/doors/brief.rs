@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forge_api::watch::Told;
+use forge_api::watch::Briefing;
 use serde_json::Value;
 
 use crate::{
@@ -40,7 +40,7 @@ fn the_last_call_of_a_unit_is_shown_unless_another_one_is_named() {
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["call"], call, "{more:?}");
         assert_eq!(json["turns"][0]["brief"], world.brief(&run, call));
-        fits(schemars::schema_for!(Told), &json);
+        fits(schemars::schema_for!(Briefing), &json);
     }
     has(&world.ok(&["brief", &run, "write", "--attempt", "2"]), &["Shorter, please."]);
 }
@@ -101,7 +101,7 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
     assert!(!shown.contains("gone"), "{shown}");
     let json: Value = serde_json::from_str(&world.ok(&["brief", &run, "write", "--json"])).unwrap();
     assert_eq!((&json["call"], &json["due"]), (&"write#1/review#1".into(), &"write#2".into()));
-    fits(schemars::schema_for!(Told), &json);
+    fits(schemars::schema_for!(Briefing), &json);
     for named in [&["write#2"][..], &["write", "--attempt", "2"]] {
         let refused = world.refused(&[&["brief", &run], named].concat());
         has(&refused, &["write#2 is due, but has not begun", "next: forge brief", "write#1"]);

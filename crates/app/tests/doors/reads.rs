@@ -38,7 +38,7 @@ fn what_is_printed_as_json_fits_its_published_schema() {
     let state: Value = serde_json::from_slice(&state).unwrap();
     fits(schemars::schema_for!(forge_api::projection::StateFile), &state);
     let findings: Value = serde_json::from_str(&world.ok(&["doctor", "--json"])).unwrap();
-    fits(schemars::schema_for!(Vec<forge_api::doctor::Finding>), &findings);
+    fits(schemars::schema_for!(Vec<forge_api::doctor::HealthFinding>), &findings);
     for line in world.ok(&["log", &run, "--json"]).lines() {
         let record: Value = serde_json::from_str(line).unwrap();
         let facts =

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use forge_api::watch::events::Seen;
+use forge_api::watch::events::UnitEvent;
 use rustix::process::Signal;
 use scripted_model::{Script, ScriptStep, Server, ToolCall, claude::ClaudeCode};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     assert_eq!(raw, transcript("write#1") + &transcript("write#1/review#1"));
     assert_eq!(world.ok(&["watch", &run, "write#1", "--raw"]), transcript("write#1"));
     for line in world.ok(&["watch", &run, "write", "--json"]).lines() {
-        fits(schemars::schema_for!(Seen), &serde_json::from_str::<Value>(line).unwrap());
+        fits(schemars::schema_for!(UnitEvent), &serde_json::from_str::<Value>(line).unwrap());
     }
     has(&world.ok(&["watch", &run, "write/review#1"]), &["write#1/review#1 is over"]);
 }

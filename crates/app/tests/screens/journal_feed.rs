@@ -187,8 +187,8 @@ impl Journal {
         let input = Input::Command(Command::Start(Box::new(start())));
         let record = decide(&Run::new(), now() - made.began, &input).expect("the flow is right");
         let mut run = Run::new();
-        run.take(&record);
-        let lock = RunLock::take(dir, made.id).expect("nobody holds it");
+        run.apply_record(&record);
+        let lock = RunLock::acquire(dir, made.id).expect("nobody holds it");
         let facts = serde_json::to_string(&record.facts).expect("facts can be written");
         let writer = store
             .begin_run(lock, record.at, &facts, &row(made.id, &run))
@@ -233,7 +233,7 @@ impl Journal {
             self.steps.insert(self.unit(&effect), self.n_steps);
             let input = self.answer(effect);
             let record = decide(&self.run, at, &input).expect("it was wanted");
-            self.run.take(&record);
+            self.run.apply_record(&record);
             self.n_facts += record.facts.len();
             self.n_last = record.facts.len() as u64;
             let facts = serde_json::to_string(&record.facts).expect("facts can be written");

@@ -32,7 +32,7 @@ pub const DEFERRED_MS_MIN: Time = 1_000;
 /// A record without facts means that the input means nothing now.
 pub fn decide(run: &Run, at: Time, input: &Input) -> Result<Record, Refusal> {
     let at = at.max(run.now());
-    let mut draft = Draft { run: run.clone().at(at), facts: Vec::new() };
+    let mut draft = Draft { run: run.clone().at_time(at), facts: Vec::new() };
     match input {
         Input::Command(command) => draft.decide_command(command)?,
         Input::Report(report) => draft.decide_report(report),

@@ -194,7 +194,7 @@ impl Draft {
                     return Ruling::Verdict(Verdict::Revise { findings: findings.clone() });
                 }
                 let said: Vec<String> =
-                    findings.iter().filter(is_critical).map(Finding::in_words).collect();
+                    findings.iter().filter(is_critical).map(Finding::to_line).collect();
                 let what = format!(
                     "it passes the work with a critical finding that has neither path nor proof: {}",
                     said.join("; ")
@@ -232,7 +232,7 @@ impl Draft {
                 Ruling::Verdict(Verdict::Revise { findings: number(findings) })
             }
             Verdict::Revise { findings } => {
-                let said: Vec<String> = findings.iter().map(Finding::in_words).collect();
+                let said: Vec<String> = findings.iter().map(Finding::to_line).collect();
                 let what = format!(
                     "it sends the work back without a finding that has a path or a proof: {}",
                     said.join("; ")

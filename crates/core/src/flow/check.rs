@@ -19,7 +19,7 @@ pub struct CallsMax(pub u64);
 
 /// The facts that hold at one place of a flow.
 #[derive(Clone, Default)]
-struct Known {
+struct FlowKnowledge {
     /// Stages that a gate may send back to.
     stages: BTreeSet<String>,
     /// Lists that were reported.
@@ -35,7 +35,7 @@ struct Known {
 }
 
 pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
-    let mut known = Known::default();
+    let mut known = FlowKnowledge::default();
     known.artifacts.insert(REQUEST.to_owned());
     let wrong =
         |problem: String| FlowError { flow: flow.name.clone(), line: None, stage: None, problem };
@@ -52,7 +52,7 @@ pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
     folders(flow, &flow.stages, &files)
 }
 
-fn table(flow: &Flow, stages: &[Stage], outer: &Known) -> Result<(), FlowError> {
+fn table(flow: &Flow, stages: &[Stage], outer: &FlowKnowledge) -> Result<(), FlowError> {
     for (position, stage) in stages.iter().enumerate() {
         let mut known = outer.clone();
         for first in firsts(stages, position) {
@@ -94,7 +94,7 @@ fn folders(flow: &Flow, stages: &[Stage], files: &BTreeSet<String>) -> Result<()
     Ok(())
 }
 
-fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
+fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowError> {
     let wrong = |problem: String| wrong_stage(flow, stage, problem);
     for name in own_writes(stage) {
         if !is_artifact_name(name) || name.contains('*') {
@@ -181,7 +181,7 @@ fn row(flow: &Flow, stage: &Stage, known: &Known) -> Result<(), FlowError> {
 }
 
 /// What leaves a run leaves it once, and code only if it was proved and is part of the result.
-fn delivery(what: Delivery, known: &Known) -> Result<(), String> {
+fn delivery(what: Delivery, known: &FlowKnowledge) -> Result<(), String> {
     let word = what.as_str();
     if known.is_in_each {
         return Err(format!(
@@ -205,7 +205,7 @@ fn has(stage: &Stage, check: &Check) -> bool {
 }
 
 /// Whether conditions can hold at all, and together.
-fn conditions(flow: &Flow, known: &Known, when: &When) -> Result<(), String> {
+fn conditions(flow: &Flow, known: &FlowKnowledge, when: &When) -> Result<(), String> {
     let mut left: BTreeMap<(&str, &str), Vec<&String>> = BTreeMap::new();
     for condition in &when.0 {
         let (subject, is) = match condition {

@@ -26,7 +26,7 @@ impl Flow {
         name: &str,
         texts: &BTreeMap<String, String>,
     ) -> Result<Self, FlowError> {
-        Reader { texts, path: Vec::new() }.flow(name, 0)
+        FlowReader { texts, path: Vec::new() }.flow(name, 0)
     }
 
     /// The names of the flows that a text uses, without reading them.
@@ -164,12 +164,12 @@ fn read(name: &str, text: &str) -> Result<RawFlow, FlowError> {
 }
 
 /// Reads flows by name. `path` holds the flows on the way in, so that a circle is seen.
-struct Reader<'a> {
+struct FlowReader<'a> {
     texts: &'a BTreeMap<String, String>,
     path: Vec<String>,
 }
 
-impl Reader<'_> {
+impl FlowReader<'_> {
     fn wrong(&self, stage: Option<&str>, problem: impl Into<String>) -> FlowError {
         let flow = self.path.last().cloned().unwrap_or_default();
         FlowError { flow, line: None, stage: stage.map(str::to_owned), problem: problem.into() }

@@ -179,7 +179,7 @@ impl Run {
     /// What the reviews of a unit's current attempt say together: the worst of it.
     pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
         let worst = self.unit(unit).review_tallies.iter().map(|opinion| opinion.says).max();
-        worst.map(|says| says.of(self.subject(unit)))
+        worst.map(|says| says.to_word(self.subject(unit)))
     }
 
     /// Why the run's result must not leave it, if something speaks against it: nothing proved it,

@@ -132,19 +132,19 @@ impl Run {
         }
     }
 
-    /// Takes a whole record in.
-    pub fn take(&mut self, record: &Record) {
+    /// Applies the time and all facts of a record.
+    pub fn apply_record(&mut self, record: &Record) {
         self.now = self.now.max(record.at);
         record.facts.iter().for_each(|fact| self.apply(fact));
     }
 
     /// Moves the time on without a fact, as far as the next record will say.
-    pub(crate) fn at(mut self, time: Time) -> Self {
+    pub(crate) fn at_time(mut self, time: Time) -> Self {
         self.now = self.now.max(time);
         self
     }
 
-    /// Takes one fact in.
+    /// Applies one fact.
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
         let ordinal = event.call().and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);

@@ -16,8 +16,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// For a sentence: `$1.20`, `about $1.20`, `at least $1.20 (1 call of unknown cost)`.
-    pub fn in_words(self) -> String {
+    /// Formats it for a sentence: `$1.20`, `about $1.20`, `at least $1.20 (1 call of unknown cost)`.
+    pub fn to_text(self) -> String {
         let (sum, about) = self.sum("about ");
         let calls = match self.unknown_calls {
             1 => "1 call".to_owned(),
@@ -31,8 +31,8 @@ impl Amount {
         }
     }
 
-    /// For a column: `-`, `$1.20`, `~$1.20`, `$1.20+?`, `unknown`.
-    pub fn in_short(self) -> String {
+    /// Formats it for a column: `-`, `$1.20`, `~$1.20`, `$1.20+?`, `unknown`.
+    pub fn to_short_text(self) -> String {
         let (sum, about) = self.sum("~");
         match (sum.0, self.unknown_calls) {
             (0, 0) => "-".to_owned(),
@@ -131,7 +131,10 @@ mod tests {
             (amount(1_200_000, 0, 2), "at least $1.20 (2 calls of unknown cost)", "$1.20+?"),
             (amount(0, 1_200_000, 1), "at least about $1.20 (1 call of unknown cost)", "~$1.20+?"),
         ] {
-            assert_eq!((amount.in_words().as_str(), amount.in_short().as_str()), (words, short));
+            assert_eq!(
+                (amount.to_text().as_str(), amount.to_short_text().as_str()),
+                (words, short)
+            );
         }
     }
 

@@ -414,7 +414,7 @@ fn verdicts(run: &Run, unit: &UnitId) -> Vec<VerdictView> {
     let subject = run.subject(unit);
     let view = |opinion: &ReviewTally| VerdictView {
         gate: opinion.gate.clone(),
-        verdict: opinion.says.of(subject),
+        verdict: opinion.says.to_word(subject),
         critical: opinion.critical,
         major: opinion.major,
         minor: opinion.minor,
@@ -509,8 +509,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     }
 }
 
-/// What a call is doing, in a few words: for lists of what is under way.
-pub fn call_in_words(run: &Run, call: &CallId) -> String {
+/// Describes the work of a call in a few words, for lists of running calls.
+pub fn describe_call(run: &Run, call: &CallId) -> String {
     let stage = run.stage(call.unit());
     match call {
         CallId::Attempt(_) => match &stage.work {

@@ -106,7 +106,7 @@ pub fn sentence(event: &Event) -> String {
             format!("{call} no longer mattered and was stopped{}", cost(spent))
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: Some(verdict) } => {
-            format!("{unit}: {gate} approved automatically (AI verdict: {})", verdict.word())
+            format!("{unit}: {gate} approved automatically (AI verdict: {})", verdict.as_str())
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
             format!("{unit}: {gate} approved automatically (--auto), because no review objected")
@@ -329,7 +329,7 @@ fn list(findings: &[Finding]) -> String {
     let words: Vec<String> = findings
         .iter()
         .take(3)
-        .map(|finding| format!("{} {}", finding.id, line(&finding.in_words())))
+        .map(|finding| format!("{} {}", finding.id, line(&finding.to_line())))
         .collect();
     let more = findings.len().saturating_sub(3);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };

@@ -305,7 +305,7 @@ fn the_journal_of_version_1_can_be_read_and_folded_for_ever() {
     for line in text.lines() {
         let record: Record = serde_json::from_str(line).unwrap();
         assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
-        run.take(&record);
+        run.apply_record(&record);
         kinds.extend(record.facts.iter().map(kind));
         said.extend(record.facts.iter().map(sentence));
     }
@@ -329,7 +329,7 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
     for line in text.lines() {
         let record: Record = serde_json::from_str(line).unwrap();
         assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
-        run.take(&record);
+        run.apply_record(&record);
         kinds.extend(record.facts.iter().map(kind));
         said.extend(record.facts.iter().map(sentence));
     }
@@ -372,7 +372,7 @@ fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
     for line in text.lines() {
         let record: Record = serde_json::from_str(line).unwrap();
         assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
-        run.take(&record);
+        run.apply_record(&record);
         facts.extend(record.facts.into_iter().map(|fact| (record.at, fact)));
         let going = run.calls().keys().filter_map(|call| Some((call, run.session(call)?)));
         sessions.extend(going.map(|(call, session)| format!("{call} {session}")));
@@ -562,6 +562,6 @@ fn a_flow_that_would_be_refused_today_still_goes_on_where_it_was_let_in() {
     let input = Input::Command(Command::Start(Box::new(start.clone())));
     assert!(decide(&Run::new(), 1, &input).is_err(), "nobody starts it any more");
     let mut run = Run::new();
-    run.take(&Record { at: 1, facts: vec![Event::RunStarted(Box::new(start))] });
+    run.apply_record(&Record { at: 1, facts: vec![Event::RunStarted(Box::new(start))] });
     assert!(!decide(&run, 2, &Input::Tick).unwrap().facts.is_empty(), "but it can go on");
 }

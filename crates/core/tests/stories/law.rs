@@ -388,7 +388,7 @@ pub(crate) fn watched(records: &[Record]) -> (Run, Watch) {
     let mut facts = Vec::new();
     let mut before = run.phase().clone();
     for (n, record) in records.iter().enumerate() {
-        run.take(record);
+        run.apply_record(record);
         facts.extend(record.facts.iter().cloned());
         let next = records.get(n + 1).and_then(|next| next.facts.first());
         if !matches!(next, Some(Event::RunRewound { .. })) {

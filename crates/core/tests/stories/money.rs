@@ -141,9 +141,9 @@ fn an_estimated_price_counts_like_a_known_one_and_is_called_an_estimate() {
     assert_eq!(ledger.committed(), cents(250), "the review holds the rest");
     assert_eq!(world.unit("work").spent, cents(50));
     world.says("work#1 ended (about $0.50): did work#1");
-    assert_eq!(RunRow::new("r", &world.run).amount().in_words(), "about $0.50");
+    assert_eq!(RunRow::new("r", &world.run).amount().to_text(), "about $0.50");
     let unit = &RunView::new("r", &world.run).units[0];
-    assert_eq!((unit.estimated, unit.amount().in_words().as_str()), (cents(50), "about $0.50"));
+    assert_eq!((unit.estimated, unit.amount().to_text().as_str()), (cents(50), "about $0.50"));
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn what_is_known_estimated_and_unknown_is_told_apart_for_run_and_unit() {
         .told();
     let view = RunView::new("r", &world.run);
     let words = "at least about $0.50 (1 call of unknown cost)";
-    assert_eq!(view.row.amount().in_words(), words);
-    let of = |unit: usize| view.units[unit].amount().in_words();
+    assert_eq!(view.row.amount().to_text(), words);
+    let of = |unit: usize| view.units[unit].amount().to_text();
     assert_eq!(of(0), "at least $0.40 (1 call of unknown cost)");
     assert_eq!((view.units[0].spent, view.units[0].unknown_at_most), (cents(240), cents(200)));
     assert_eq!(of(1), "about $0.10");

@@ -154,7 +154,7 @@ fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
     world.says("build.T2/implement is good");
     world.never_says("deliver#1 started");
     let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
-    assert_eq!(view.verdicts[0].verdict.word(), "FAIL", "it is code that is judged");
+    assert_eq!(view.verdicts[0].verdict.as_str(), "FAIL", "it is code that is judged");
     assert_eq!(
         (view.verdicts[0].critical, view.verdicts[0].major, view.verdicts[0].minor),
         (0, 1, 0)
@@ -407,7 +407,7 @@ fn a_checkpoint_shows_what_a_person_needs_to_decide() {
         world.end(&call);
     }
     let design = view(&world);
-    assert_eq!(design.verdicts[0].verdict.word(), "APPROVE_WITH_NOTES");
+    assert_eq!(design.verdicts[0].verdict.as_str(), "APPROVE_WITH_NOTES");
     assert_eq!(design.verdicts[0].minor, 1);
     assert_eq!(design.findings.len(), 1, "notes of reviews that passed are shown, too");
     assert_eq!(design.listed, None);
@@ -420,7 +420,7 @@ fn a_checkpoint_shows_what_a_person_needs_to_decide() {
     let listed = tasks.listed.unwrap();
     assert_eq!((listed.list.as_str(), listed.count, listed.items.len()), ("tasks", 14, 12));
     assert_eq!(listed.items[11].id, "T12");
-    assert_eq!(tasks.verdicts[0].verdict.word(), "APPROVE", "of the second attempt alone");
+    assert_eq!(tasks.verdicts[0].verdict.as_str(), "APPROVE", "of the second attempt alone");
 }
 
 #[test]

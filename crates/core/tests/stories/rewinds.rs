@@ -82,7 +82,7 @@ fn a_rewound_run_folds_to_the_same_and_wants_the_same() {
         for unit in units {
             let again = world.rewound(&unit).unwrap();
             let mut folded = Run::new();
-            again.records().iter().for_each(|record| folded.take(record));
+            again.records().iter().for_each(|record| folded.apply_record(record));
             assert_eq!(wanted(&folded), wanted(&again.run), "{unit}");
             let tick = forge_core::decide(&folded, again.now(), &forge_core::Input::Tick).unwrap();
             assert_eq!(tick.facts, [], "{unit}: a rewound run is settled");

@@ -35,7 +35,7 @@ fn session(world: &World, call: &str) -> Option<String> {
     let call: CallId = call.parse().unwrap();
     assert!(world.run.calls().contains_key(&call), "{call} is not under way: {:?}", world.calls());
     let mut again = Run::new();
-    world.records().iter().for_each(|record| again.take(record));
+    world.records().iter().for_each(|record| again.apply_record(record));
     assert_eq!(again.session(&call), world.run.session(&call), "a replay knows another session");
     world.run.session(&call).map(str::to_owned)
 }

@@ -4,7 +4,7 @@ use forge_core::{
     Run,
     event::{Answer, Outcome},
     view::{
-        ChangeKind, QuestionView, RunRow, RunView, Standing, UnitState, call_in_words, versions,
+        ChangeKind, QuestionView, RunRow, RunView, Standing, UnitState, describe_call, versions,
     },
 };
 
@@ -192,7 +192,7 @@ fn states_of_units_are_told_apart() {
 fn calls_are_told_in_words() {
     let mut world = World::sprint().begin();
     let words = |world: &World| -> Vec<String> {
-        world.run.calls().keys().map(|call| call_in_words(&world.run, call)).collect()
+        world.run.calls().keys().map(|call| describe_call(&world.run, call)).collect()
     };
     assert_eq!(words(&world), ["agent as architect"]);
     world.end("plan-sprint#1");

@@ -314,7 +314,7 @@ impl World {
 
     fn take(&mut self, record: &Record) {
         let before = self.run.phase().clone();
-        self.run.take(record);
+        self.run.apply_record(record);
         self.watch.saw(&before, record, &self.run);
         self.journal.push(serde_json::to_string(record).unwrap());
     }

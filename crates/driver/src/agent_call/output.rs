@@ -269,7 +269,7 @@ fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) 
     let (critical, mut others): (Vec<Finding>, Vec<Finding>) =
         findings.partition(|finding| finding.severity == Severity::Critical);
     for finding in critical {
-        receipt.flaws.push(format!("it found, and left (critical): {}", finding.in_words()));
+        receipt.flaws.push(format!("it found, and left (critical): {}", finding.to_line()));
     }
     others.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let n_cut = others.len().saturating_sub(FOUND_MAX);

@@ -15,7 +15,7 @@
 
 use std::path::Path;
 
-use forge_agents::{Earlier, End, ErrorClass, Heard, Use, Watchdog};
+use forge_agents::{AgentEnd, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
 use forge_core::{
     event::{Outcome, Receipt},
     failure::FaultClass,
@@ -87,7 +87,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
     let mut end = heard.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
-    if end == End::SessionGone {
+    if end == AgentEnd::SessionGone {
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
         heard = tally.take(plan, &folder, &ending, &Earlier::default());
@@ -100,7 +100,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     };
     let flaw = match &left {
         Err(Outcome::Fault { class: FaultClass::NoResult | FaultClass::NoArtifact, what })
-            if end == End::Done =>
+            if end == AgentEnd::Done =>
         {
             Some(what.clone())
         }
@@ -228,7 +228,7 @@ impl UsageTotals {
         folder: &AttemptFolder,
         ending: &Ending,
         earlier: &Earlier,
-    ) -> Heard {
+    ) -> StreamSummary {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
         let trusted = plan.context.trusted;
         let heard = trusted.heard(&folder.path).unwrap_or_else(|| {
@@ -246,7 +246,7 @@ impl UsageTotals {
         self.count(&heard, ending);
     }
 
-    fn count(&mut self, heard: &Heard, ending: Option<&Ending>) {
+    fn count(&mut self, heard: &StreamSummary, ending: Option<&Ending>) {
         // A program that was never started has used nothing, and that is known.
         let has_run =
             !ending.is_some_and(|ending| matches!(ending.how, ExitReason::NotStarted { .. }));
@@ -277,22 +277,22 @@ impl UsageTotals {
 /// Whether a turn ended in a way that lets its result count.
 fn ended(
     plan: &Plan<'_>,
-    end: &End,
+    end: &AgentEnd,
     folder: &AttemptFolder,
     ending: &Ending,
 ) -> Result<(), Outcome> {
     let fault = |class, what: &str| Err(Outcome::Fault { class, what: what.to_owned() });
     let blocked = |class, what: &str| Err(Outcome::Blocked { class, what: what.to_owned() });
     match end {
-        End::Done => Ok(()),
-        End::Limited(limit) => Err(Outcome::Limited {
+        AgentEnd::Done => Ok(()),
+        AgentEnd::Limited(limit) => Err(Outcome::Limited {
             until: until(plan, ending, limit.until_ms, limit.delay_ms),
             what: limit.what.clone(),
         }),
-        End::Refused { what } => blocked(BlockerClass::ModelRefusal, what),
-        End::Overflowed { what } => blocked(BlockerClass::ContextOverflow, what),
-        End::OverBudget { what } => fault(FaultClass::OutOfBudget, what),
-        End::Failed { class, what } => match class {
+        AgentEnd::Refused { what } => blocked(BlockerClass::ModelRefusal, what),
+        AgentEnd::Overflowed { what } => blocked(BlockerClass::ContextOverflow, what),
+        AgentEnd::OverBudget { what } => fault(FaultClass::OutOfBudget, what),
+        AgentEnd::Failed { class, what } => match class {
             ErrorClass::Auth | ErrorClass::Permission | ErrorClass::NoModel => {
                 blocked(BlockerClass::NoAccess, what)
             }
@@ -317,17 +317,19 @@ fn ended(
                 fault(FaultClass::Crashed, &outcome::ended(&words, what))
             }
         },
-        End::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
-        End::Stopped(Watchdog::Wall) => fault(FaultClass::TimedOut, "it took longer than it may"),
-        End::Stopped(Watchdog::Silence) => {
+        AgentEnd::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
+        AgentEnd::Stopped(Watchdog::Wall) => {
+            fault(FaultClass::TimedOut, "it took longer than it may")
+        }
+        AgentEnd::Stopped(Watchdog::Silence) => {
             fault(FaultClass::TimedOut, "it said nothing for too long")
         }
-        End::Stopped(Watchdog::Output) => {
+        AgentEnd::Stopped(Watchdog::Output) => {
             fault(FaultClass::TooMuchOutput, "it printed more than it may")
         }
-        End::NotStarted { why } => fault(FaultClass::NotStarted, why),
-        End::Interrupted => Err(Outcome::Interrupted),
-        End::Lost => Err(Outcome::Lost),
+        AgentEnd::NotStarted { why } => fault(FaultClass::NotStarted, why),
+        AgentEnd::Interrupted => Err(Outcome::Interrupted),
+        AgentEnd::Lost => Err(Outcome::Lost),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::BufReader;
 
-use forge_agents::{AgentKind, Earlier, Heard, Price, Use, hear};
+use forge_agents::{AgentKind, Earlier, Price, StreamSummary, Use, read_transcript};
 use forge_core::money::{Cost, ModelUse, Money, Spent, Tokens};
 use forge_keeper::AttemptFolder;
 
@@ -13,10 +13,10 @@ pub fn listen(
     kind: AgentKind,
     folder: &AttemptFolder,
     earlier: &Earlier,
-) -> Heard {
+) -> StreamSummary {
     match executor.open_output(&folder.transcript()) {
-        Ok(file) => hear(kind, BufReader::new(file), earlier),
-        Err(_) => hear(kind, &b""[..], earlier),
+        Ok(file) => read_transcript(kind, BufReader::new(file), earlier),
+        Err(_) => read_transcript(kind, &b""[..], earlier),
     }
 }
 
@@ -32,7 +32,7 @@ pub fn spent(uses: &[Use]) -> Spent {
 }
 
 pub fn model_use(one: &Use) -> ModelUse {
-    let forge_agents::Tokens { input, output, cache_read, cache_write } = one.tokens;
+    let forge_agents::TokenCounts { input, output, cache_read, cache_write } = one.tokens;
     ModelUse {
         provider: one.provider.clone(),
         model: one.model.clone(),

@@ -173,10 +173,10 @@ fn left(run: &Run) -> Option<String> {
         let _ = writeln!(
             text,
             "- {} ({}), {}: {}",
-            left.finding.severity.word(),
+            left.finding.severity.as_str(),
             left.reason.as_str(),
             flat(&left.unit),
-            flat(&left.finding.in_words())
+            flat(&left.finding.to_line())
         );
     }
     if all.len() > LEFT_MAX {

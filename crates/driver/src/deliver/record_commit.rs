@@ -100,7 +100,7 @@ fn ended(plan: &Plan<'_>) -> Run {
     let mut end = plan.run.clone();
     let report = Input::Report(done(plan, Receipt::from_spent(Spent::NOTHING)));
     if let Ok(record) = decide(plan.run, plan.run.now(), &report) {
-        end.take(&record);
+        end.apply_record(&record);
     }
     end
 }

@@ -340,7 +340,7 @@ fn findings(findings: &[Finding]) -> String {
         .iter()
         .take(FINDINGS_MAX)
         .map(|finding| {
-            let (severity, what) = (finding.severity.word(), set_in(&finding.in_words()));
+            let (severity, what) = (finding.severity.as_str(), set_in(&finding.to_line()));
             let mut text = format!("- {} ({severity}) {what}", finding.id);
             if !finding.why.is_empty() {
                 let _ = write!(text, "\n  Why: {}", set_in(&finding.why));

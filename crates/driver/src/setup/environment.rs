@@ -32,7 +32,7 @@ pub fn shell(line: String) -> Vec<String> {
 }
 
 /// Of the user's environment only what an agent needs, and what is set for it.
-pub fn passed_on(start: &forge_agents::Start, pass: &[String]) -> Vec<(OsString, OsString)> {
+pub fn passed_on(start: &forge_agents::Launch, pass: &[String]) -> Vec<(OsString, OsString)> {
     let passes = |name: &OsString| {
         let name = name.to_string_lossy();
         let is_set = |name: &str| std::env::var_os(name).is_some();

@@ -25,7 +25,7 @@ pub struct AgentLaunch<'a> {
     pub call: String,
     pub role: &'a str,
     pub kind: AgentKind,
-    pub turn: forge_agents::Turn<'a>,
+    pub turn: forge_agents::TurnRequest<'a>,
     /// Variables of the environment that the agent gets beside the usual ones. Their values are secret.
     pub pass: &'a [String],
     /// What the session has reported before, for programs that report totals.

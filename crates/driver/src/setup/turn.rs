@@ -85,7 +85,7 @@ impl RunContext<'_> {
             call: call.to_string(),
             role,
             kind,
-            turn: forge_agents::Turn {
+            turn: forge_agents::TurnRequest {
                 command: &agent.command,
                 model: agent.model.as_deref(),
                 session: match &session {

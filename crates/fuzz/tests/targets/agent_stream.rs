@@ -1,6 +1,8 @@
 //! The stream of each agent program: it means the same however it is cut, and is done only with a clear last line and exit code 0.
 
-use forge_agents::{AgentKind, Earlier, End, Heard, Listener, Price, Signal, hear, registry};
+use forge_agents::{
+    AgentEnd, AgentKind, Earlier, Listener, Price, Signal, StreamSummary, read_transcript, registry,
+};
 use forge_fuzz::{FuzzTarget, Random};
 use forge_keeper::ExitReason;
 
@@ -38,9 +40,9 @@ fn check(input: &[u8]) {
         let (pieces, cut) = listened(kind, input, || 1 + random.below(40));
         assert_eq!(pieces, signals, "{kind:?}: other signals in pieces");
         assert_eq!(cut, heard, "{kind:?}: another fold in pieces");
-        assert_eq!(hear(kind, input, &Earlier::default()), heard);
+        assert_eq!(read_transcript(kind, input, &Earlier::default()), heard);
         let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
-        if end == End::Done && kind.reports_end() {
+        if end == AgentEnd::Done && kind.reports_end() {
             let is_end = |signal: &Signal| matches!(signal, Signal::Ended(_));
             assert!(signals.iter().any(is_end), "{kind:?}: done without a last line");
         }
@@ -49,9 +51,9 @@ fn check(input: &[u8]) {
             ExitReason::Signalled { signal: 9 },
             ExitReason::Silent,
         ] {
-            assert_ne!(heard.end(Some(&how), ""), End::Done, "{kind:?}: done after {how:?}");
+            assert_ne!(heard.end(Some(&how), ""), AgentEnd::Done, "{kind:?}: done after {how:?}");
         }
-        assert_eq!(heard.end(None, ""), End::Lost);
+        assert_eq!(heard.end(None, ""), AgentEnd::Lost);
         let known =
             heard.uses().iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add);
         if heard.uses().iter().all(|one| !matches!(one.cost, Price::Missing)) {
@@ -60,8 +62,8 @@ fn check(input: &[u8]) {
         // Another program behind a finished one has to end well itself.
         let again = [input, b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"]
             .concat();
-        let again = hear(kind, again.as_slice(), &Earlier::default());
-        let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == End::Done;
+        let again = read_transcript(kind, again.as_slice(), &Earlier::default());
+        let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == AgentEnd::Done;
         assert!(
             !(is_done && kind.reports_end() && kind.reports_begin()),
             "{kind:?}: the end of another stream"
@@ -73,7 +75,7 @@ fn listened(
     kind: AgentKind,
     input: &[u8],
     mut size: impl FnMut() -> usize,
-) -> (Vec<Signal>, Heard) {
+) -> (Vec<Signal>, StreamSummary) {
     let mut listener = Listener::new(kind, &Earlier::default());
     let mut all = Vec::new();
     let mut rest = input;

@@ -176,7 +176,7 @@ fn set_up(
         (manager.install_locked(place, package), format!("there is a {lock}"), lock)
     } else {
         let why = "package.json names dependencies, and nothing locks them".to_owned();
-        (format!("{} install", manager.word()), why, MANIFEST)
+        (format!("{} install", manager.as_str()), why, MANIFEST)
     };
     findings.add_setup(&command, &why, file);
     findings.add_setup_inputs(place, &[MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml"]);
@@ -203,13 +203,13 @@ fn manager(
     let manager = named.or(there.first().map(|(_, manager)| *manager)).unwrap_or(PackageTool::Npm);
     let lock = there.iter().find(|(_, of)| *of == manager).map(|(lock, _)| *lock);
     for (other, _) in there.iter().filter(|(_, of)| *of != manager) {
-        findings.add_note(format!("{other} is there too; {} was chosen", manager.word()));
+        findings.add_note(format!("{other} is there too; {} was chosen", manager.as_str()));
     }
     (manager, lock)
 }
 
 impl PackageTool {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Npm => "npm",
             Self::Pnpm => "pnpm",
@@ -221,9 +221,9 @@ impl PackageTool {
     /// Returns the command that runs a script of this package.
     fn run(self, name: &str) -> String {
         match (self, name) {
-            (Self::Npm | Self::Pnpm, "test") => format!("{} test", self.word()),
+            (Self::Npm | Self::Pnpm, "test") => format!("{} test", self.as_str()),
             (Self::Npm | Self::Pnpm | Self::Yarn | Self::Bun, _) => {
-                format!("{} run {name}", self.word())
+                format!("{} run {name}", self.as_str())
             }
         }
     }

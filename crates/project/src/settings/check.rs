@@ -271,8 +271,8 @@ mod tests {
                 .args(["check-ref-format", "--branch", &name.replace(RUN_MARK, "20260101-r-aaaa")])
                 .output()
                 .unwrap();
-            let ours = read("land.branch", name);
-            assert_eq!(ours.is_ok(), git.status.success(), "{name:?}: {ours:?}");
+            let result = read("land.branch", name);
+            assert_eq!(result.is_ok(), git.status.success(), "{name:?}: {result:?}");
         }
         // Git would take the first for HEAD, and the others are surely mistakes.
         for name in ["@", "a@{run}x{", "{date}", "{run", &"x".repeat(201)] {

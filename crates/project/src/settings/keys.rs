@@ -129,7 +129,7 @@ impl KeyRow {
     }
 
     /// Returns the last word of its path.
-    fn word(&self) -> &str {
+    fn last_word(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or(&self.path)
     }
 }
@@ -393,7 +393,7 @@ pub(super) fn nearest_word(table: &str, word: &str) -> Option<&'static str> {
     if let (false, Some(near)) = (table.is_empty(), in_table) {
         return Some(near);
     }
-    if let Some(row) = rows().find(|row| row.word() == word) {
+    if let Some(row) = rows().find(|row| row.last_word() == word) {
         return Some(&row.path);
     }
     let tables = TableKind::ALL.into_iter().map(TableKind::as_str);
@@ -420,7 +420,7 @@ fn nearest_path(path: &str) -> Option<String> {
         return Some(join(table, near));
     }
     let rows = || ROWS.iter().filter(|row| !row.is_of_named_table());
-    let elsewhere = rows().find(|row| !word.is_empty() && row.word() == word);
+    let elsewhere = rows().find(|row| !word.is_empty() && row.last_word() == word);
     let near = elsewhere.map(|row| row.path.as_str());
     near.or_else(|| nearest(path, rows().map(|row| row.path.as_str()))).map(str::to_owned)
 }

@@ -20,7 +20,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frozen {
     /// Who plays the roles about which `roles` says nothing. See [`Frozen::who_plays`].
-    pub agent: Agent,
+    pub agent: AgentChoice,
     /// The agents that play in the run, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, FrozenAgent>,
@@ -111,7 +111,7 @@ fn is_all(record: &RunRecord) -> bool {
 /// The choice of the agent for a run's roles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Agent {
+pub enum AgentChoice {
     /// Nobody: the flow has only commands and people.
     Nobody,
     /// The scripted agent, from this scenario.
@@ -215,7 +215,8 @@ impl Settings {
     /// scenario is for the scripted agent, if it plays.
     pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&(Blob, Sessions)>) -> Frozen {
         let agent = self.agent.as_deref().filter(|_| !roles.is_empty()).map(str::to_owned);
-        let mut frozen = self.freeze(agent.map_or(Agent::Nobody, |name| Agent::Named { name }));
+        let mut frozen =
+            self.freeze(agent.map_or(AgentChoice::Nobody, |name| AgentChoice::Named { name }));
         for role in roles {
             if let Some(table) = self.roles.get(*role) {
                 let agent = table.agent.clone().map(String::from);
@@ -242,7 +243,7 @@ impl Settings {
 
     /// What is frozen for one run in which this agent plays all roles. Where nobody said what the
     /// checks are, the caller may fill in what it found.
-    pub fn freeze(&self, agent: Agent) -> Frozen {
+    pub fn freeze(&self, agent: AgentChoice) -> Frozen {
         let workspace = &self.workspace;
         Frozen {
             agent,
@@ -286,9 +287,9 @@ impl Frozen {
         let own = said.and_then(|said| said.agent.as_deref());
         let mut player = match (own, &self.agent) {
             (Some(name), _) => self.agents.get(name)?.clone(),
-            (None, Agent::Named { name }) => self.agents.get(name)?.clone(),
-            (None, Agent::Scripted { scenario }) => FrozenAgent::scripted(scenario.clone()),
-            (None, Agent::Nobody) => return None,
+            (None, AgentChoice::Named { name }) => self.agents.get(name)?.clone(),
+            (None, AgentChoice::Scripted { scenario }) => FrozenAgent::scripted(scenario.clone()),
+            (None, AgentChoice::Nobody) => return None,
         };
         if let Some(model) = said.and_then(|said| said.model.clone()) {
             player.model = Some(model);
@@ -356,7 +357,8 @@ mod tests {
 
     #[test]
     fn what_is_frozen_is_read_back_as_it_was() {
-        let frozen = Settings::default().freeze(Agent::Scripted { scenario: Blob("b".to_owned()) });
+        let frozen =
+            Settings::default().freeze(AgentChoice::Scripted { scenario: Blob("b".to_owned()) });
         let text = serde_json::to_string(&frozen).unwrap();
         assert_eq!(serde_json::from_str::<Frozen>(&text).unwrap(), frozen);
         assert!(text.contains(r#""claims":"warn""#) && text.contains(r#""final":"pristine""#));

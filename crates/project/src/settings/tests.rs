@@ -156,17 +156,17 @@ fn tables_merge_and_lists_replace() {
     .unwrap();
     assert_eq!(settings.limits.at_once, 3);
     assert_eq!(settings.limits.budget(), Money::parse("1"));
-    assert_eq!(settings.freeze(Agent::Nobody).copy, ["c"]);
+    assert_eq!(settings.freeze(AgentChoice::Nobody).copy, ["c"]);
 }
 
 #[test]
 fn no_checks_by_word_is_not_the_same_as_no_word() {
     let none = read("[verify]\ncommands = []").unwrap();
     assert_eq!(none.verify.commands, Some(Vec::new()));
-    assert_eq!(none.freeze(Agent::Nobody).verify.from, VerifyFrom::Settings);
+    assert_eq!(none.freeze(AgentChoice::Nobody).verify.from, VerifyFrom::Settings);
     let notes = none.notes().join("\n");
     assert!(notes.contains("(forge.toml:2)") && notes.contains("unverified, never passed"));
-    assert_eq!(read("").unwrap().freeze(Agent::Nobody).verify.from, VerifyFrom::Nothing);
+    assert_eq!(read("").unwrap().freeze(AgentChoice::Nobody).verify.from, VerifyFrom::Nothing);
 }
 
 #[test]

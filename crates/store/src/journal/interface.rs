@@ -64,7 +64,7 @@ pub trait Journal: Debug {
 
 impl Journal for Store {
     fn lock(&self, run: &str) -> Result<RunLock, StoreError> {
-        RunLock::take(self.dir(), run)
+        RunLock::acquire(self.dir(), run)
     }
 
     fn begin_run(

@@ -30,7 +30,7 @@ const RETRY_EVERY: Duration = Duration::from_millis(5);
 impl RunLock {
     /// Takes the lock of a run to drive it; an error names the process that drives it already. Waits
     /// for processes that hold it briefly.
-    pub fn take(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+    pub fn acquire(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         let lock = RunLock::wait(dir, run)?;
         // The pid is a courtesy: a full disk must not prevent the lock.
         if let Some(mut file) = lock.file.as_ref() {
@@ -41,7 +41,7 @@ impl RunLock {
 
     /// Takes the lock of a run briefly; an error names the process that drives it. Waits for other
     /// processes that hold it briefly.
-    pub fn take_briefly(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
+    pub fn acquire_briefly(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         RunLock::wait(dir, run)
     }
 

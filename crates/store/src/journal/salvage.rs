@@ -72,7 +72,7 @@ type Candidates = BTreeMap<u64, Vec<(SalvageSource, JournalRecord)>>;
 
 /// Everything that was found, true or not.
 #[derive(Default)]
-struct Findings {
+struct SalvageFindings {
     records: BTreeMap<String, Candidates>,
     /// Rows that fit their marks.
     rows: BTreeMap<String, JournalRow>,
@@ -83,7 +83,7 @@ struct Findings {
 pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
     let refused = |source| StoreError::refused(to, source);
     fs::create_dir_all(to).map_err(refused)?;
-    let mut findings = Findings::default();
+    let mut findings = SalvageFindings::default();
     let original = database(dir);
     if original.exists() {
         let scratch = ScratchFolder::new(to).map_err(refused)?;
@@ -97,7 +97,7 @@ pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
             findings.add(SalvageSource::Projection, run.clone(), record);
         }
     }
-    let Findings { records, rows, notes } = findings;
+    let SalvageFindings { records, rows, notes } = findings;
     let mut runs = Vec::new();
     let ids: BTreeSet<&String> = records.keys().chain(rows.keys()).collect();
     for run in ids.into_iter().filter(|run| is_run_id(run)) {
@@ -159,7 +159,7 @@ fn last_linked(run: &str, found: &Candidates) -> u64 {
     found.keys().rev().find(is_linked).copied().unwrap_or(0)
 }
 
-impl Findings {
+impl SalvageFindings {
     fn add(&mut self, source: SalvageSource, run: String, record: JournalRecord) {
         let here = self.records.entry(run).or_default().entry(record.seq).or_default();
         if here.iter().all(|(_, known)| *known != record) {

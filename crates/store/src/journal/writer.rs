@@ -234,7 +234,7 @@ mod tests {
     fn when_the_database_may_not_grow_nothing_of_the_record_is_there() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
-        let lock = RunLock::take(dir.path(), "r").unwrap();
+        let lock = RunLock::acquire(dir.path(), "r").unwrap();
         let mut writer = store.begin_run(lock, 1, "{}", "{\"row\":1}").unwrap();
         let command = store.insert_command("r", 1, "cli", "ann", "{}").unwrap();
         let pages: i64 = store.connection.query_row("PRAGMA page_count", [], |r| r.get(0)).unwrap();

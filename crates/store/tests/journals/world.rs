@@ -20,7 +20,7 @@ pub(crate) fn fill(dir: &Path) -> Vec<Vec<JournalRecord>> {
     let mut writers: Vec<_> = RUNS
         .iter()
         .map(|run| {
-            let lock = RunLock::take(dir, run).unwrap();
+            let lock = RunLock::acquire(dir, run).unwrap();
             store.begin_run(lock, 1000, &body(run, 1), &row(1)).unwrap()
         })
         .collect();

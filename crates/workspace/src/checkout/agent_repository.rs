@@ -201,7 +201,7 @@ fn refs(private: &AgentRepository<'_>) -> String {
 fn config(checkout: &Checkout) -> Vec<u8> {
     let identity = checkout.settings.identity();
     let (name, email) = identity.author();
-    let mut ours: Vec<(String, Vec<u8>)> = [
+    let mut overrides: Vec<(String, Vec<u8>)> = [
         ("core.logallrefupdates", "true"),
         ("core.hookspath", "/dev/null"),
         ("core.fsmonitor", "false"),
@@ -221,12 +221,12 @@ fn config(checkout: &Checkout) -> Vec<u8> {
         let path = git_dir.as_os_str().as_encoded_bytes();
         for prefix in [&b""[..], b"file://"] {
             let key = "url.forge-lands-the-work::.pushinsteadof".to_owned();
-            ours.push((key, [prefix, path].concat()));
+            overrides.push((key, [prefix, path].concat()));
         }
     }
-    let ours: Vec<(&str, &[u8])> =
-        ours.iter().map(|(key, value)| (key.as_str(), value.as_slice())).collect();
-    checkout.settings.text(&ours)
+    let overrides: Vec<(&str, &[u8])> =
+        overrides.iter().map(|(key, value)| (key.as_str(), value.as_slice())).collect();
+    checkout.settings.text(&overrides)
 }
 
 fn alternates(checkout: &Checkout) -> Vec<u8> {

@@ -100,7 +100,7 @@ pub(crate) struct LockedCheckout {
 
 impl LockedCheckout {
     /// Takes the lock of a checkout, and moves back the paths that a killed operation had moved out.
-    pub(crate) fn take(location: &CheckoutLocation) -> Result<Self, WorkspaceError> {
+    pub(crate) fn acquire(location: &CheckoutLocation) -> Result<Self, WorkspaceError> {
         let dir = location.dir.clone();
         safe_files::make_folder(&dir)?;
         let path = dir.join("lock");

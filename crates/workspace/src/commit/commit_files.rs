@@ -51,7 +51,7 @@ pub(crate) fn commit_files(
     let message = objects::checked_message(&operation.message)?;
     let user = Repository::from_location(&operation.location);
     let parents = parents(&user, &operation.onto)?;
-    let locked = LockedCheckout::take(&operation.location)?;
+    let locked = LockedCheckout::acquire(&operation.location)?;
     let state = locked.opened()?;
     let survey = safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;

@@ -52,7 +52,7 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
     let message = objects::checked_message(&operation.message)?;
     let user = Repository::from_location(&operation.location);
     let commit = user.require_commit(&operation.commit)?;
-    let locked = LockedCheckout::take(&operation.location)?;
+    let locked = LockedCheckout::acquire(&operation.location)?;
     let state = locked.opened()?;
     safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;

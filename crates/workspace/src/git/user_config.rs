@@ -105,7 +105,7 @@ impl UserConfig {
     }
 
     /// The text of a configuration file for one of our own git folders.
-    pub(crate) fn text(&self, ours: &[(&str, &[u8])]) -> Vec<u8> {
+    pub(crate) fn text(&self, overrides: &[(&str, &[u8])]) -> Vec<u8> {
         let mut text = Vec::new();
         let mut add = |key: &[u8], value: Option<&[u8]>| {
             let mut line = |bytes: &[u8]| text.extend_from_slice(bytes);
@@ -144,7 +144,7 @@ impl UserConfig {
             add(b"core.ignorecase", Some(b"true"));
             add(b"core.precomposeunicode", Some(b"true"));
         }
-        for (key, value) in ours {
+        for (key, value) in overrides {
             add(key.as_bytes(), Some(value));
         }
         text

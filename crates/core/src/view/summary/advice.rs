@@ -123,7 +123,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
 fn commonest(found: &[&[Finding]]) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for finding in found.iter().flat_map(|findings| findings.iter()) {
-        let what = quoted(&finding.in_words());
+        let what = quoted(&finding.to_line());
         match counted.iter_mut().find(|(known, _)| *known == what) {
             Some((_, n)) => *n += 1,
             None => counted.push((what, 1)),
@@ -183,13 +183,13 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     let mut setbacks: BTreeMap<&UnitId, u32> = BTreeMap::new();
     for call in run.history().calls.iter() {
         match fate(call) {
-            Fate::Fault(what) => {
+            CallSymptom::Fault(what) => {
                 let entry = faults.entry(place(call)).or_default();
                 *entry = (entry.0 + 1, what);
             }
-            Fate::Limited(what) => *limits.entry(quoted(&what)).or_default() += 1,
-            Fate::SetBack => *setbacks.entry(call.call.unit()).or_default() += 1,
-            Fate::Usual => {}
+            CallSymptom::Limited(what) => *limits.entry(quoted(&what)).or_default() += 1,
+            CallSymptom::SetBack => *setbacks.entry(call.call.unit()).or_default() += 1,
+            CallSymptom::Usual => {}
         }
     }
     for (place, (n, what)) in faults {
@@ -214,23 +214,23 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
 }
 
 /// What a call shows about the surroundings.
-enum Fate {
+enum CallSymptom {
     Fault(String),
     Limited(String),
     SetBack,
     Usual,
 }
 
-fn fate(call: &EndedCall) -> Fate {
+fn fate(call: &EndedCall) -> CallSymptom {
     match &call.ending {
         CallEnding::Work(Outcome::Fault { class, what })
         | CallEnding::Look(Ruling::Fault { class, what }) => {
-            Fate::Fault(quoted(main_line(*class, what).0))
+            CallSymptom::Fault(quoted(main_line(*class, what).0))
         }
         CallEnding::Work(Outcome::Limited { what, .. })
-        | CallEnding::Look(Ruling::Limited { what, .. }) => Fate::Limited(what.clone()),
+        | CallEnding::Look(Ruling::Limited { what, .. }) => CallSymptom::Limited(what.clone()),
         CallEnding::Work(Outcome::Lost | Outcome::Interrupted)
-        | CallEnding::Look(Ruling::Lost | Ruling::Interrupted) => Fate::SetBack,
+        | CallEnding::Look(Ruling::Lost | Ruling::Interrupted) => CallSymptom::SetBack,
         CallEnding::Work(
             Outcome::Done
             | Outcome::Partial { .. }
@@ -242,7 +242,7 @@ fn fate(call: &EndedCall) -> Fate {
             | Ruling::Unverified { .. }
             | Ruling::Blocked { .. },
         )
-        | CallEnding::Overtaken => Fate::Usual,
+        | CallEnding::Overtaken => CallSymptom::Usual,
     }
 }
 

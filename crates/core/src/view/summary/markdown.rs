@@ -181,7 +181,7 @@ fn tasks(view: &SummaryView, text: &mut String) {
             task.state.as_str(),
             task.attempts,
             task.rounds,
-            task.amount().in_short()
+            task.amount().to_short_text()
         );
     }
     more(text, view.more_tasks, "tasks");
@@ -198,11 +198,11 @@ fn findings(view: &SummaryView, text: &mut String) {
         line!(
             text,
             "- {} ({}), {} {}: {}",
-            left.finding.severity.word(),
+            left.finding.severity.as_str(),
             left.reason.as_str(),
             left.unit,
             left.finding.id,
-            plain(&left.finding.in_words())
+            plain(&left.finding.to_line())
         );
     }
     more(text, view.more_findings, "findings");
@@ -235,7 +235,7 @@ fn stats(view: &SummaryView, text: &mut String) {
             used.calls,
             span(used.took_ms),
             used.tokens.total(),
-            used.amount().in_short()
+            used.amount().to_short_text()
         );
     }
     let attempts: u32 = view.phases.iter().map(|row| row.attempts).sum();
@@ -245,7 +245,7 @@ fn stats(view: &SummaryView, text: &mut String) {
         view.total.calls,
         span(view.total.took_ms),
         view.total.tokens.total(),
-        view.total.amount().in_short()
+        view.total.amount().to_short_text()
     );
     line!(text);
 }
@@ -284,7 +284,7 @@ fn debug(view: &SummaryView, text: &mut String) {
             call.session.as_deref().map_or_else(|| "-".to_owned(), cell),
             span(call.took_ms),
             call.tokens,
-            amount(call.cost).in_short()
+            amount(call.cost).to_short_text()
         );
     }
     more(text, view.more_calls, "calls");
@@ -328,6 +328,6 @@ fn tagless(words: &str) -> String {
 
 /// The words of others in a table.
 fn cell(words: &str) -> String {
-    // Backslashes first, so that none of theirs takes away one of ours.
+    // Backslashes first, so that none of theirs removes one of these.
     plain(words).replace('\\', "\\\\").replace('|', "\\|")
 }

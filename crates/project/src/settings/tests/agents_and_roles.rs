@@ -339,7 +339,7 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
         &["writer", "reviewer", "tester", "planner"],
         Some(&(scenario.clone(), Sessions::Kept)),
     );
-    assert_eq!(frozen.agent, Agent::Named { name: "claude".to_owned() });
+    assert_eq!(frozen.agent, AgentChoice::Named { name: "claude".to_owned() });
     assert_eq!(frozen.agents.keys().collect::<Vec<_>>(), ["claude", "mine", "scripted"]);
     assert_eq!(frozen.roles.keys().collect::<Vec<_>>(), ["reviewer", "tester", "writer"]);
     let plays = |role: &str| {
@@ -360,10 +360,10 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
     assert_eq!(serde_json::from_str::<Frozen>(&text).unwrap(), frozen);
     assert!(!text.contains("other"), "{text}");
     // Where one scenario is played by all, nobody else plays; and without roles, nobody does.
-    let scripted = settings.freeze(Agent::Scripted { scenario: scenario.clone() });
+    let scripted = settings.freeze(AgentChoice::Scripted { scenario: scenario.clone() });
     assert_eq!(scripted.who_plays("reviewer").unwrap().scenario, Some(scenario));
-    assert_eq!(settings.freeze_cast(&[], None).agent, Agent::Nobody);
-    assert_eq!(settings.freeze(Agent::Nobody).who_plays("writer"), None);
+    assert_eq!(settings.freeze_cast(&[], None).agent, AgentChoice::Nobody);
+    assert_eq!(settings.freeze(AgentChoice::Nobody).who_plays("writer"), None);
     assert_eq!(Settings::default().freeze_cast(&["writer"], None).who_plays("writer"), None);
 }
 
