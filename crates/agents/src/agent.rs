@@ -17,10 +17,10 @@ use crate::signal::{ErrorClass, Signal, Use};
 /// An agent program that Forge can talk to. What has a default is true of a program about which nothing is
 /// known.
 pub trait Agent: Debug + Sync {
-    /// As it is written in settings and journals.
+    /// Returns the name that settings and journals use.
     fn name(&self) -> &'static str;
 
-    /// One sentence for the published schema.
+    /// Returns one sentence for the published schema.
     fn description(&self) -> &'static str;
 
     /// Says how to start a turn.
@@ -29,62 +29,62 @@ pub trait Agent: Debug + Sync {
     /// Makes a reader of what the program prints. `earlier` is what its session used before.
     fn open_stream(&self, earlier: &Earlier) -> Box<dyn StreamReader>;
 
-    /// The product, as people call it.
+    /// Returns the product, as people call it.
     fn title(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether it is part of Forge, and plays from a scenario instead of asking a model.
+    /// Returns true if it is part of Forge, and plays from a scenario instead of asking a model.
     fn plays_scenario(&self) -> bool {
         false
     }
 
-    /// The program that is run if the settings name no command.
+    /// Returns the program that is run if the settings name no command.
     fn default_command(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a session can continue after its process has ended. A scenario says so itself.
+    /// Returns true if a session can continue after its process has ended. A scenario says so itself.
     fn can_resume(&self) -> bool {
         false
     }
 
-    /// Whether the program itself can hold its answer to a schema.
+    /// Returns true if the program itself can hold its answer to a schema.
     fn has_native_schema(&self) -> bool {
         false
     }
 
-    /// Whether the program itself stops at a cap.
+    /// Returns true if the program itself stops at a cap.
     fn has_own_cap(&self) -> bool {
         false
     }
 
-    /// Whether the program itself says what it cost. A scenario does, if it wants to.
+    /// Returns true if the program itself says what it cost. A scenario does, if it wants to.
     fn reports_cost(&self) -> bool {
         false
     }
 
-    /// Whether the stream has a last line, without which nothing counts as done.
+    /// Returns true if the stream has a last line, without which nothing counts as done.
     fn reports_end(&self) -> bool {
         false
     }
 
-    /// Whether the program says that it is up before it asks a model anything.
+    /// Returns true if the program says that it is up before it asks a model anything.
     fn reports_begin(&self) -> bool {
         false
     }
 
-    /// Whether what it prints is meant for people.
+    /// Returns true if what it prints is meant for people.
     fn has_readable_output(&self) -> bool {
         true
     }
 
-    /// The provider of a use that names none.
+    /// Returns the provider of a use that names none.
     fn provider(&self) -> &'static str {
         self.name()
     }
 
-    /// What of the user's it gets besides variables that are named in the settings.
+    /// Returns what of the user's it gets besides variables that are named in the settings.
     fn passed_keys(&self) -> Option<&'static str> {
         None
     }
@@ -94,22 +94,22 @@ pub trait Agent: Debug + Sync {
         None
     }
 
-    /// The version of the program with which this Forge was tested.
+    /// Returns the version of the program with which this Forge was tested.
     fn tested_version(&self) -> Option<&'static str> {
         None
     }
 
-    /// The command that installs the program, or a newer one.
+    /// Returns the command that installs the program, or a newer one.
     fn how_to_install(&self) -> Option<&'static str> {
         None
     }
 
-    /// What to do to be let in by its provider.
+    /// Returns what to do to be let in by its provider.
     fn how_to_log_in(&self) -> Option<&'static str> {
         None
     }
 
-    /// The class of error that the standard error of the program shows, if it can be recognized.
+    /// Returns the class of error that the standard error of the program shows, if it can be recognized.
     fn class_of_errors(&self, _errors: &str) -> Option<ErrorClass> {
         None
     }
@@ -121,7 +121,7 @@ pub trait StreamReader: Debug {
     fn understand(&mut self, line: &str, signals: &mut Vec<Signal>);
 }
 
-/// What the session had used before this process, for programs that report totals.
+/// The use of a session before this process, for programs that report totals.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Earlier {
@@ -165,7 +165,7 @@ pub enum CodeAccess {
     Reads,
 }
 
-/// How to start a turn. The prompt is the standard input.
+/// A command line with its environment. The prompt is the standard input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
     pub argv: Vec<String>,
@@ -182,7 +182,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Whether a variable of the user is passed on, in an environment in which these are set.
+    /// Returns true if a variable of the user is passed on, in an environment in which these are set.
     pub fn passes_on(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));
         let mut known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
@@ -218,7 +218,7 @@ pub(crate) const PASSED_TO_ALL: &[&str] = &[
     "no_proxy",
 ];
 
-/// A name for a session, made from other names: the same each time, and a UUID (version 8, whose
+/// Returns a name for a session, made from other names: the same each time, and a UUID (version 8, whose
 /// bits are the maker's own).
 pub fn session_id(seed: &[&str]) -> String {
     let mut halves = [0x243f_6a88_85a3_08d3_u64, 0x1319_8a2e_0370_7344_u64];
@@ -242,7 +242,7 @@ pub fn session_id(seed: &[&str]) -> String {
     )
 }
 
-/// The finisher of splitmix64: every bit of the input moves about half of the output.
+/// Returns the finisher of splitmix64: every bit of the input moves about half of the output.
 const fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -145,7 +145,7 @@ impl Agent for ClaudeCode {
         Some(&["--version"])
     }
 
-    /// The version of which all this was observed.
+    /// Returns the version of which all this was observed.
     fn tested_version(&self) -> Option<&'static str> {
         Some("2.1.325")
     }
@@ -212,7 +212,7 @@ const fn mode(access: CodeAccess) -> &'static str {
     }
 }
 
-/// The rule that lets files below a folder be written. Characters that mean something in a rule are
+/// Returns the rule that lets files below a folder be written. Characters that mean something in a rule are
 /// matched by any one character.
 fn editing_below(folder: &Path) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.' | ' ');
@@ -292,7 +292,7 @@ impl ClaudeStream {
         }
     }
 
-    /// Whether the usage of a message is not counted yet.
+    /// Returns true if the usage of a message is not counted yet.
     fn is_new(&mut self, id: Option<&wire::BorrowedText<'_>>) -> bool {
         let Some(id) = id.map(wire::BorrowedText::as_str) else { return true };
         if self.counted.iter().any(|known| known == id) {
@@ -355,7 +355,7 @@ impl ClaudeStream {
         Ended { word, uses, answer: line.structured_output, session }
     }
 
-    /// From the total of a session to what this process used of it.
+    /// Subtracts what the session used before this process.
     fn since(&self, total: Use) -> Use {
         match self.earlier.uses.iter().find(|before| before.model == total.model) {
             None => total,
@@ -436,7 +436,7 @@ fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
     each.collect()
 }
 
-/// It speaks of money in floating dollars, so the nearest millionth is meant; but never nothing.
+/// Rounds floating dollars to the nearest millionth, but never to zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -53,14 +53,14 @@ impl Lines {
         self.hold(bytes);
     }
 
-    /// The stream is over: what is held is its last line.
+    /// Ends the stream and passes on its last line.
     pub fn finish(&mut self, mut each: impl FnMut(&[u8])) {
         if !self.held.is_empty() || self.state == State::Skipping {
             self.hand_over(&mut each);
         }
     }
 
-    /// How many lines were too long so far.
+    /// Returns how many lines were too long so far.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }

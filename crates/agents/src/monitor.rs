@@ -14,7 +14,7 @@ use crate::registry::AgentKind;
 use crate::signal::Signal;
 use crate::stream::Listener;
 
-/// How a child is listened to while it runs.
+/// The budget monitor of a running agent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listen {
@@ -27,7 +27,7 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// As it is written into [`forge_keeper::Spec::monitor`].
+    /// Serializes it for [`forge_keeper::Spec::monitor`].
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("names, numbers and lists can be written as JSON")
     }

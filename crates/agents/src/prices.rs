@@ -25,7 +25,7 @@ pub struct Prices {
     pub price: Vec<ModelPrice>,
 }
 
-/// What one family of models costs, in millionths of a dollar for a million tokens.
+/// The price of one family of models, in millionths of a dollar for a million tokens.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
@@ -54,7 +54,7 @@ impl Prices {
 }
 
 impl ModelPrice {
-    /// What these tokens cost, in millionths of a dollar.
+    /// Returns what these tokens cost, in millionths of a dollar.
     pub fn micros(&self, tokens: TokenCounts) -> u64 {
         let parts = [
             (tokens.input, self.input),
@@ -67,7 +67,7 @@ impl ModelPrice {
     }
 }
 
-/// What these tokens of this model cost by the list.
+/// Returns what these tokens of this model cost by the list.
 pub(crate) fn estimate(model: &str, tokens: TokenCounts) -> Price {
     match Prices::shipped().find(model) {
         Some(price) => Price::Estimated(price.micros(tokens)),

@@ -173,7 +173,7 @@ impl ProgramStream {
         if spent.cumulative { self.since_the_last(new) } else { new }
     }
 
-    /// From a total to what is new in it.
+    /// Subtracts the last total.
     fn since_the_last(&mut self, total: Use) -> Use {
         let Some(last) = self.totals.iter_mut().find(|last| last.is_like(&total)) else {
             if self.totals.len() < TOTALS_MAX {
@@ -201,7 +201,7 @@ impl StreamReader for ProgramStream {
     }
 }
 
-/// Whether a text can be the name of a session: it stands on command lines and in facts.
+/// Returns true if a text can be the name of a session: it stands on command lines and in facts.
 fn is_session(id: &str) -> bool {
     !id.is_empty()
         && id.len() <= SESSION_BYTES_MAX
@@ -223,7 +223,7 @@ fn limit(limited: Limited) -> Limit {
     Limit { class, until_ms: limited.until_ms, delay_ms: limited.delay_ms, what }
 }
 
-/// Who does not say how it ended has ended well: its exit code is looked at, too.
+/// Returns who does not say how it ended has ended well: its exit code is looked at, too.
 fn word(ok: Option<bool>, what: Option<String>) -> Word {
     match ok {
         None | Some(true) => Word::Well,

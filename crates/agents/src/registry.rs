@@ -20,7 +20,7 @@ pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
 /// Any program that takes a brief on its standard input.
 pub const PROGRAM: AgentKind = AgentKind(&AnyProgram);
 
-/// Those that can be used without a command in the settings.
+/// Returns the kinds that work without a command in the settings.
 pub fn ready_to_use() -> impl Iterator<Item = AgentKind> {
     ALL.into_iter().filter(|kind| kind.needs_no_command())
 }
@@ -35,7 +35,7 @@ impl AgentKind {
         ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it can be used without a command in the settings.
+    /// Returns true if it can be used without a command in the settings.
     pub fn needs_no_command(self) -> bool {
         self.plays_scenario() || self.default_command().is_some()
     }

@@ -10,7 +10,7 @@ use forge_core::result::{
 use forge_keeper::{ArtifactFlaw, collect};
 use serde_json::{Value, json};
 
-/// What a result of this call must look like, for programs that can hold their answer to a JSON
+/// Returns what a result of this call must look like, for programs that can hold their answer to a JSON
 /// schema: an object, complete in itself. It is only a help; what counts is [`parse_result`].
 pub fn result_schema(call: &str, required: &[ResultKey]) -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {

@@ -61,7 +61,7 @@ pub struct TokenCounts {
 }
 
 impl TokenCounts {
-    /// Both together.
+    /// Returns both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.each(other, u64::saturating_add)
@@ -99,7 +99,7 @@ impl Use {
     }
 }
 
-/// What something cost in millionths of a dollar, and who says so.
+/// A price in millionths of a dollar, and its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Price {
@@ -112,7 +112,7 @@ pub enum Price {
 }
 
 impl Price {
-    /// Both together. With an unknown part the sum is unknown; with an estimated one, estimated.
+    /// Returns both together. With an unknown part the sum is unknown; with an estimated one, estimated.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         match (self, other) {
@@ -125,7 +125,7 @@ impl Price {
         }
     }
 
-    /// What is more than the other. Unknown if either is.
+    /// Returns what is more than the other. Unknown if either is.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         match (self, other) {
@@ -139,7 +139,7 @@ impl Price {
         }
     }
 
-    /// The amount, if it is known at all.
+    /// Returns the amount, if it is known at all.
     pub const fn micros(self) -> Option<u64> {
         match self {
             Self::Reported(micros) | Self::Estimated(micros) => Some(micros),
@@ -159,7 +159,7 @@ pub fn add(uses: &mut Vec<Use>, new: &Use) {
     }
 }
 
-/// Why the provider does not serve, and for how long.
+/// A refusal of the provider, with its reason and duration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limit {
     pub class: ErrorClass,
@@ -182,7 +182,7 @@ pub struct Ended {
     pub session: Option<String>,
 }
 
-/// What the program itself says of its end.
+/// The program's own report of its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Word {
     Well,
@@ -222,7 +222,7 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    /// Whether waiting is all that helps, and is likely to.
+    /// Returns true if waiting is all that helps, and is likely to.
     pub const fn passes(self) -> bool {
         match self {
             Self::RateLimit | Self::UsageWindow | Self::Network | Self::Server => true,
@@ -240,7 +240,7 @@ impl ErrorClass {
     }
 }
 
-/// What a call comes to, from its stream and from how its process ended.
+/// The end of a call, from its stream and its process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AgentEnd {
     /// Its result counts, if it is valid.
@@ -275,7 +275,7 @@ pub enum AgentEnd {
     Lost,
 }
 
-/// Which limit of [`forge_keeper::StepLimits`] was reached.
+/// The limit of [`forge_keeper::StepLimits`] that was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watchdog {
     Wall,
@@ -283,7 +283,7 @@ pub enum Watchdog {
     Output,
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 pub(crate) fn truncate(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => text[..end].to_owned(),
@@ -291,7 +291,7 @@ pub(crate) fn truncate(text: &str, characters: usize) -> String {
     }
 }
 
-/// The beginning of the first line that says something.
+/// Returns the beginning of the first line that says something.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     truncate(line.trim(), LINE_CHARACTERS_MAX)

@@ -142,7 +142,7 @@ impl StreamSummary {
         }
     }
 
-    /// What was used, one entry for each model. It is all there was: a part that nobody knows has the
+    /// Returns what was used, one entry for each model. It is all there was: a part that nobody knows has the
     /// price [`Price::Missing`].
     pub fn uses(&self) -> Vec<Use> {
         let mut uses = self.settled.clone();
@@ -158,17 +158,17 @@ impl StreamSummary {
         uses
     }
 
-    /// Whether no model can have been asked yet.
+    /// Returns true if no model can have been asked yet.
     fn has_asked_no_model(&self) -> bool {
         self.kind.reports_begin() && !self.began
     }
 
-    /// What is known to be spent so far, in millionths of a dollar: at least this much.
+    /// Returns what is known to be spent so far, in millionths of a dollar: at least this much.
     pub const fn spent_micros(&self) -> u64 {
         self.settled_micros.saturating_add(self.open_micros)
     }
 
-    /// What the call comes to. `how` is how the process ended, as its keeper says; `None` if the
+    /// Returns what the call comes to. `how` is how the process ended, as its keeper says; `None` if the
     /// keeper is gone. `errors` is the tail of what it wrote to its standard error.
     pub fn end(&self, how: Option<&ExitReason>, errors: &str) -> AgentEnd {
         let Some(how) = how else { return AgentEnd::Lost };
@@ -221,7 +221,7 @@ impl StreamSummary {
         self.limit.clone().filter(|limit| limit.class.passes())
     }
 
-    /// Only the errors are left to tell why.
+    /// Classifies an end without a last line by the standard error.
     fn without_a_word(&self, how: &str, errors: &str) -> AgentEnd {
         let errors = errors.trim();
         let class = self.kind.class_of_errors(errors);
@@ -238,7 +238,7 @@ impl StreamSummary {
     }
 }
 
-/// What has a price, in millionths of a dollar.
+/// Returns what has a price, in millionths of a dollar.
 fn known(uses: &[Use]) -> u64 {
     uses.iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add)
 }

@@ -12,12 +12,12 @@ use forge_project::{
 use crate::forge::Forge;
 
 impl Forge {
-    /// What this person allowed this repository.
+    /// Returns what this person allowed this repository.
     pub fn trust(&self) -> Result<Trust, Error> {
         self.home.trust()
     }
 
-    /// A person allows these commands from now on, and with them each agent that is among them: whoever
+    /// Returns a person allows these commands from now on, and with them each agent that is among them: whoever
     /// may play in a run may be asked whether it answers.
     pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Error> {
         let trust = self.trust()?;
@@ -37,7 +37,7 @@ impl Forge {
         Ok(trust.approve(commands, &person())?)
     }
 
-    /// The commands that a person has to allow before a run with these settings and this flow
+    /// Returns the commands that a person has to allow before a run with these settings and this flow
     /// starts. None if there are none, or if they are allowed already.
     pub fn unapproved(&self, settings: &Settings, found: &FoundFlow) -> Result<Vec<String>, Error> {
         let commands = commands(settings, found);

@@ -12,7 +12,7 @@ use std::{
 
 use crate::forge::Forge;
 
-/// Somebody sits at a run, for as long as this lives.
+/// A mark that a person attends a run, for as long as this lives.
 #[derive(Debug)]
 pub struct Attended {
     /// Dropping the file lets go of the lock.
@@ -28,7 +28,7 @@ impl Forge {
         Some(Attended { _file: file })
     }
 
-    /// Whether somebody sits at this run, and lets it go on once it is answered.
+    /// Returns true if somebody sits at this run, and lets it go on once it is answered.
     pub fn is_attended(&self, run: &str) -> bool {
         let Ok(file) = File::open(self.seat(run)) else { return false };
         matches!(file.try_lock(), Err(TryLockError::WouldBlock))

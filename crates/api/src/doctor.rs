@@ -55,7 +55,7 @@ pub enum Health {
     Bad,
 }
 
-/// What was brought out of a damaged journal.
+/// The export of a damaged journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Salvaged {
     /// One file of records for each run is here.
@@ -132,7 +132,7 @@ impl Forge {
         findings
     }
 
-    /// What the predecessor kept as settings is said for each run now: a setting could not be taken back there.
+    /// Returns what the predecessor kept as settings is said for each run now: a setting could not be taken back there.
     fn preferences(&self) -> Option<HealthFinding> {
         let path = self.home.repository.top.as_ref()?.join(PREFERENCES);
         let text = read_text(&path, PREFERENCES_BYTES_MAX).ok().flatten()?;

@@ -41,7 +41,7 @@ pub struct Editable {
 }
 
 impl Forge {
-    /// The artifact of this name, as `forge show` names it: with its scope, if it has one.
+    /// Returns the artifact of this name, as `forge show` names it: with its scope, if it has one.
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
             let what = format!("`{REQUEST}` is what was asked for, and a run keeps to it");
@@ -113,7 +113,7 @@ impl Forge {
         self.send(id, &Command::Edit { unit, edit, why, by })
     }
 
-    /// The checkout of a unit, where a person may change the code.
+    /// Returns the checkout of a unit, where a person may change the code.
     pub fn checkout(&self, id: &str, unit: &UnitId) -> Result<PathBuf, Error> {
         let (run, _) = self.fold(id)?;
         known_unit(&run, id, unit)?;
@@ -260,7 +260,7 @@ fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Error> {
     Err(Error::usage(what, format!("forge status {id}")))
 }
 
-/// Whether a person has merged a commit into a checkout: in its history, or about to be.
+/// Returns true if a person has merged a commit into a checkout: in its history, or about to be.
 fn is_merged(checkout: &Path, commit: &str) -> bool {
     let Ok(theirs) = Repository::find(checkout) else { return false };
     let is_in = |head: String| theirs.is_ancestor(commit, &head).unwrap_or(false);

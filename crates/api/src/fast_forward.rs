@@ -25,7 +25,7 @@ pub struct FastForwardOffer {
 }
 
 impl Forge {
-    /// What a done run offers to the branch that it was started on, if it was started for that.
+    /// Returns what a done run offers to the branch that it was started on, if it was started for that.
     pub fn offer_onto(&self, id: &str) -> Result<Option<FastForwardOffer>, Error> {
         let (run, _) = self.fold(id)?;
         let view = forge_core::view::RunView::new(id, &run);

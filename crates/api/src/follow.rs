@@ -71,7 +71,7 @@ pub struct Working {
     pub spent: Spent,
 }
 
-/// Somebody who follows a run.
+/// A follower of one run, for screens.
 pub struct Follower<'a> {
     forge: &'a Forge,
     id: String,
@@ -119,7 +119,7 @@ impl Forge {
 }
 
 impl Follower<'_> {
-    /// The run as it is now.
+    /// Returns the run as it is now.
     pub fn look(&mut self) -> Result<RunSnapshot, Error> {
         self.read_new_records()?;
         self.usual.learn(&self.store);
@@ -135,23 +135,23 @@ impl Follower<'_> {
         })
     }
 
-    /// The run that is followed.
+    /// Returns the run that is followed.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What passed without a person since this began, as sentences.
+    /// Returns what passed without a person since this began, as sentences.
     pub fn approvals(&self) -> &[String] {
         &self.approvals
     }
 
-    /// Whether somebody drives the run now. To be asked only now and then: who asks gets in the way
+    /// Returns true if somebody drives the run now. To be asked only now and then: who asks gets in the way
     /// of a driver.
     pub fn is_driven(&self) -> bool {
         self.forge.is_driven(&self.id)
     }
 
-    /// What was seen of the calls of a unit, the oldest first; bounded.
+    /// Returns what was seen of the calls of a unit, the oldest first; bounded.
     pub fn stream(&self, unit: &str) -> impl Iterator<Item = &UnitEvent> {
         let kept = self.remembered.iter().find(|(of, _)| of == unit);
         let at_work = self.readers.iter().filter(move |(call, _)| call.unit().to_string() == unit);
@@ -252,7 +252,7 @@ impl Follower<'_> {
     }
 }
 
-/// Whether a fact is an approval that nobody was asked for.
+/// Returns true if a fact is an approval that nobody was asked for.
 fn is_automatic(fact: &Event) -> bool {
     matches!(fact, Event::GatePassed { by: Approval::Automatic, .. })
 }

@@ -81,7 +81,7 @@ pub struct Rebuilt {
     pub failed: Vec<String>,
 }
 
-/// How a run was left.
+/// The outcome of driving a run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
     pub run: String,
@@ -110,12 +110,12 @@ impl Forge {
         Ok(Self { home: Home::find(from)? })
     }
 
-    /// The flows and roles of this repository.
+    /// Returns the flows and roles of this repository.
     pub fn catalog(&self) -> Catalog {
         Catalog::from_folder(self.home.repository.top.as_deref())
     }
 
-    /// What is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
+    /// Returns what is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for
     /// a run is `settings_at` its base.
     pub fn settings(&self) -> Result<Settings, Error> {
         Ok(Settings::read(self.home.repository.top.as_deref())?)
@@ -126,7 +126,7 @@ impl Forge {
         frozen(run, &self.blobs()?)
     }
 
-    /// The content of a blob.
+    /// Returns the content of a blob.
     pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Error> {
         forge_driver::context::read_blob(&self.blobs()?, blob)
     }
@@ -255,7 +255,7 @@ impl Forge {
         ))
     }
 
-    /// The run that a prefix means.
+    /// Returns the run that a prefix means.
     pub fn resolve(&self, prefix: &str) -> Result<String, Error> {
         // Nothing is the beginning of everything; whoever says it forgot to say something.
         if prefix.is_empty() {
@@ -264,7 +264,7 @@ impl Forge {
         Ok(self.read_store()?.resolve(prefix)?)
     }
 
-    /// The run that was changed last, for commands that name none.
+    /// Returns the run that was changed last, for commands that name none.
     pub fn latest(&self) -> Result<String, Error> {
         let (rows, _) = self.rows(1)?;
         let row = rows.into_iter().next();
@@ -272,7 +272,7 @@ impl Forge {
             .ok_or_else(|| Error::usage("there are no runs yet", "forge run \"what you want\""))
     }
 
-    /// The lines of the runs that changed last, at most this many, and how many runs there are.
+    /// Returns the lines of the runs that changed last, at most this many, and how many runs there are.
     pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Error> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
@@ -289,7 +289,7 @@ impl Forge {
         Ok((parsed.collect::<Result<_, _>>()?, all))
     }
 
-    /// All of one run. Files that show it and are behind are brought up to date on the way.
+    /// Returns all of one run. Files that show it and are behind are brought up to date on the way.
     pub fn view(&self, id: &str) -> Result<RunView, Error> {
         let run = match self.catch_up(id) {
             Some(run) => run,
@@ -307,13 +307,13 @@ impl Forge {
         matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))
     }
 
-    /// The run and its records.
+    /// Returns the run and its records.
     pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Error> {
         let records = self.read_store()?.read(id, 1)?;
         Ok((fold(&records)?, records))
     }
 
-    /// The records of a run from a number on, with their facts.
+    /// Returns the records of a run from a number on, with their facts.
     pub fn records(&self, id: &str, from: u64) -> Result<Vec<(u64, event::Record)>, Error> {
         let records = self.read_store()?.read(id, from)?;
         records
@@ -400,7 +400,7 @@ impl Forge {
     }
 }
 
-/// What was said to a command, once somebody took it.
+/// Returns what was said to a command, once somebody took it.
 fn outcome(store: &Store, id: &str, sent: CommandId) -> Result<Option<Result<(), Error>>, Error> {
     let Some(text) = store.command_outcome(sent)? else { return Ok(None) };
     match serde_json::from_str::<CommandOutcome>(&text) {
@@ -424,7 +424,7 @@ fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Error> {
 }
 
 impl Forge {
-    /// Whether the terminal rings when a run stops. If nobody can say, it does.
+    /// Returns the setting of the terminal bell. If it cannot be read, it is on.
     pub fn bell(&self) -> Switch {
         self.settings().map_or(Switch::On, |settings| settings.notify.bell)
     }

@@ -89,7 +89,7 @@ struct State {
 }
 
 impl Forge {
-    /// The run that somebody means with its id, a beginning or its last letters, or with a folder.
+    /// Returns the run that somebody means with its id, a beginning or its last letters, or with a folder.
     pub fn named(&self, text: &str, effort: Option<&str>) -> Result<Named, Error> {
         let path = Path::new(text);
         let is_folder = text.contains('/') || path.join(STATE).is_file();
@@ -118,7 +118,7 @@ impl Forge {
 }
 
 impl Forge {
-    /// The newest run that was begun from this folder.
+    /// Returns the newest run that was begun from this folder.
     fn imported_run(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
         let store = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store,
@@ -151,12 +151,12 @@ fn go_on(folder: &Path, row: RunRow) -> Result<Named, Error> {
     Err(Error::usage(what, format!("forge show {run}, or to do it again: {anew}")))
 }
 
-/// The command that begins from what was asked for in a folder.
+/// Returns the command that begins from what was asked for in a folder.
 fn anew(folder: &Path) -> String {
     format!("forge run \"$(cat {})\"", asked_in(folder).display())
 }
 
-/// The file that says what was asked for: beside the state, or, in a folder of Forge, among the artifacts.
+/// Returns the file that says what was asked for: beside the state, or, in a folder of Forge, among the artifacts.
 fn asked_in(folder: &Path) -> PathBuf {
     let among = folder.join("artifacts").join(REQUEST);
     if among.is_file() { among } else { folder.join(REQUEST) }
@@ -240,7 +240,7 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Err
     Ok(Older { request, notes })
 }
 
-/// The effort that a state means: what its skips say, then what it says, then its template, then M.
+/// Returns the effort that a state means: what its skips say, then what it says, then its template, then M.
 fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String, Error> {
     let skips = state.skipped_phases.clone().unwrap_or_default();
     let mut skips: Vec<&str> = skips.iter().map(String::as_str).collect();
@@ -290,7 +290,7 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
     }
 }
 
-/// A request without the lines between `---` that an older system put before it.
+/// Returns a request without the lines between `---` that an older system put before it.
 fn without_head(text: &str) -> &str {
     let Some(rest) = text.strip_prefix("---\n") else { return text };
     rest.split_once("\n---\n").map_or(text, |(_, body)| body)

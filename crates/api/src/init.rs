@@ -78,7 +78,7 @@ pub enum Purpose {
 }
 
 impl Forge {
-    /// What kind of project HEAD is, if no settings are there yet.
+    /// Returns what kind of project HEAD is, if no settings are there yet.
     pub fn project(&self) -> Result<(String, DetectedProject), Error> {
         refuse_agents()?;
         let repository = &self.home.repository;
@@ -254,7 +254,7 @@ fn try_one(
     Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output })
 }
 
-/// The settings of a project, with what is to be known about each of them.
+/// Returns the settings of a project, with what is to be known about each of them.
 pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> String {
     let mut text = String::from(
         "# What Forge knows about this project. A run reads it from the commit that it starts from.\n\

@@ -29,7 +29,7 @@ pub use forge_driver::{
 };
 pub use forge_project::{catalog, detect, error, refuse_agents, settings, trust};
 
-/// The programs that Forge starts of itself, dispatched before anything else is set up.
+/// Returns the programs that Forge starts of itself, dispatched before anything else is set up.
 ///
 /// Returns `None` if the arguments are for the command line.
 pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
@@ -48,7 +48,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
     }
 }
 
-/// The schemas of what agents and scenarios may say, by file name.
+/// Returns the schemas of what agents and scenarios may say, by file name.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     vec![
         ("result.schema.json", schemars::schema_for!(forge_core::result::AgentResult)),

@@ -23,7 +23,7 @@ const ASKED_BYTES_MAX: usize = 64 * 1024;
 /// How long two versions of a text are compared; after that the difference is right, but not the shortest one.
 const COMPARE_MAX: Duration = Duration::from_secs(2);
 
-/// What a unit changed, for a person to look at.
+/// The change of a unit, for a person to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The project's files, as a diff.
@@ -55,7 +55,7 @@ impl Forge {
         Ok(view)
     }
 
-    /// Where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref.
+    /// Returns where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref.
     pub(crate) fn found_at(
         &self,
         id: &str,
@@ -75,7 +75,7 @@ impl Forge {
         view.branch = self.found_at(&view.row.run, view.branch.take(), view.head.as_deref());
     }
 
-    /// The content of an artifact.
+    /// Returns the content of an artifact.
     pub fn artifact(&self, id: &str, name: &str) -> Result<Vec<u8>, Error> {
         if name == SUMMARY && !self.is_written_by_an_agent(id, name)? {
             return self.summary(id).map(String::into_bytes);
@@ -97,7 +97,7 @@ impl Forge {
         Ok(content)
     }
 
-    /// Whether an artifact of this name is for an agent or a command to write, in the run's own table.
+    /// Returns true if an agent or a command writes this artifact, in the run's own table.
     fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Error> {
         let (run, _) = self.fold(id)?;
         let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
@@ -105,7 +105,7 @@ impl Forge {
         Ok(run.definition().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
     }
 
-    /// The change of a run's result.
+    /// Returns the change of a run's result.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
         let (run, _) = self.fold(id)?;
         let Some(base) = &run.definition().start.base else {
@@ -175,7 +175,7 @@ impl Forge {
         versions.iter().map(text).collect()
     }
 
-    /// Where texts differ from what they replaced.
+    /// Returns where texts differ from what they replaced.
     fn since(&self, versions: &[TextVersion]) -> Result<String, Error> {
         let mut since = String::new();
         for version in versions {
@@ -187,7 +187,7 @@ impl Forge {
     }
 }
 
-/// Where two versions of a text differ, as a diff. Nothing, if they do not.
+/// Returns where two versions of a text differ, as a diff. Nothing, if they do not.
 fn difference(name: &str, before: Option<&[u8]>, now: &[u8]) -> String {
     let from = if before.is_some() { format!("a/{name}") } else { "/dev/null".to_owned() };
     let before = String::from_utf8_lossy(before.unwrap_or_default());
@@ -200,7 +200,7 @@ fn difference(name: &str, before: Option<&[u8]>, now: &[u8]) -> String {
     at_most(format!("diff --git a/{name} b/{name}\n{lines}"), DIFF_BYTES_MAX)
 }
 
-/// The whole lines of a text in at most so many bytes, and whether there are more.
+/// Returns the whole lines of a text in at most so many bytes, and whether there are more.
 fn at_most(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         let end = text.as_bytes()[..bytes_max].iter().rposition(|byte| *byte == b'\n');

@@ -47,7 +47,7 @@ pub struct Unreadable {
     pub why: String,
 }
 
-/// Which spendings count.
+/// A filter for spendings.
 #[derive(Clone, Debug, Default)]
 pub struct SpendingFilter {
     /// Only those of this run.
@@ -57,7 +57,7 @@ pub struct SpendingFilter {
 }
 
 impl Forge {
-    /// What was used up, in a table for each axis.
+    /// Returns what was used up, in a table for each axis.
     pub fn spending(&self, which: &SpendingFilter, by: &[Axis]) -> Result<SpendingView, Error> {
         let since = which.days.map(|days| first_moment(days, now()));
         let mut unreadable = Vec::new();
@@ -89,7 +89,7 @@ impl Forge {
         Ok(SpendingView { since, total, tables, prices_as_of, unreadable })
     }
 
-    /// The runs that can have used something up since then, judged by their rows alone.
+    /// Returns the runs that can have used something up since then, judged by their rows alone.
     fn runs_since(
         &self,
         store: &Store,
@@ -113,7 +113,7 @@ fn run_spending(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
     Ok(spendings(id, all.iter().map(|(at, fact)| (*at, fact))))
 }
 
-/// The beginning of the first of so many days, of which today is the last.
+/// Returns the beginning of the first of so many days, of which today is the last.
 fn first_moment(days: u32, now: Time) -> Time {
     let today = now / DAY_MS;
     today.saturating_sub(u64::from(days.saturating_sub(1))) * DAY_MS

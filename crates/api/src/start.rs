@@ -112,13 +112,13 @@ impl StartedRun {
         Ok(self.run)
     }
 
-    /// The driver, with the signals that came since before the first record.
+    /// Returns the driver, with the signals that came since before the first record.
     pub fn into_parts(self) -> (String, Driver, Signals) {
         (self.run, self.driver, self.signals)
     }
 }
 
-/// What was said, and by whom the request was looked at, when a run begins.
+/// The choices and the triage with which a run begins.
 struct Begin {
     chosen: Chosen,
     coherence: Option<Coherence>,
@@ -296,12 +296,12 @@ impl Forge {
         Ok(StartedRun { run: id, notes, driver, signals })
     }
 
-    /// What is set for a run that starts from this commit.
+    /// Returns what is set for a run that starts from this commit.
     pub fn settings_at(&self, base: Option<&str>) -> Result<Settings, Error> {
         settings_at(&self.home.repository, base)
     }
 
-    /// The flow as it is committed, or why it cannot be used.
+    /// Returns the flow as it is committed, or why it cannot be used.
     fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<FoundFlow, Error> {
         catalog.flow(name).map_err(|error| {
             let is_here = self.catalog().flow(name).is_ok();
@@ -313,7 +313,7 @@ impl Forge {
         })
     }
 
-    /// What was changed in the checkout and would not be used is not passed over in silence.
+    /// Refuses uncommitted changes that the run would not use.
     fn refuse_uncommitted(
         &self,
         base: Option<&str>,
@@ -346,7 +346,7 @@ impl Forge {
         if differ.is_empty() { Ok(()) } else { Err(uncommitted(&differ)) }
     }
 
-    /// What was changed in the checkout and is not committed, in words: a run starts from a commit. Issues and
+    /// Returns what was changed in the checkout and is not committed, in words: a run starts from a commit. Issues and
     /// scenarios are read where they lie.
     fn left_out(&self, request: &Request, settings: &Settings, base: &str) -> Option<String> {
         let repository = &self.home.repository;
@@ -424,7 +424,7 @@ impl Forge {
         }
     }
 
-    /// Where nobody said what the checks are, they are looked for in the project itself.
+    /// Detects the checks in the project where none are set.
     fn fill_in(
         &self,
         frozen: &mut forge_project::settings::Frozen,
@@ -568,7 +568,7 @@ impl Forge {
     }
 }
 
-/// The same command with agents that could play here, the nearest first; if there is none, where they are listed.
+/// Returns the same command with agents that could play here, the nearest first; if there is none, where they are listed.
 fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
     let has_scenario = settings.scenario().is_some();
     let is_here = |name: &str| {
@@ -596,7 +596,7 @@ fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<Stri
     commands
 }
 
-/// The name and the product of an agent whose program is installed and needs no settings.
+/// Returns the name and the product of an agent whose program is installed and needs no settings.
 fn installed_agent() -> Option<(&'static str, &'static str)> {
     registry::ALL.into_iter().find_map(|kind| {
         in_path(kind.default_command()?)?;
@@ -604,7 +604,7 @@ fn installed_agent() -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whether the program of an agent is there. A program of the project itself is in the checkout only.
+/// Refuses an agent without a program. A program of the project itself is in the checkout only.
 fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
     let own = agent.command.as_ref().and_then(|command| command.first());
     let Some(program) = own.map(String::as_str).or(agent.like.default_command()) else {

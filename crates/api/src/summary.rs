@@ -11,7 +11,7 @@ use forge_driver::{Error, summary_file::text};
 use crate::forge::Forge;
 
 impl Forge {
-    /// What a run has come to so far, for people.
+    /// Returns what a run has come to so far, for people.
     pub fn summary(&self, id: &str) -> Result<String, Error> {
         let (run, _) = self.fold(id)?;
         Ok(text(id, &run, run.now()))

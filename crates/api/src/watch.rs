@@ -48,7 +48,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// After so many looks it is found out whether somebody drives the run at all.
 const LOOKS_PER_DRIVER: u32 = 10;
 
-/// How the watching ended.
+/// The end of watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// Nothing more will come.
@@ -63,7 +63,7 @@ enum PendingOutput {
     Call(StartedCall),
 }
 
-/// Somebody who watches.
+/// A watcher of one unit.
 struct Watcher<'a> {
     forge: &'a Forge,
     id: &'a str,
@@ -118,7 +118,7 @@ impl Forge {
     }
 }
 
-/// All calls that were ever started, in their order.
+/// Returns all calls that were ever started, in their order.
 fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
     let facts = records.iter().flat_map(|(_, record)| &record.facts);
     facts.filter_map(|fact| fact.call_started().map(|(call, _)| call)).collect()
@@ -199,7 +199,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// The unit that a fact is about.
+    /// Returns the unit that a fact is about.
     fn unit_of(&self, fact: &Event) -> Option<UnitId> {
         match fact {
             Event::UnitSkipped { unit }
@@ -232,7 +232,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// Whoever comes late hears of the call that is under way, or of the last attempt if none is.
+    /// Drops queued output before the call that is running, or before the last attempt.
     fn begin_late(&mut self) {
         let position = |fits: &dyn Fn(&CallId) -> bool| {
             self.queue.iter().rposition(|item| match item {
@@ -281,7 +281,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// Whether a call is under way only on paper: nobody works on it, and nobody drives the run.
+    /// Returns true if a call is under way only on paper: nobody works on it, and nobody drives the run.
     fn is_left(&mut self, stream: &TranscriptReader) -> bool {
         self.has_no_driver()
             && match stream.standing() {
@@ -296,13 +296,13 @@ impl Watcher<'_> {
             }
     }
 
-    /// Whether nobody drives the run. Asked only now and then: who asks gets in the way of a driver.
+    /// Returns true if nobody drives the run. Asked only now and then: who asks gets in the way of a driver.
     fn has_no_driver(&mut self) -> bool {
         self.looks += 1;
         self.looks % LOOKS_PER_DRIVER == 1 && !self.forge.is_driven(self.id)
     }
 
-    /// Why nothing more comes, and what to do about it. Nothing, if something may come.
+    /// Returns why nothing more comes, and what to do about it. Nothing, if something may come.
     fn is_over(&mut self) -> Option<(String, Option<String>)> {
         let resume = Some(format!("forge resume {}", self.id));
         let unit = match &self.target {

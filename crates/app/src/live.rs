@@ -116,7 +116,7 @@ pub(crate) enum ScreenExit {
     NotDriven,
 }
 
-/// Whether stdin and stdout are terminals that can show a screen.
+/// Returns true if stdin and stdout are terminals that can show a screen.
 pub(crate) fn is_supported() -> bool {
     use std::io::IsTerminal as _;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
@@ -660,7 +660,7 @@ impl<'a> LiveScreen<'a> {
         }
     }
 
-    /// The exit of a screen whose process does not drive the run.
+    /// Returns the exit of a screen whose process does not drive the run.
     fn exit_without_driving(&self) -> ScreenExit {
         match &self.last_snapshot {
             Some(snapshot) if lacks_driver(snapshot, self.driven_by) => ScreenExit::NotDriven,

@@ -315,7 +315,7 @@ fn words_width(words: &[StyledWord]) -> usize {
     words.iter().map(|word| length(word) + 1).sum::<usize>().saturating_sub(1)
 }
 
-/// Whether a cell is empty or holds a number, perhaps with its unit (`1 h 12 min`).
+/// Returns true if a cell is empty or holds a number, perhaps with its unit (`1 h 12 min`).
 fn is_number(cell: &str) -> bool {
     let cell = cell.trim_matches(|c| "*_`$~≥<>+-–— ".contains(c));
     let is_part = |word: &str| word.contains(|c: char| c.is_ascii_digit()) || word.len() <= UNIT;
@@ -403,7 +403,7 @@ fn bullet(line: &str) -> Option<(usize, String, &str)> {
     (1..=9).contains(&digits).then(|| (indent, format!("{}.", &text[..digits]), rest))
 }
 
-/// Whether a line continues the paragraph before it.
+/// Returns true if a line continues the paragraph before it.
 fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty()
         && fence(line).is_none()

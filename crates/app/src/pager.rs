@@ -74,7 +74,7 @@ fn pager_command(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     (!is_none).then_some(pager)
 }
 
-/// Whether a text does not fit on the terminal, with one line for the prompt.
+/// Returns true if a text does not fit on the terminal, with one line for the prompt.
 fn is_long(text: &str) -> bool {
     let out = io::stdout();
     if !out.is_terminal() {

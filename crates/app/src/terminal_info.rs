@@ -16,13 +16,13 @@ pub(crate) fn stdout_colours() -> Colours {
     if has_colours(&io::stdout()) { Colours::Yes } else { Colours::No }
 }
 
-/// Whether output to a stream is coloured: a terminal that is not dumb, and no `NO_COLOR`.
+/// Returns true if output to a stream is coloured: a terminal that is not dumb, and no `NO_COLOR`.
 pub(crate) fn has_colours(stream: &impl io::IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// The width of the terminal, or a default.
+/// Returns the width of the terminal, or a default.
 pub(crate) fn terminal_width() -> usize {
     if !io::stdout().is_terminal() {
         return WIDTH_DEFAULT;

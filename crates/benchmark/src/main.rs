@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     code
 }
 
-/// Whether something could be measured, and if not, why.
+/// The result of a measurement, or why there is none.
 type Measured<T = ()> = Result<T, String>;
 
 /// What a program says that waits for a person.
@@ -92,7 +92,7 @@ fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-/// How long a program takes that ends with this exit status.
+/// Returns how long a program takes that ends with this exit status.
 fn spend(command: &mut Command, expected: i32) -> Measured<Duration> {
     let began = Instant::now();
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -118,7 +118,7 @@ fn example(program: &Path) -> Measured {
     if output.status.success() { Ok(()) } else { Err(format!("{shown}: {}", output.status)) }
 }
 
-/// A repository of its own.
+/// Returns a repository of its own.
 fn repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let made = Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
@@ -126,7 +126,7 @@ fn repository() -> tempfile::TempDir {
     folder
 }
 
-/// The same repository once more, for something that changes it.
+/// Returns the same repository once more, for something that changes it.
 fn copy_of(folder: &Path) -> Measured<tempfile::TempDir> {
     let copy = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut cp = Command::new("cp");
@@ -142,7 +142,7 @@ fn home(folder: &Path) -> PathBuf {
     folder.join(".git/forge")
 }
 
-/// How long the disk takes to keep one small write.
+/// Returns how long the disk takes to keep one small write.
 fn fsync_time(folder: &Path) -> Measured<Duration> {
     let path = folder.join("fsync");
     let mut file = fs::File::create(&path).expect("a file can be made");
@@ -312,7 +312,7 @@ fn answer(effect: Effect) -> Option<Input> {
     }
 }
 
-/// What a command stage that does nothing costs.
+/// Returns what a command stage that does nothing costs.
 fn stages(forge: &Path) -> Measured {
     let folder = repository();
     let flows = folder.path().join(".forge/flows");
@@ -360,7 +360,7 @@ fn stages(forge: &Path) -> Measured {
     Ok(())
 }
 
-/// The time that our children, and theirs, have spent so far.
+/// Returns the time that our children, and theirs, have spent so far.
 fn children_cpu() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat

@@ -38,7 +38,7 @@ pub enum FaultClass {
     Secret,
 }
 
-/// How an attempt failed, for the one that comes after it.
+/// The failure of an attempt, for the one that comes after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub class: FaultClass,
@@ -46,7 +46,7 @@ pub struct Fault {
     pub what: String,
 }
 
-/// The line that says most of a failure, and how many more lines say something of their own.
+/// Returns the line that says most of a failure, and how many more lines say something of their own.
 ///
 /// Programs come to the point at the end. Secrets are listed, one on each line.
 pub fn main_line(class: FaultClass, what: &str) -> (&str, usize) {
@@ -73,7 +73,7 @@ pub const IDENTICAL_FAILURES_MAX: u32 = 3;
 /// Only this many of the last lines make a failure what it is.
 const FINGERPRINT_LINES: usize = 5;
 
-/// The text of a failure without all that changes by itself.
+/// Returns the text of a failure without all that changes by itself.
 pub fn fingerprint(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(FINGERPRINT_LINES)..];
@@ -81,7 +81,7 @@ pub fn fingerprint(text: &str) -> String {
     words.filter_map(steady).collect::<Vec<String>>().join(" ")
 }
 
-/// The part of a word that is the same next time, if there is one.
+/// Returns the part of a word that is the same next time, if there is one.
 fn steady(word: &str) -> Option<String> {
     if word.contains(['/', '\\']) {
         return None;

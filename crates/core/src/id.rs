@@ -51,7 +51,7 @@ pub struct JudgementId {
     pub number: u32,
 }
 
-/// Something that runs outside on our behalf: an attempt at the work, or a gate's look at it.
+/// The id of work that runs outside: an attempt, or a gate's judgement of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum CallId {
@@ -75,7 +75,7 @@ pub struct NotAName {
 }
 
 impl Scope {
-    /// The flow's own table.
+    /// Returns the flow's own table.
     pub fn root() -> Self {
         Self::default()
     }
@@ -85,58 +85,58 @@ impl Scope {
         self.0.is_empty()
     }
 
-    /// The unit for `stage` in this scope.
+    /// Returns the unit for `stage` in this scope.
     pub fn unit(&self, stage: &str) -> UnitId {
         UnitId { scope: self.clone(), stage: stage.to_owned() }
     }
 
-    /// The scope around this one, unless it is the root.
+    /// Returns the scope around this one, unless it is the root.
     pub fn parent(&self) -> Option<Self> {
         let (outer, _) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
         (!self.0.is_empty()).then(|| Self(outer.to_owned()))
     }
 
-    /// The way from the root to here: each step is an `each` stage and one of its items.
+    /// Returns the way from the root to here: each step is an `each` stage and one of its items.
     pub fn steps(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.split('/').filter_map(|step| step.split_once('.'))
     }
 
-    /// The scope and the `each` stage that this scope is an item of, unless it is the root.
+    /// Returns the scope and the `each` stage that this scope is an item of, unless it is the root.
     pub fn origin(&self) -> Option<(Self, String)> {
         let (_, step) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
         let (group, _) = step.split_once('.')?;
         Some((self.parent()?, group.to_owned()))
     }
 
-    /// The id of the innermost item, unless this is the root.
+    /// Returns the id of the innermost item, unless this is the root.
     pub fn item(&self) -> Option<&str> {
         self.steps().last().map(|(_, item)| item)
     }
 
-    /// Whether this scope is `outer` or is inside it.
+    /// Returns true if this scope is `outer` or is inside it.
     pub fn within(&self, outer: &Self) -> bool {
         let rest = self.0.strip_prefix(&outer.0);
         rest.is_some_and(|rest| outer.0.is_empty() || rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// As a text; empty for the root.
+    /// Returns the text; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl UnitId {
-    /// The table for one item of this unit, which is an `each`.
+    /// Returns the table for one item of this unit, which is an `each`.
     pub fn item(&self, id: &str) -> Scope {
         Scope(format!("{self}.{id}"))
     }
 
-    /// The attempt with this number.
+    /// Returns the attempt with this number.
     pub fn attempt(&self, number: u32) -> AttemptId {
         AttemptId { unit: self.clone(), number }
     }
 
-    /// The stage's place in the flow, without items: `build/implement` for all its tasks.
+    /// Returns the stage's place in the flow, without items: `build/implement` for all its tasks.
     pub fn place(&self) -> String {
         let groups = self.scope.steps().map(|(group, _)| group);
         groups.chain([self.stage.as_str()]).collect::<Vec<&str>>().join("/")
@@ -144,14 +144,14 @@ impl UnitId {
 }
 
 impl AttemptId {
-    /// One look of a gate at this attempt.
+    /// Returns one look of a gate at this attempt.
     pub fn judgement(&self, gate: &str, number: u32) -> JudgementId {
         JudgementId { attempt: self.clone(), gate: gate.to_owned(), number }
     }
 }
 
 impl CallId {
-    /// The attempt that is made or looked at.
+    /// Returns the attempt that is made or looked at.
     pub fn attempt(&self) -> &AttemptId {
         match self {
             Self::Attempt(attempt) => attempt,
@@ -159,13 +159,13 @@ impl CallId {
         }
     }
 
-    /// The unit that it is about.
+    /// Returns the unit that it is about.
     pub fn unit(&self) -> &UnitId {
         &self.attempt().unit
     }
 }
 
-/// Whether a text is a legal id of an item: `[A-Za-z0-9][A-Za-z0-9_-]{0,39}`.
+/// Returns true if a text is a legal id of an item: `[A-Za-z0-9][A-Za-z0-9_-]{0,39}`.
 pub fn is_item_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     text.len() <= ITEM_ID_CHARS_MAX
@@ -173,7 +173,7 @@ pub fn is_item_id(text: &str) -> bool {
         && text.chars().all(plain)
 }
 
-/// Whether a text is a legal name of a stage, gate, role, list or parameter.
+/// Returns true if a text is a legal name of a stage, gate, role, list or parameter.
 pub fn is_plain_name(text: &str) -> bool {
     is_item_id(text)
 }

@@ -17,7 +17,7 @@ pub struct InboxEntry {
     pub source: InboxSource,
 }
 
-/// Where an artifact comes from.
+/// The source of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InboxSource {
     /// The user's own words.
@@ -26,7 +26,7 @@ pub enum InboxSource {
     Blob(Blob),
 }
 
-/// The inbox of a unit's work, or of one of its gates.
+/// Returns the inbox of a unit's work, or of one of its gates.
 pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> {
     let stage = run.stage(unit);
     let reads = match gate.and_then(|gate| stage.gate(gate)) {
@@ -40,12 +40,12 @@ pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> 
     found
 }
 
-/// The name of an artifact in a scope: `{item}` is the id of its innermost item.
+/// Returns the name of an artifact in a scope: `{item}` is the id of its innermost item.
 pub fn artifact_name(pattern: &str, scope: &Scope) -> String {
     pattern.replace("{item}", scope.item().unwrap_or_default())
 }
 
-/// All artifacts of a run: scope, name, content.
+/// Returns all artifacts of a run: scope, name, content.
 pub fn artifacts(run: &Run) -> Vec<(Scope, String, Blob)> {
     let mut found = Vec::new();
     for (id, _, unit) in run.units() {
@@ -56,7 +56,7 @@ pub fn artifacts(run: &Run) -> Vec<(Scope, String, Blob)> {
     found
 }
 
-/// The nearest row that wrote it is meant. A pattern means all rows, the nearest for each name; one
+/// Returns the nearest row that wrote it is meant. A pattern means all rows, the nearest for each name; one
 /// such as `build.*/review-*.md` means only what was written inside items.
 fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<InboxEntry> {
     if name == REQUEST {
@@ -97,7 +97,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// All that is meant in a unit and in the tables inside it.
+    /// Collects matches in a unit and in the tables inside it.
     fn row(&self, inner: &[Stage], id: &UnitId, unit: &Unit, found: &mut BTreeMap<String, Blob>) {
         // What a row around the reader wrote itself is later than the reader.
         if !self.is_around(id) {
@@ -120,19 +120,19 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the reader is inside an item of this unit.
+    /// Returns true if the reader is inside an item of this unit.
     fn is_around(&self, id: &UnitId) -> bool {
         self.step_into(id).is_some()
     }
 
-    /// The item of this unit that the reader is in.
+    /// Returns the item of this unit that the reader is in.
     fn step_into(&self, id: &UnitId) -> Option<&str> {
         let depth = id.scope.steps().count();
         let (group, item) = self.reader.scope.steps().nth(depth)?;
         (group == id.stage && self.reader.scope.within(&id.scope)).then_some(item)
     }
 
-    /// Of the items beside its own, a reader sees those that its item waited for.
+    /// Returns true for the items beside its own that the reader's item waited for.
     fn may_see(&self, each: &UnitId, unit: &Unit, item: &str) -> bool {
         let Some(own) = self.step_into(each) else { return true };
         let own = unit.inner.item(own);

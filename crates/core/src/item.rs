@@ -53,7 +53,7 @@ pub const PLACES_MAX: usize = 64;
 struct PathPrefix(Vec<String>);
 
 impl PathPrefix {
-    /// Nothing, if the path leaves the tree or is absolute.
+    /// Parses a path. Nothing, if it leaves the tree or is absolute.
     fn parse(path: &str) -> Option<Self> {
         if path.is_empty() || path.starts_with(['/', '~', '\\']) || path.contains('\0') {
             return None;
@@ -65,7 +65,7 @@ impl PathPrefix {
         Some(Self(fixed(path).iter().map(|part| part.to_ascii_lowercase()).collect()))
     }
 
-    /// A path of a file that is there: what looks like a glob is a part of its name.
+    /// Returns a path of a file that is there: what looks like a glob is a part of its name.
     fn parse_plain(path: &str) -> Option<Self> {
         let parts = path.split('/').filter(|part| !part.is_empty()).map(str::to_lowercase);
         let parts: Vec<String> = parts.collect();
@@ -77,13 +77,13 @@ impl PathPrefix {
     }
 }
 
-/// The components of a path before the first that is not plain.
+/// Returns the components of a path before the first that is not plain.
 fn fixed(path: &str) -> Vec<&str> {
     let parts = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
     parts.take_while(|part| is_plain(part)).collect()
 }
 
-/// Whether a component means exactly the name that it is, wherever the tree lies.
+/// Returns true if a component means exactly the name that it is, wherever the tree lies.
 fn is_plain(part: &str) -> bool {
     let is_glob = part.contains(['*', '?', '[', ']', '{', '}', '(', ')', '|', '\\']);
     let is_other = part.starts_with(['!', ':']) || part.trim() != part;
@@ -91,7 +91,7 @@ fn is_plain(part: &str) -> bool {
     is_ascii && !is_glob && !is_other
 }
 
-/// All paths that lead to the places that `path` leads to, in a tree with these symbolic links:
+/// Returns all paths that lead to the places that `path` leads to, in a tree with these symbolic links:
 /// the path itself, what it means when the links on its way are followed, and the targets of
 /// links below it.
 ///
@@ -138,17 +138,17 @@ pub fn resolved(path: &str, links: &BTreeMap<String, String>) -> Vec<String> {
     found
 }
 
-/// Whether all components of a link's path are plain.
+/// Returns true if all components of a link's path are plain.
 fn is_exact(link: &str) -> bool {
     link.split('/').filter(|part| !matches!(*part, "" | ".")).all(is_plain)
 }
 
-/// Whether all components of a link's target are plain.
+/// Returns true if all components of a link's target are plain.
 fn is_exact_target(target: &str) -> bool {
     target.split('/').filter(|part| !matches!(*part, "" | "." | "..")).all(is_plain)
 }
 
-/// Where a link leads, cut before the first component that is not plain. Nothing, if that may be
+/// Returns where a link leads, cut before the first component that is not plain. Nothing, if that may be
 /// outside of the tree, or depends on other links.
 fn target_of(link: &str, target: &str) -> Option<Vec<String>> {
     if target.is_empty() || target.starts_with('/') {
@@ -176,7 +176,7 @@ fn target_of(link: &str, target: &str) -> Option<Vec<String>> {
     Some(place)
 }
 
-/// Whether two items may write the same place.
+/// Returns true if two items may write the same place.
 pub fn overlap(a: &Item, b: &Item) -> bool {
     if a.writes.is_empty() || b.writes.is_empty() {
         return true;
@@ -190,7 +190,7 @@ pub fn overlap(a: &Item, b: &Item) -> bool {
     }
 }
 
-/// Whether a path that was changed lies within the paths that were declared, as overlap sees them.
+/// Returns true if a path that was changed lies within the paths that were declared, as overlap sees them.
 pub fn writes_reach(writes: &[String], path: &str) -> bool {
     let Some(changed) = PathPrefix::parse_plain(path) else { return false };
     let reaches = |declared: &String| {
@@ -200,7 +200,7 @@ pub fn writes_reach(writes: &[String], path: &str) -> bool {
     writes.iter().any(reaches)
 }
 
-/// Why nobody could ever get to the end of these items, if that is so.
+/// Returns why nobody could ever get to the end of these items, if that is so.
 pub fn flaw(items: &[Item], items_max: usize) -> Option<String> {
     if items.len() > items_max {
         return Some(format!("it has {} items, and at most {items_max} are allowed", items.len()));
@@ -232,7 +232,7 @@ pub fn flaw(items: &[Item], items_max: usize) -> Option<String> {
     circle(items).map(|id| format!("`{id}` waits for itself, by way of other items"))
 }
 
-/// An item that lies on or behind a circle of `after`s.
+/// Returns an item that lies on or behind a circle of `after`s.
 fn circle(items: &[Item]) -> Option<&str> {
     let mut waits: BTreeMap<&str, usize> =
         items.iter().map(|item| (item.id.as_str(), item.after.len())).collect();

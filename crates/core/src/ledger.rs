@@ -6,7 +6,7 @@ use crate::id::CallId;
 
 use crate::money::{Cost, Money, Spent, Tokens};
 
-/// What was spent and what is held back for calls under way.
+/// The spent money, and what is held back for running calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// The sum of all known costs.
@@ -25,7 +25,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// What a cap has to count: known and estimated costs, what unknown ones may have been, what
+    /// Returns what a cap has to count: known and estimated costs, what unknown ones may have been, what
     /// is held back.
     pub fn committed(&self) -> Money {
         let mut sum = self.known;

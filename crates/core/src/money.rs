@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct Money(pub u64);
 
-/// What one call cost. A price that nobody reported is unknown, and unknown is never zero.
+/// The cost of one call. A price that was not reported is unknown, and unknown is never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
@@ -99,7 +99,7 @@ impl Money {
         self.0 == 0
     }
 
-    /// The smaller of what is left and zero.
+    /// Returns the smaller of what is left and zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -134,7 +134,7 @@ impl AddAssign for Tokens {
 }
 
 impl Tokens {
-    /// All tokens, whatever their kind.
+    /// Returns all tokens, whatever their kind.
     pub fn total(self) -> u64 {
         [self.output, self.cache_read, self.cache_write]
             .into_iter()

@@ -35,7 +35,7 @@ impl PathClaim {
     }
 }
 
-/// What the open work of a run may write: of each open item whose work lands, its paths.
+/// Returns what the open work of a run may write: of each open item whose work lands, its paths.
 pub fn claims(run: &Run) -> Vec<PathClaim> {
     if !run.is_started() || matches!(run.phase(), Phase::Fresh | Phase::Over(_)) {
         return Vec::new();
@@ -46,7 +46,7 @@ pub fn claims(run: &Run) -> Vec<PathClaim> {
     found
 }
 
-/// What is claimed in a table, and in those of its items that are open.
+/// Collects the claims of a table, and of its open items.
 fn collect(
     scope: &Scope,
     writes: &[String],
@@ -68,7 +68,7 @@ fn collect(
     }
 }
 
-/// Whether a row is worked on, or continues what rows before it have begun.
+/// Returns true if a row is worked on, or continues what rows before it have begun.
 fn is_open(stages: &[Stage], table: &Table, row: usize) -> bool {
     match table.units[row].state {
         State::Working | State::Judging { .. } | State::Asking { .. } => true,

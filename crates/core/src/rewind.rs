@@ -12,7 +12,7 @@ use crate::{
     id::UnitId,
 };
 
-/// The records of a run that shares the facts of `from` up to the first attempt at `unit`.
+/// Returns the records of a run that shares the facts of `from` up to the first attempt at `unit`.
 ///
 /// Nothing, if that unit was never begun.
 pub fn rewind(

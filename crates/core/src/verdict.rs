@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Why a check that fails may be nobody's fault, as a finding says it.
 pub const RED_AT_THE_BASE: &str = "It failed where the run started, too.";
 
-/// What a gate says of an attempt. Unreadable is none of these: it is a fault.
+/// The verdict of a gate on an attempt. An unreadable one is a fault instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -43,7 +43,7 @@ pub enum Says {
     Block,
 }
 
-/// What is judged: a verdict is called by other words for the one and for the other.
+/// The kind of work that is judged, which decides the words of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Something to read.
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Proof {
     }
 }
 
-/// Why an agent cannot go on: it says so itself, or we saw it.
+/// The reason why an agent cannot continue: reported by it, or observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockerClass {
@@ -169,7 +169,7 @@ pub enum Risk {
     High,
 }
 
-/// What a checkpoint shows of an attempt, in the agent's own words.
+/// The summary of an attempt for a checkpoint, in the agent's own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
@@ -235,7 +235,7 @@ impl Severity {
 }
 
 impl Finding {
-    /// Whether it can be acted on: it says where, or shows what. Others are only noted.
+    /// Returns true if it can be acted on: it says where, or shows what. Others are only noted.
     pub fn is_grounded(&self) -> bool {
         self.path.is_some() || self.proof.is_some()
     }
@@ -257,7 +257,7 @@ impl Finding {
 }
 
 impl Verdict {
-    /// The findings, whatever the verdict.
+    /// Returns the findings, whatever the verdict.
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Pass { findings } | Self::Revise { findings } => findings,

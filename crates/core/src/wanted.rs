@@ -12,7 +12,7 @@ use crate::{
     run::{LookState, Phase, Run, State, Table, TableStatus, Unit},
 };
 
-/// Something that should be under way.
+/// An effect that should be running.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// An agent session or a program.
@@ -34,7 +34,7 @@ pub enum Effect {
     Wake { at: Time },
 }
 
-/// How a call that is no longer wanted is stopped.
+/// The manner of stopping an unwanted call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopManner {
     /// Ask it to end, and kill it if it does not.
@@ -43,7 +43,7 @@ pub enum StopManner {
     AtOnce,
 }
 
-/// How calls that are no longer wanted are stopped now.
+/// Returns how calls that are no longer wanted are stopped now.
 pub fn stop(run: &Run) -> StopManner {
     match run.phase() {
         Phase::Held(Hold::Stopped { .. }) | Phase::Over(_) => StopManner::AtOnce,
@@ -75,7 +75,7 @@ fn calls_may_go_on(phase: &Phase) -> bool {
     }
 }
 
-/// All that should be under way, in a stable order.
+/// Returns all that should be under way, in a stable order.
 pub fn wanted(run: &Run) -> Vec<Effect> {
     match run.phase() {
         Phase::Fresh | Phase::Over(_) => return Vec::new(),
@@ -132,7 +132,7 @@ fn collect(
     }
 }
 
-/// A call, if it may go on.
+/// Returns a call, if it may go on.
 fn under_way(run: &Run, call: &CallId) -> Option<Call> {
     run.calls().get(call).filter(|_| calls_may_go_on(run.phase())).cloned()
 }

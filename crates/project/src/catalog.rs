@@ -84,13 +84,13 @@ const FLOWS: &str = ".forge/flows";
 /// The most bytes of a flow or role file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where flows and roles are looked for.
+/// The flows and roles of a project, with those that Forge ships.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     source: CatalogSource,
 }
 
-/// Where the project's own ones lie.
+/// The source of the project's own ones.
 #[derive(Clone, Debug)]
 enum CatalogSource {
     /// There is no project.
@@ -102,7 +102,7 @@ enum CatalogSource {
 }
 
 impl CatalogSource {
-    /// The text of a file, by its path from the top.
+    /// Returns the text of a file, by its path from the top.
     fn read(&self, path: &str) -> Result<Option<String>, Error> {
         match self {
             Self::Nothing => Ok(None),
@@ -111,7 +111,7 @@ impl CatalogSource {
         }
     }
 
-    /// The paths of all files below a folder, from the top.
+    /// Returns the paths of all files below a folder, from the top.
     fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
         match self {
             Self::Nothing => Ok(Vec::new()),
@@ -148,7 +148,7 @@ fn list_folder(top: &Path, folder: &str, depth: u32, found: &mut Vec<String>) ->
     Ok(())
 }
 
-/// The text of a file in a commit, or nothing if it has none there.
+/// Returns the text of a file in a commit, or nothing if it has none there.
 pub fn text_at(
     repository: &Repository,
     commit: &str,
@@ -182,7 +182,7 @@ pub struct FoundFlow {
     pub origin: Origin,
 }
 
-/// Where a flow or role comes from.
+/// The origin of a flow or role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It comes with Forge.
@@ -240,7 +240,7 @@ pub enum Code {
 }
 
 impl FoundFlow {
-    /// Whether all of it comes with Forge, with no word of the project's.
+    /// Returns true if all of it comes with Forge, with no word of the project's.
     pub fn is_shipped(&self) -> bool {
         self.texts.iter().all(|(name, text)| {
             SHIPPED.iter().any(|shipped| shipped.name == name && shipped.text == text)
@@ -249,14 +249,14 @@ impl FoundFlow {
 }
 
 impl Catalog {
-    /// The catalog of a checkout, as it lies there.
+    /// Returns the catalog of a checkout, as it lies there.
     pub fn from_folder(top: Option<&Path>) -> Self {
         Self {
             source: top.map_or(CatalogSource::Nothing, |top| CatalogSource::Folder(top.to_owned())),
         }
     }
 
-    /// The catalog of a commit.
+    /// Returns the catalog of a commit.
     pub fn from_commit(repository: &Repository, commit: Option<&str>) -> Self {
         let source = commit.map_or(CatalogSource::Nothing, |commit| {
             CatalogSource::Commit(repository.clone(), commit.to_owned())
@@ -264,7 +264,7 @@ impl Catalog {
         Self { source }
     }
 
-    /// The names of all flows, sorted.
+    /// Returns the names of all flows, sorted.
     pub fn names(&self) -> Result<Vec<String>, Error> {
         let mut names: Vec<String> =
             SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
@@ -323,7 +323,7 @@ impl Catalog {
         Ok(origin)
     }
 
-    /// The text of a flow.
+    /// Returns the text of a flow.
     pub fn text(&self, name: &str) -> Result<(String, Origin), Error> {
         if forge_core::id::is_plain_name(name) {
             for path in [format!("{FLOWS}/{name}.toml"), format!("{FLOWS}/{name}/flow.toml")] {
@@ -342,7 +342,7 @@ impl Catalog {
         Err(Error::usage(format!("there is no flow `{name}`{near}"), "forge flow list"))
     }
 
-    /// The text of a role of a flow: the flow's own, the project's, or a shipped one.
+    /// Returns the text of a role of a flow: the flow's own, the project's, or a shipped one.
     pub fn role_text(&self, found: &FoundFlow, role: &str) -> Result<(String, Role), Error> {
         let name = &found.flow.name;
         let mut text = None;

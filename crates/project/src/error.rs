@@ -7,7 +7,7 @@ use std::fmt;
 
 use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
-/// Something that a user can mend.
+/// An error that a user can fix, with the next command.
 #[derive(Debug)]
 pub struct Error {
     /// Whose trouble it is.
@@ -18,7 +18,7 @@ pub struct Error {
     pub next: Option<String>,
 }
 
-/// Whose trouble it is. This decides the exit code.
+/// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The command, the flow, the settings or the scenario say something that cannot be.
@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The exit code.
+    /// Returns the exit code.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Usage | Self::Surroundings => 2,
@@ -43,17 +43,17 @@ impl Kind {
 }
 
 impl Error {
-    /// Wrong use, and the right one.
+    /// Builds an error about wrong use, with the right one.
     pub fn usage(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind: Kind::Usage, what: what.into(), next: Some(next.into()) }
     }
 
-    /// Something around us, and what to do about it.
+    /// Builds an error about the surroundings, with what to do about it.
     pub fn surroundings(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind: Kind::Surroundings, what: what.into(), next: Some(next.into()) }
     }
 
-    /// A file that could not be read or written.
+    /// Returns a file that could not be read or written.
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{
             PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// The file that a program without a slash in its name is, as a shell would find it.
+/// Returns the file that a program without a slash in its name is, as a shell would find it.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

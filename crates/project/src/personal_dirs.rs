@@ -4,17 +4,17 @@ use std::{ffi::OsString, path::PathBuf};
 
 use crate::Error;
 
-/// What one person sets for all repositories: `$XDG_CONFIG_HOME/forge`, or `~/.config/forge`.
+/// Returns what one person sets for all repositories: `$XDG_CONFIG_HOME/forge`, or `~/.config/forge`.
 pub fn config_dir() -> Result<PathBuf, Error> {
     personal_dir("XDG_CONFIG_HOME", ".config", |name| std::env::var_os(name))
 }
 
-/// What Forge remembers for one person: `$XDG_STATE_HOME/forge`, or `~/.local/state/forge`.
+/// Returns what Forge remembers for one person: `$XDG_STATE_HOME/forge`, or `~/.local/state/forge`.
 pub fn state_dir() -> Result<PathBuf, Error> {
     personal_dir("XDG_STATE_HOME", ".local/state", |name| std::env::var_os(name))
 }
 
-/// A path that is not absolute counts as none, as the XDG rules say.
+/// Returns a path that is not absolute counts as none, as the XDG rules say.
 fn personal_dir(
     variable: &str,
     below_home: &str,

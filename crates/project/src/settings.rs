@@ -9,7 +9,7 @@
 //! - `settings/snapshot.rs`: what a run keeps.
 //! - `settings/notes.rs`, `settings/repository_commands.rs`: what a person should know and approve.
 //! - `settings/explain.rs`, `settings/edit.rs`, `settings/renamed_keys.rs`: what `forge config` and
-//!   `forge doctor` show and change.
+//!   `forge doctor` show and change; `settings/toml_text.rs` keeps the comments.
 //!
 //! Not here: whether the commands of a repository may be run at all; that is `trust.rs`.
 //!
@@ -31,6 +31,7 @@ mod snapshot;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod toml_text;
 mod types;
 mod values;
 

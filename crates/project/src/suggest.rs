@@ -4,12 +4,12 @@
 
 use strsim::levenshtein;
 
-/// The line that a byte lies in, counted from one.
+/// Returns the line that a byte lies in, counted from one.
 pub fn line_of(text: &str, byte: usize) -> usize {
     text.as_bytes().iter().take(byte).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A message of the TOML reader, with the nearest right key where a key is unknown.
+/// Returns a message of the TOML reader, with the nearest right key where a key is unknown.
 pub fn explain(message: &str) -> String {
     let message = message.trim();
     let mut quoted = message.split('`').skip(1).step_by(2);
@@ -25,7 +25,7 @@ pub fn explain(message: &str) -> String {
 /// Longer words are near to nothing. Comparing takes time by the square of the length.
 const WORD_CHARS_MAX: usize = 200;
 
-/// The word that is least different, if it is not too different.
+/// Returns the word that is least different, if it is not too different.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > WORD_CHARS_MAX {

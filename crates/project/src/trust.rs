@@ -51,13 +51,13 @@ struct ApprovalFile {
 }
 
 impl Trust {
-    /// What was allowed to the repository with this common git folder.
+    /// Returns what was allowed to the repository with this common git folder.
     pub fn open(state_dir: &Path, common_dir: &Path) -> Self {
         let repository = common_dir.to_string_lossy().into_owned();
         Self { dir: state_dir.join("approved"), repository }
     }
 
-    /// The name of these commands in this repository: 64 hex digits. Neither order nor repetition
+    /// Returns the name of these commands in this repository: 64 hex digits. Neither order nor repetition
     /// matters, because each command is allowed by itself.
     pub fn fingerprint(&self, commands: &[String]) -> String {
         let mut hasher = Sha256::new();
@@ -73,7 +73,7 @@ impl Trust {
         hex(&hasher.finalize())
     }
 
-    /// Whether a person allowed these commands. No commands need nobody's word.
+    /// Returns true if a person allowed these commands. No commands need no approval.
     pub fn is_approved(&self, commands: &[String]) -> Result<bool, Error> {
         if commands.is_empty() {
             return Ok(true);
@@ -128,7 +128,7 @@ fn sorted(commands: &[String]) -> Vec<String> {
     commands
 }
 
-/// Every command line that the repository makes us run with these settings and this flow, each
+/// Returns every command line that the repository makes us run with these settings and this flow, each
 /// once: first those of the settings, then those of the flow, if the project changed it.
 pub fn commands(settings: &Settings, found: &FoundFlow) -> Vec<String> {
     let mut commands = settings.commands_of_repository(&found.flow.roles());

@@ -23,12 +23,12 @@ pub struct TextBetween {
 }
 
 impl TextBetween {
-    /// The last text between these two.
+    /// Returns the last text between these two.
     pub fn new(after: &str, before: &str) -> Self {
         Self { after: after.to_owned(), before: before.to_owned(), ends_with: String::new() }
     }
 
-    /// The last text between these two that ends so.
+    /// Returns the last text between these two that ends so.
     pub fn ending_with(after: &str, before: &str, end: &str) -> Self {
         Self { ends_with: end.to_owned(), ..Self::new(after, before) }
     }
@@ -44,7 +44,7 @@ impl TextBetween {
     }
 }
 
-/// The rules that every script has, by the words of Claude Code and of a Forge brief.
+/// Returns the rules that every script has, by the words of Claude Code and of a Forge brief.
 pub(crate) fn built_in_captures() -> BTreeMap<String, TextBetween> {
     let folder = |end: &str| TextBetween::ending_with("\n  - ", "\n", end);
     [
@@ -86,7 +86,7 @@ pub(crate) fn substitute(
     Ok(done)
 }
 
-/// The same for every text inside a value.
+/// Returns the same for every text inside a value.
 pub(crate) fn substitute_value(
     value: &Value,
     rules: &BTreeMap<String, TextBetween>,

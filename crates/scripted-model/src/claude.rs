@@ -21,7 +21,7 @@ pub struct ClaudeCode {
     program: PathBuf,
 }
 
-/// How Claude Code proves who it is. It behaves differently with each.
+/// A credential of Claude Code, which behaves differently with each.
 #[derive(Clone, Copy, Debug)]
 pub enum Credential {
     /// An API key: paid by use.
@@ -33,7 +33,7 @@ pub enum Credential {
 }
 
 impl ClaudeCode {
-    /// The one that `FORGE_TEST_CLAUDE` names, or else the one that `cargo xtask test` has installed. Without
+    /// Returns the one that `FORGE_TEST_CLAUDE` names, or else the one that `cargo xtask test` has installed. Without
     /// either it says loudly that `what` is not proved. In CI that is a failure.
     pub fn find(what: &str) -> Option<Self> {
         let installed = || {
@@ -54,17 +54,17 @@ impl ClaudeCode {
         program.map(Self::new)
     }
 
-    /// The one in this place.
+    /// Returns the one in this place.
     pub fn new(program: PathBuf) -> Self {
         Self { program }
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// A turn that reads its prompt from stdin and prints its stream. `place` is a folder of the test's own, in
+    /// Returns a turn that reads its prompt from stdin and prints its stream. `place` is a folder of the test's own, in
     /// which `home`, `tmp` and `work` are made; it works in the last one.
     pub fn turn(&self, key: &ModelKey, place: &Path, credential: Credential) -> Command {
         for folder in ["home", "tmp", "work"] {

@@ -29,7 +29,7 @@ pub(crate) struct OpenConnection {
 }
 
 impl ServerState {
-    /// The key is no longer served.
+    /// Stops serving a key.
     pub(crate) fn forget(&self, name: &str) {
         lock(&self.keys).remove(name);
     }

@@ -117,7 +117,7 @@ fn take(reader: &mut impl Read, bytes: u64, body: &mut Vec<u8>) -> io::Result<bo
     Ok(reader.take(bytes).read_to_end(body)? as u64 == bytes)
 }
 
-/// The next line without its end, or nothing if it does not end.
+/// Returns the next line without its end, or nothing if it does not end.
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     reader.read_until(b'\n', &mut bytes)?;
@@ -130,7 +130,7 @@ fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Why there was no line.
+/// Returns why there was no line.
 fn no_line(head: &io::Take<&mut BufReader<TcpStream>>) -> IncomingRequest {
     if head.limit() == 0 {
         IncomingRequest::Bad(431, "the head is too large")
@@ -139,7 +139,7 @@ fn no_line(head: &io::Take<&mut BufReader<TcpStream>>) -> IncomingRequest {
     }
 }
 
-/// How long a body is.
+/// The length of a body.
 #[derive(Clone, Copy)]
 pub(crate) enum BodyLength {
     /// Known before.
@@ -148,7 +148,7 @@ pub(crate) enum BodyLength {
     Chunked,
 }
 
-/// The head of an answer.
+/// Returns the head of an answer.
 pub(crate) fn head(
     code: u16,
     kind: &str,
@@ -179,7 +179,7 @@ pub(crate) fn head(
     head
 }
 
-/// One chunk of a body.
+/// Returns one chunk of a body.
 pub(crate) fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }

@@ -36,12 +36,12 @@ impl ModelKey {
         Self { url, board, server, care: DropPolicy::MustFinish }
     }
 
-    /// The base URL for the program.
+    /// Returns the base URL for the program.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// All requests until now.
+    /// Returns all requests until now.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.board.lock().requests.clone()
     }
@@ -51,12 +51,12 @@ impl ModelKey {
         self.board.lock().flaws.clone()
     }
 
-    /// The shape of the requests until now.
+    /// Returns the shape of the requests until now.
     pub fn observed_shape(&self) -> RequestShape {
         self.board.lock().seen.clone()
     }
 
-    /// The first request after the given number of them, if it comes in time.
+    /// Returns the first request after the given number of them, if it comes in time.
     pub fn request_after(&self, number: usize, patience: Duration) -> Option<ModelRequest> {
         self.board.wait(patience, |state| state.requests.get(number).cloned())
     }

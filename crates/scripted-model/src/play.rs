@@ -34,7 +34,7 @@ pub(crate) enum AfterAnswer {
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 
-/// A whole document.
+/// Returns a whole document.
 pub(crate) fn document(code: u16, headers: &BTreeMap<String, String>, body: &str) -> HttpAnswer {
     let head = head(code, JSON, headers, BodyLength::Bytes(body.len()));
     HttpAnswer { pieces: vec![head + body], then: AfterAnswer::Listen }
@@ -84,7 +84,7 @@ pub(crate) fn answer(
     })
 }
 
-/// The parts of an answer.
+/// Returns the parts of an answer.
 fn blocks(
     step: &ScriptStep,
     ask: &ParsedRequest,
@@ -110,7 +110,7 @@ fn blocks(
     Ok(blocks)
 }
 
-/// The answer as events, whole or broken off in the middle.
+/// Returns the answer as events, whole or broken off in the middle.
 fn streamed(
     ending: &AnswerEnding,
     headers: &BTreeMap<String, String>,
@@ -148,7 +148,7 @@ fn streamed(
     HttpAnswer { pieces, then }
 }
 
-/// The answer as one document, whole or broken off in the middle.
+/// Returns the answer as one document, whole or broken off in the middle.
 fn in_one_document(
     ending: &AnswerEnding,
     headers: &BTreeMap<String, String>,

@@ -147,7 +147,7 @@ impl ScriptPlayer {
         plan
     }
 
-    /// The step for a request, made into an answer.
+    /// Returns the step for a request, made into an answer.
     fn plan(
         &self,
         state: &mut PlayerState,
@@ -179,7 +179,7 @@ impl ScriptPlayer {
         Ok((PlayedAnswer::Step(number), plan))
     }
 
-    /// The number of the step for a request.
+    /// Returns the number of the step for a request.
     fn choose(&self, played: &mut Vec<usize>, ask: &ParsedRequest) -> Result<usize, String> {
         let steps = &self.script.steps;
         let fresh = (0..steps.len())

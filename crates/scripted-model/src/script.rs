@@ -86,7 +86,7 @@ pub struct ScriptStep {
     pub ending: AnswerEnding,
 }
 
-/// How an answer ends.
+/// The ending of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AnswerEnding {
@@ -193,26 +193,26 @@ impl Default for TokenUsage {
 }
 
 impl Script {
-    /// A script of these steps, the last of which repeats.
+    /// Returns a script of these steps, the last of which repeats.
     pub fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self { steps: steps.into_iter().collect(), ..Self::default() }
     }
 
-    /// The same script, in which a request after the last step is a flaw.
+    /// Returns the same script, in which a request after the last step is a flaw.
     #[must_use]
     pub fn fail_after_last(mut self) -> Self {
         self.end = AfterLastStep::Fail;
         self
     }
 
-    /// The same script, in which each session has its own place.
+    /// Returns the same script, in which each session has its own place.
     #[must_use]
     pub fn for_each_session(mut self) -> Self {
         self.places = ScriptScope::Session;
         self
     }
 
-    /// The same script, with one more place where a `${name}` is found.
+    /// Returns the same script, with one more place where a `${name}` is found.
     #[must_use]
     pub fn capture(mut self, name: &str, between: TextBetween) -> Self {
         self.captures.insert(name.to_owned(), between);
@@ -221,27 +221,27 @@ impl Script {
 }
 
 impl ScriptStep {
-    /// The model says this and is done.
+    /// Builds an answer with this text, after which the model is done.
     pub fn say(text: &str) -> Self {
         Self { say: Some(text.to_owned()), ..Self::default() }
     }
 
-    /// The model calls a tool.
+    /// Returns the model calls a tool.
     pub fn call(call: ToolCall) -> Self {
         Self { calls: vec![call], ..Self::default() }
     }
 
-    /// The server answers with an error status.
+    /// Returns the server answers with an error status.
     pub fn status(code: u16, message: &str) -> Self {
         Self::default().ending(AnswerEnding::Status { code, message: message.to_owned() })
     }
 
-    /// The server says that the prompt is too long.
+    /// Returns the server says that the prompt is too long.
     pub fn overflow(tokens: u64, maximum: u64) -> Self {
         Self::default().ending(AnswerEnding::Overflow { tokens, maximum })
     }
 
-    /// A refusal for a while, as a subscription gets it: until `reset`, in seconds since 1970.
+    /// Returns a refusal for a while, as a subscription gets it: until `reset`, in seconds since 1970.
     pub fn usage_window(claim: &str, reset: u64) -> Self {
         let reset = reset.to_string();
         let window = if claim == "five_hour" { "5h" } else { "7d" };
@@ -254,70 +254,70 @@ impl ScriptStep {
             .header(&format!("anthropic-ratelimit-unified-{window}-utilization"), "1.0")
     }
 
-    /// The same step, ending otherwise.
+    /// Returns the same step, ending otherwise.
     #[must_use]
     pub fn ending(mut self, ending: AnswerEnding) -> Self {
         self.ending = ending;
         self
     }
 
-    /// The same step, with a text before its calls.
+    /// Returns the same step, with a text before its calls.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Self {
         self.say = Some(text.to_owned());
         self
     }
 
-    /// The same step, with a thought before all else.
+    /// Returns the same step, with a thought before all else.
     #[must_use]
     pub fn thinking(mut self, text: &str) -> Self {
         self.thinking = Some(text.to_owned());
         self
     }
 
-    /// The same step, with one more call.
+    /// Returns the same step, with one more call.
     #[must_use]
     pub fn and_call(mut self, call: ToolCall) -> Self {
         self.calls.push(call);
         self
     }
 
-    /// The same step, at this price.
+    /// Returns the same step, at this price.
     #[must_use]
     pub fn usage(mut self, usage: TokenUsage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// The same step, with one more header.
+    /// Returns the same step, with one more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// The same step, only if the last message contains this.
+    /// Returns the same step, only if the last message contains this.
     #[must_use]
     pub fn when_contains(mut self, text: &str) -> Self {
         self.when_contains = Some(text.to_owned());
         self
     }
 
-    /// The same step, only if anything in the request contains this.
+    /// Returns the same step, only if anything in the request contains this.
     #[must_use]
     pub fn when_talk_contains(mut self, text: &str) -> Self {
         self.when_talk_contains = Some(text.to_owned());
         self
     }
 
-    /// The same step, answering only when the barrier is released.
+    /// Returns the same step, answering only when the barrier is released.
     #[must_use]
     pub fn wait_for(mut self, barrier: &str) -> Self {
         self.wait_for = Some(barrier.to_owned());
         self
     }
 
-    /// The same step, after a silence.
+    /// Returns the same step, after a silence.
     #[must_use]
     pub fn after(mut self, silence: Duration) -> Self {
         self.delay_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
@@ -326,7 +326,7 @@ impl ScriptStep {
 }
 
 impl ToolCall {
-    /// A tool by its name.
+    /// Returns a tool by its name.
     pub fn raw(tool: &str, input: Value) -> Self {
         Self::Raw { tool: tool.to_owned(), input }
     }

@@ -44,17 +44,17 @@ impl Server {
         Ok(Self { address, shared, acceptor: Some(acceptor) })
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A key whose requests must look like those of Claude Code.
+    /// Returns a key whose requests must look like those of Claude Code.
     pub fn key(&self, name: &str, script: Script) -> ModelKey {
         self.add(name, script, Some(RequestShape::from_claude_code()))
     }
 
-    /// A key whose requests may have any shape.
+    /// Returns a key whose requests may have any shape.
     pub fn key_without_shape(&self, name: &str, script: Script) -> ModelKey {
         self.add(name, script, None)
     }

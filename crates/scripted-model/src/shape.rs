@@ -44,7 +44,7 @@ struct ObjectFields {
 }
 
 impl RequestShape {
-    /// The shape of Claude Code's requests, as recorded.
+    /// Returns the shape of Claude Code's requests, as recorded.
     pub fn from_claude_code() -> Self {
         serde_json::from_str(CLAUDE_CODE).expect("the recorded shape is one")
     }
@@ -92,7 +92,7 @@ impl RequestShape {
         }
     }
 
-    /// How a request differs from what was learnt.
+    /// Returns how a request differs from what was learnt.
     pub(crate) fn flaws(
         &self,
         headers: &BTreeMap<String, String>,
@@ -155,7 +155,7 @@ impl ObjectFields {
     }
 }
 
-/// The names of the program's own headers.
+/// Returns the names of the program's own headers.
 fn own_headers(headers: &BTreeMap<String, String>) -> BTreeSet<String> {
     let own = headers.keys().filter(|name| !CONNECTION_HEADERS.contains(&name.as_str()));
     own.map(|name| match name.as_str() {
@@ -195,7 +195,7 @@ fn each_object(
     }
 }
 
-/// The type of a value, in words.
+/// Returns the type of a value, in words.
 fn kind(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

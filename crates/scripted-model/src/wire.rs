@@ -8,7 +8,7 @@ use format::{RequestPurpose, WireFormat};
 /// All formats.
 const FORMATS: &[&dyn WireFormat] = &[&anthropic::MessagesFormat];
 
-/// The format that a path below the key belongs to.
+/// Returns the format that a path below the key belongs to.
 pub(crate) fn format_for_path(path: &str) -> Option<(&'static dyn WireFormat, RequestPurpose)> {
     FORMATS.iter().find_map(|format| format.purpose(path).map(|purpose| (*format, purpose)))
 }

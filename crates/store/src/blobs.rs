@@ -31,7 +31,7 @@ pub struct BlobId(String);
 #[error("`{0}` is not the name of a blob (64 hex digits in lower case)")]
 pub struct BadBlobId(String);
 
-/// Why a blob could not be read.
+/// The reason why a blob could not be read.
 #[derive(Debug, Error)]
 pub enum BlobError {
     #[error("blob {0} is missing")]
@@ -54,12 +54,12 @@ pub struct Blobs {
 }
 
 impl BlobId {
-    /// The name that these bytes have, added or not.
+    /// Returns the name that these bytes have, added or not.
     pub fn from_content(bytes: &[u8]) -> BlobId {
         BlobId(hex(&Sha256::digest(bytes)))
     }
 
-    /// The 64 hex digits.
+    /// Returns the 64 hex digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -141,7 +141,7 @@ impl Blobs {
         }
     }
 
-    /// The file of a blob, kept or not.
+    /// Returns the file of a blob, kept or not.
     pub fn path(&self, id: &BlobId) -> PathBuf {
         let (folder, name) = id.0.split_at(2);
         self.dir.join(folder).join(name)

@@ -19,7 +19,7 @@ pub trait Disk: Debug + Send + Sync {
     /// Reads a whole file.
     fn read(&self, file: &Path) -> io::Result<Vec<u8>>;
 
-    /// The length of a file in bytes.
+    /// Returns the length of a file in bytes.
     fn length(&self, file: &Path) -> io::Result<u64>;
 
     /// Lists what is directly in a folder, in any order.
@@ -49,7 +49,7 @@ pub trait Disk: Debug + Send + Sync {
     /// Waits until the content of a file, or the names in a folder, survive a loss of power.
     fn sync(&self, path: &Path, point: SyncPoint) -> io::Result<()>;
 
-    /// The bytes that can still be written below a folder.
+    /// Returns the bytes that can still be written below a folder.
     fn room(&self, folder: &Path) -> io::Result<u64>;
 }
 

@@ -10,7 +10,7 @@ use crate::signal::{ErrorClass, Limit, WHAT_CHARACTERS_MAX, truncate};
 /// Seconds since 1970 between these are believed to be a time: 2001 and 2286.
 const SECONDS: std::ops::Range<u64> = 1_000_000_000..10_000_000_000;
 
-/// It asks the provider again.
+/// Reads the line about another request to the provider.
 pub(super) fn retry(line: &Value) -> Limit {
     let word = line["error"].as_str();
     let status = line["error_status"].as_u64();
@@ -28,7 +28,7 @@ pub(super) fn retry(line: &Value) -> Limit {
     Limit { class, until_ms: None, delay_ms, what: truncate(&what, WHAT_CHARACTERS_MAX) }
 }
 
-/// What the provider says of the account's limits, if that is a no.
+/// Returns what the provider says of the account's limits, if that is a no.
 pub(super) fn rejected(info: &Value) -> Option<Limit> {
     if info["status"] != "rejected" {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
     Some(Limit { class, until_ms, delay_ms: None, what })
 }
 
-/// Why it ended badly. `error` is the word of its last message, `limit` the last limit it ran into.
+/// Returns why it ended badly. `error` is the word of its last message, `limit` the last limit it ran into.
 pub(super) fn ending(line: &ResultLine, error: Option<&str>, limit: Option<&Limit>) -> Limit {
     let what = what(line);
     let class = class_from_fields(line, error)
@@ -56,7 +56,7 @@ pub(super) fn ending(line: &ResultLine, error: Option<&str>, limit: Option<&Limi
     Limit { class, until_ms, delay_ms, what }
 }
 
-/// Whether a limit on the way tells something about the end.
+/// Returns true if a limit on the way tells something about the end.
 fn is_about(limit: ErrorClass, end: ErrorClass) -> bool {
     let is_limit = |class| matches!(class, ErrorClass::RateLimit | ErrorClass::UsageWindow);
     limit == end || is_limit(limit) && is_limit(end)
@@ -159,12 +159,12 @@ fn class_from_text(text: &str) -> Option<ErrorClass> {
     TEXTS.iter().find(|(part, _)| text.contains(part)).map(|(_, class)| *class)
 }
 
-/// The same for what it wrote as errors, when that is all there is.
+/// Returns the same for what it wrote as errors, when that is all there is.
 pub(super) fn class_of_errors(errors: &str) -> Option<ErrorClass> {
     class_from_text(errors)
 }
 
-/// Some versions write the end of a limit behind a bar: `…limit reached|1700000000`.
+/// Reads the end of a limit behind a bar: `…limit reached|1700000000`.
 fn until_in(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once('|')?;
     let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());

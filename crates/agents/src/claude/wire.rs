@@ -36,14 +36,14 @@ impl BorrowedText<'_> {
     }
 }
 
-/// Which line it is.
+/// The beginning of a line, which says its type.
 #[derive(Deserialize)]
 pub(super) struct Head<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: BorrowedText<'a>,
 }
 
-/// Something that a model said or did: one block of a message.
+/// A message of the model, or one block of it.
 #[derive(Deserialize)]
 pub(super) struct Assistant<'a> {
     #[serde(borrow)]
@@ -82,7 +82,7 @@ pub(super) struct ContentBlock<'a> {
 }
 
 impl ContentBlock<'_> {
-    /// How much the model wrote for it.
+    /// Returns how much the model wrote for it.
     pub(super) fn bytes(&self) -> u64 {
         let texts = [&self.text, &self.thinking, &self.name];
         let texts = texts.into_iter().flatten().map(|text| text.as_str().len() as u64);
@@ -131,14 +131,14 @@ pub(super) struct ResultLine {
 }
 
 impl ResultLine {
-    /// Whether it says that all went well. A subtype alone does not: that is `success` for errors of
+    /// Returns true if it says that all went well. A subtype alone does not: that is `success` for errors of
     /// the provider, too.
     pub(super) fn is_clear(&self) -> bool {
         self.is_error == Value::Bool(false) && self.subtype == "success"
     }
 }
 
-/// What a tool is called with: how much that is, and the most telling part.
+/// The input of a tool: its size, and the most telling part.
 pub(super) struct ToolInput {
     pub(super) bytes: u64,
     pub(super) about: String,

@@ -10,7 +10,7 @@ use super::*;
 
 const CALL: &str = "build.T2/implement#3";
 
-/// A result with these keys besides the four that every result has.
+/// Returns a result with these keys besides the four that every result has.
 fn with(keys: &str) -> String {
     format!(r#"{{"forge":1,"attempt":"{CALL}","status":"done","summary":"did it"{keys}}}"#)
 }

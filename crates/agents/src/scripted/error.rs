@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a scenario cannot be played.
+/// An error in a scenario, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioFlaw {
     /// From 1.
@@ -29,7 +29,7 @@ impl ScenarioFlaw {
     }
 }
 
-/// A flaw of the play at `index` as a whole: the place is where it begins.
+/// Returns a flaw of the play at `index` as a whole: the place is where it begins.
 pub(super) fn flaw_of_play(text: &str, index: usize, what: &str) -> ScenarioFlaw {
     let mut headers =
         text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[play]]"));
@@ -67,7 +67,7 @@ fn nearest(wrong: &str, right: &[&str]) -> Option<String> {
     (distance <= wrong.chars().count() / 2 + 1).then(|| key.to_owned())
 }
 
-/// How many characters must be put in, taken out or changed.
+/// Returns how many characters must be put in, taken out or changed.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -38,7 +38,7 @@ const ROLE_VARIABLE: &str = "FORGE_ROLE";
 const LEFT_BEHIND_SECONDS: u32 = 600;
 const BLOCK_BYTES: usize = 1024;
 
-/// Main of `forge __scripted`; `args` are those after `__scripted`.
+/// Runs `forge __scripted`; `args` are those after `__scripted`.
 pub fn play(args: Vec<OsString>) -> ExitCode {
     let Ok([scenario, log]) = <[OsString; 2]>::try_from(args) else {
         return complain(SCENARIO_EXIT, "usage: __scripted SCENARIO_FILE LOG_FILE");
@@ -74,7 +74,7 @@ fn complain(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Where a play happens.
+/// The environment of a play.
 struct PlayContext {
     role: String,
     turn: Option<LaterTurn>,
@@ -97,7 +97,7 @@ impl PlayContext {
         })
     }
 
-    /// The name of its session: whoever goes on or mends does so under the same one.
+    /// Returns the name of its session: whoever goes on or mends does so under the same one.
     fn session(&self) -> String {
         match &self.call.gate {
             Some(gate) => format!("scripted:{}/{gate}", self.call.unit),
@@ -195,7 +195,7 @@ impl PlayContext {
         result.to_string()
     }
 
-    /// One line, written at once: many agents append to the same log.
+    /// Appends one line at once: many agents write to the same log.
     fn log(&self, what: &str) -> io::Result<()> {
         let pid = getpid().as_raw_nonzero().get();
         let mut line =

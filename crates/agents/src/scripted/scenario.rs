@@ -47,7 +47,7 @@ fn version<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     }
 }
 
-/// What happens when a call matches. All matchers that are given must match.
+/// A play for matching calls. All matchers that are given must match.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches which people write in a file")]
@@ -156,7 +156,7 @@ pub enum LaterTurn {
 }
 
 impl LaterTurn {
-    /// As the environment tells it.
+    /// Returns the value in the environment.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Repair => REPAIR_TURN,
@@ -164,7 +164,7 @@ impl LaterTurn {
         }
     }
 
-    /// Which turn the environment tells. Nothing there means the first one.
+    /// Returns which turn the environment tells. Nothing there means the first one.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             REPAIR_TURN => Some(Self::Repair),
@@ -174,7 +174,7 @@ impl LaterTurn {
     }
 }
 
-/// How a play dies.
+/// A way to crash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Crash {
@@ -183,7 +183,7 @@ pub enum Crash {
     Segv,
 }
 
-/// How a process is left behind.
+/// A way to leave a process behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detach {
@@ -300,12 +300,12 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The play for this role and call in a first turn.
+    /// Returns the play for this role and call in a first turn.
     pub fn play_for(&self, role: &str, call: &PlayedCall) -> Option<&Play> {
         self.play_in(None, role, call)
     }
 
-    /// The play for this role and call. Who goes on without a play for that plays as before; who
+    /// Returns the play for this role and call. Who goes on without a play for that plays as before; who
     /// mends does nothing but that.
     pub(super) fn play_in(
         &self,

@@ -181,7 +181,7 @@ impl Roster {
         probed
     }
 
-    /// An agent that the repository set up is started only if a person has seen how.
+    /// Asks before an agent of the repository is started, unless a person has approved it.
     fn ask_about(&self, name: &str, ask: AskCommands<'_>) -> Result<(), Error> {
         let Some(line) = self.settings.agent_of_repository(name) else { return Ok(()) };
         if self.is_allowed(name) {
@@ -326,7 +326,7 @@ impl Probe<'_> {
         })
     }
 
-    /// How it is run, and with which environment.
+    /// Returns how it is run, and with which environment.
     fn prepare(
         &self,
         place: &CallFolder,
@@ -372,7 +372,7 @@ impl Probe<'_> {
         Ok(launch.to_spec())
     }
 
-    /// What came of it, why, and what to do next.
+    /// Returns what came of it, why, and what to do next.
     fn judge(
         &self,
         end: &AgentEnd,
@@ -481,7 +481,7 @@ impl Probe<'_> {
     }
 }
 
-/// What a limit means to who only wants to know.
+/// Returns what a limit means to who only wants to know.
 fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<String>) {
     let state = match limit.class {
         ErrorClass::Network => ProbeState::NoNetwork,
@@ -530,7 +530,7 @@ pub(crate) fn run_to_its_end(
     }
 }
 
-/// What was summary of a call that ended, and how it ended.
+/// Returns what was summary of a call that ended, and how it ended.
 pub(crate) fn read_ended_call(
     kind: AgentKind,
     folder: &AttemptFolder,
@@ -542,7 +542,7 @@ pub(crate) fn read_ended_call(
     (summary, end)
 }
 
-/// What it left: the answer that its program vouches for, or the file in its outbox.
+/// Returns what it left: the answer that its program vouches for, or the file in its outbox.
 fn result(summary: &StreamSummary, folder: &AttemptFolder) -> Result<AgentResult, String> {
     let result = match &summary.answer {
         Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, &[]),
@@ -572,7 +572,7 @@ pub(crate) fn own_program() -> Result<PathBuf, Error> {
 }
 
 impl Probed {
-    /// The cost, if it is known, in words for a person.
+    /// Returns the cost, if it is known, in words for a person.
     pub fn cost(&self) -> String {
         match self.spent.cost {
             Cost::Known(money) => money.to_string(),

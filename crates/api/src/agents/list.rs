@@ -158,7 +158,7 @@ impl Ability {
     }
 }
 
-/// Where the program of an agent is.
+/// The location of an agent's program.
 pub(crate) enum Program {
     /// Forge itself.
     Forge,
@@ -169,7 +169,7 @@ pub(crate) enum Program {
 }
 
 impl Roster {
-    /// The agents that a person has who stands in this folder. It need not be in a repository.
+    /// Returns the agents that a person has who stands in this folder. It need not be in a repository.
     pub fn open(here: &Path) -> Result<Self, Error> {
         let repository = Repository::find(here).ok();
         let top = repository.as_ref().and_then(|repository| repository.top.clone());
@@ -181,14 +181,14 @@ impl Roster {
         Ok(Self { settings, top, trust })
     }
 
-    /// All agents, by name; then programs that are here and that this Forge knows only by name.
+    /// Returns all agents, by name; then programs that are here and that this Forge knows only by name.
     pub fn rows(&self) -> Vec<AgentRow> {
         let set_up = self.settings.agents.iter().map(|(name, table)| self.row(name, table));
         let unknown = RESERVED.iter().filter(|name| !self.settings.agents.contains_key(**name));
         set_up.chain(unknown.filter_map(|name| unsupported(name))).collect()
     }
 
-    /// An agent by its name.
+    /// Returns an agent by its name.
     pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Error> {
         if let Some(table) = self.settings.agents.get(name) {
             return Ok(table);
@@ -267,7 +267,7 @@ impl Roster {
         }
     }
 
-    /// Whether an agent is the person's own, or the person allowed what the repository made of it.
+    /// Returns true if an agent is the person's own, or the person allowed what the repository made of it.
     pub(crate) fn is_allowed(&self, name: &str) -> bool {
         match (self.settings.agent_of_repository(name), &self.trust) {
             (None, _) => true,
@@ -276,7 +276,7 @@ impl Roster {
         }
     }
 
-    /// Where the program of an agent is.
+    /// Returns where the program of an agent is.
     pub(crate) fn program(&self, name: &str, table: &AgentTable) -> Program {
         let kind = table.like;
         let Some(program) = command(table).into_iter().next() else {
@@ -312,13 +312,13 @@ impl Roster {
     }
 }
 
-/// Program and first arguments of an agent, also where the settings do not say them.
+/// Returns program and first arguments of an agent, also where the settings do not say them.
 pub(crate) fn command(table: &AgentTable) -> Vec<String> {
     let default = || table.like.default_command().into_iter().map(str::to_owned).collect();
     table.command.clone().unwrap_or_else(default)
 }
 
-/// What is said of a version before the one that was tested.
+/// Returns what is said of a version before the one that was tested.
 pub(crate) fn too_old(tested: &str) -> String {
     format!("it is older than {tested}, with which this Forge was tested")
 }
@@ -388,7 +388,7 @@ fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<Strin
     numbers_in(&said).ok_or_else(|| "it does not say a version".to_owned())
 }
 
-/// The first word of a text that is made of numbers with points between them.
+/// Returns the first word of a text that is made of numbers with points between them.
 fn numbers_in(text: &str) -> Option<String> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));
     let is_version =

@@ -34,7 +34,7 @@ const ENTRIES_MAX: usize = 100_000;
 /// The most older files that are kept beside one.
 const BACKUPS_MAX: u32 = 1_000;
 
-/// Something that can be mended.
+/// A problem that `forge doctor --fix` can repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixable {
     /// The problem, in a sentence.
@@ -46,7 +46,7 @@ pub struct Fixable {
     how: RepairAction,
 }
 
-/// Whose word it takes.
+/// The consent that a repair needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// Nobody's: nothing can be lost.
@@ -63,7 +63,7 @@ enum RepairAction {
 }
 
 impl Forge {
-    /// All that can be mended now.
+    /// Returns all that can be repaired now.
     pub fn fixable(&self) -> Vec<Fixable> {
         let mut all = self.older_settings();
         let (rows, _) = self.rows(RUNS_MAX).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Forge {
         all
     }
 
-    /// Whether the files that show a run are behind its journal.
+    /// Finds projections of a run that are behind its journal.
     fn is_behind(&self, run: &str) -> Option<Fixable> {
         let (_, records) = self.fold(run).ok()?;
         let seq = records.last().map_or(0, |record| record.seq);
@@ -175,7 +175,7 @@ fn kept_beside(path: &Path) -> Result<PathBuf, Error> {
     ))
 }
 
-/// What lies in a folder, has such a name, belongs to Forge, and was not touched for long.
+/// Returns what lies in a folder, has such a name, belongs to Forge, and was not touched for long.
 fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let uid = rustix::process::getuid().as_raw();
@@ -198,7 +198,7 @@ fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
     all
 }
 
-/// What a file is called until it has all its bytes.
+/// Returns what a file is called until it has all its bytes.
 fn is_scratch(name: &str) -> bool {
     name.strip_prefix('.').and_then(|name| name.strip_suffix(".new")).is_some()
 }
@@ -208,7 +208,7 @@ fn is_settings_scratch(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Where `forge agents check` made its one call.
+/// Returns where `forge agents check` made its one call.
 fn is_check(name: &str) -> bool {
     let number = name.strip_prefix("forge-check-");
     number.is_some_and(|number| number.len() == 8 && number.bytes().all(|b| b.is_ascii_hexdigit()))

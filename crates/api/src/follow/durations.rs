@@ -29,7 +29,7 @@ const ROWS_MAX: usize = 200;
 /// A run with more records than this says nothing about what is usual.
 const RECORDS_MAX: u64 = 5_000;
 
-/// How long the units of a run were worked on.
+/// The working times of the units of a run.
 #[derive(Default)]
 pub(super) struct Times {
     busy: BTreeMap<String, Busy>,
@@ -88,7 +88,7 @@ impl Times {
         }
     }
 
-    /// From this moment on, nobody may have worked for so long.
+    /// Leaves out a time without a driver from all running calls.
     fn leave_out(&mut self, from: Time, ms: u64) {
         for busy in self.busy.values_mut().filter(|busy| busy.n_calls > 0) {
             busy.since += ms;
@@ -106,7 +106,7 @@ impl Times {
         self.started.get_mut(call)?.doubted.take()
     }
 
-    /// Somebody was at work on a call all the time: nothing is left out.
+    /// Counts the time that was left out of a call after all.
     pub(super) fn worked_through(&mut self, call: &CallId) {
         let Some(started) = self.started.get_mut(call) else { return };
         let ms = std::mem::take(&mut started.left_out);
@@ -137,7 +137,7 @@ impl Times {
         }
     }
 
-    /// A call under way has not really begun before this moment.
+    /// Moves the beginning of a running call to this moment.
     pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
         let Some(RunningCall { at, .. }) = self.started.get(call).copied() else { return };
         for unit in all_around(call.unit()) {
@@ -151,12 +151,12 @@ impl Times {
         }
     }
 
-    /// When a call under way was started.
+    /// Returns when a call under way was started.
     pub(super) fn started(&self, call: &CallId) -> Option<Time> {
         self.started.get(call).map(|started| started.at)
     }
 
-    /// How long each unit was worked on until now.
+    /// Returns how long each unit was worked on until now.
     pub(super) fn at(&self, now: Time) -> BTreeMap<String, u64> {
         let took = |busy: &Busy| match busy.n_calls {
             0 => busy.total,
@@ -166,7 +166,7 @@ impl Times {
     }
 }
 
-/// How long a call took that ends with one of these facts, as far as it says so.
+/// Returns how long a call took that ends with one of these facts, as far as it says so.
 fn took(facts: &[Event], call: &CallId) -> u64 {
     let said = |fact: &Event| {
         if let (Event::AttemptEnded { attempt, receipt: Some(receipt), .. }, CallId::Attempt(of)) =
@@ -185,7 +185,7 @@ fn took(facts: &[Event], call: &CallId) -> u64 {
     facts.iter().find_map(said).unwrap_or_default()
 }
 
-/// A unit, and the stages that it lies in.
+/// Returns a unit, and the stages that it lies in.
 fn all_around(unit: &UnitId) -> Vec<String> {
     let mut all = vec![unit.to_string()];
     let mut scope = unit.scope.clone();
@@ -196,7 +196,7 @@ fn all_around(unit: &UnitId) -> Vec<String> {
     all
 }
 
-/// How long stages usually take: the medians of past runs of the same flow.
+/// The usual times of stages: medians of past runs of the same flow.
 #[derive(Default)]
 pub(super) struct Usual {
     /// Runs that were not read yet, the latest last.
@@ -235,14 +235,14 @@ impl Usual {
     }
 }
 
-/// The one in the middle. There is at least one.
+/// Returns the one in the middle. There is at least one.
 fn median(took: &[u64]) -> u64 {
     let mut took = took.to_vec();
     took.sort_unstable();
     took[took.len() / 2]
 }
 
-/// How long the units of a run took that ended well, by their places in the flow.
+/// Returns how long the units of a run took that ended well, by their places in the flow.
 fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Error> {
     let mut run = Run::new();
     let mut times = Times::default();

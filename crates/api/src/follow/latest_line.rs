@@ -58,7 +58,7 @@ pub(super) struct LatestLineReader {
     changed: Option<SystemTime>,
 }
 
-/// Where the calls of a run lie.
+/// The folders of a run's calls.
 pub(super) struct RunFolders<'a> {
     pub(super) home: &'a Home,
     pub(super) id: &'a str,
@@ -125,7 +125,7 @@ impl LatestLineReader {
         }
     }
 
-    /// A gate runs commands and orders, one after the other: the last one that printed is at work.
+    /// Reads the last line of a gate's steps, which run one after the other.
     fn listen_to_steps(&mut self) {
         let Ok(steps) = fs::read_dir(steps_of(&self.folder)) else { return };
         for step in steps.flatten().take(STEPS_MAX) {
@@ -146,7 +146,7 @@ impl LatestLineReader {
         }
     }
 
-    /// Whether a keeper that has it now had it at this moment already.
+    /// Returns true if a keeper that has it now had it at this moment already.
     pub(super) fn is_at_work_since(&self, moment: Time) -> bool {
         let steps = fs::read_dir(steps_of(&self.folder)).into_iter().flatten().flatten();
         let steps = steps.take(STEPS_MAX).map(|step| AttemptFolder::at(step.path()));
@@ -157,7 +157,7 @@ impl LatestLineReader {
         })
     }
 
-    /// Since when somebody works on it. Nothing, if a driver has still to begin it.
+    /// Returns the beginning of the work. Nothing, if a driver has still to begin it.
     pub(super) const fn begun(&self) -> Option<Time> {
         self.begun
     }
@@ -188,7 +188,7 @@ fn in_milliseconds(time: SystemTime) -> Time {
     Time::try_from(since.as_millis()).unwrap_or_default()
 }
 
-/// The last line of a regular file that says something.
+/// Returns the last line of a regular file that says something.
 fn last_line(path: &Path) -> Option<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;
@@ -200,7 +200,7 @@ fn last_line(path: &Path) -> Option<String> {
     text.lines().rev().find_map(first_words)
 }
 
-/// What somebody who watches many agents wants to see of it.
+/// Returns what somebody who watches many agents wants to see of it.
 fn in_one_line(seen: &UnitEvent) -> Option<String> {
     match seen {
         UnitEvent::Said { text, .. } | UnitEvent::Printed { text, .. } => {
@@ -220,7 +220,7 @@ fn in_one_line(seen: &UnitEvent) -> Option<String> {
     }
 }
 
-/// A line without what stands around it, unless it is empty.
+/// Trims and shortens a line, unless it is empty.
 fn first_words(line: &str) -> Option<String> {
     let line: String = line.trim().chars().take(LINE_CHARACTERS_MAX).collect();
     (!line.is_empty()).then_some(line)

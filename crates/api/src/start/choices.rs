@@ -80,7 +80,7 @@ impl Ready {
         Ok(chosen)
     }
 
-    /// What would be asked on a terminal, in words.
+    /// Returns what would be asked on a terminal, in words.
     pub(super) fn would_ask(&self, request: &Request) -> Vec<String> {
         let mut asked = Vec::new();
         if request.discussion == Discussion::First {
@@ -98,7 +98,7 @@ impl Ready {
         asked
     }
 
-    /// The request, with what the person said to a few questions.
+    /// Returns the request, with what the person said to a few questions.
     fn discussed(&self, request: &Request, asks: &mut dyn Asks) -> Result<String, Error> {
         match request.discussion {
             Discussion::No => return Ok(self.text.clone()),
@@ -127,7 +127,7 @@ impl Ready {
         Ok(format!("{}\n\n## Discussion\n{said}", self.text.trim_end()))
     }
 
-    /// The effort that was detected, if the flow knows one and nobody gave it.
+    /// Returns the effort that was detected, if the flow knows one and nobody gave it.
     fn detected(&self, text: &str) -> Option<Detected> {
         let param = self.found.flow.params.get(EFFORT)?;
         if self.params.contains_key(EFFORT) {
@@ -139,7 +139,7 @@ impl Ready {
         Some(detect(text, points, &param.values, &param.default))
     }
 
-    /// The effort, why it is this one, and what is to be said about it. Nothing, if nobody says.
+    /// Returns the effort, why it is this one, and what is to be said about it. Nothing, if nobody says.
     fn effort(
         &self,
         request: &Request,
@@ -169,7 +169,7 @@ impl Ready {
         }
     }
 
-    /// The branch that is checked out, if it is not the one that everybody starts from.
+    /// Returns the branch that is checked out, if it is not the one that everybody starts from.
     fn another_branch(&self) -> Option<&str> {
         let branch = self.branch.as_deref().filter(|_| self.lands)?;
         let is_main =
@@ -177,7 +177,7 @@ impl Ready {
         (!is_main).then_some(branch)
     }
 
-    /// The branch that is to follow at the end, if any. Nothing, if nobody says.
+    /// Returns the branch that is to follow at the end, if any. Nothing, if nobody says.
     #[expect(clippy::type_complexity, reason = "a branch and a note, if somebody said")]
     fn where_to(
         &self,
@@ -241,7 +241,7 @@ impl Ready {
         }
     }
 
-    /// What would be asked about automatic approvals that this run cannot have, and the commands that answer it.
+    /// Returns what would be asked about automatic approvals that this run cannot have, and the commands that answer it.
     pub(super) fn would_ask_about_auto(
         &self,
         request: &Request,
@@ -260,7 +260,7 @@ impl Ready {
         ))
     }
 
-    /// Why automatic approvals, which are wanted, cannot be.
+    /// Returns why automatic approvals, which are wanted, cannot be.
     fn why_no_auto(&self, request: &Request, chosen: &Chosen) -> Option<String> {
         let is_manual = self.found.flow.is_manual(&chosen.params);
         if !is_manual || request.approvals == Approvals::ByPeople {
@@ -271,7 +271,7 @@ impl Ready {
         Some(format!("{}{because}: every checkpoint is for a person", self.found.flow.name))
     }
 
-    /// The commands that go on without automatic approvals, or with an effort that can have them.
+    /// Returns the commands that go on without automatic approvals, or with an effort that can have them.
     fn ways_without_auto(&self, request: &Request, chosen: &Chosen) -> Vec<String> {
         let said = chosen.params.get(EFFORT).map(|effort| ("--effort", effort.as_str()));
         let people = request.said_again(said.as_slice(), &[AUTO, YES, DRY_RUN]);
@@ -280,7 +280,7 @@ impl Ready {
         std::iter::once(people).chain(less).collect()
     }
 
-    /// The largest effort for which checkpoints may pass by themselves.
+    /// Returns the largest effort for which checkpoints may pass by themselves.
     fn less_effort(&self, chosen: &Chosen) -> Option<String> {
         let values = &self.found.flow.params.get(EFFORT)?.values;
         let is_free = |value: &&String| {
@@ -291,7 +291,7 @@ impl Ready {
         values.iter().rev().find(is_free).cloned()
     }
 
-    /// What nobody said, with the commands that say it.
+    /// Returns what nobody said, with the commands that say it.
     fn nobody_said(&self, request: &Request, open: &[Open], detected: Option<&Detected>) -> Error {
         let mut what = Vec::new();
         let mut commands = Vec::new();
@@ -342,7 +342,7 @@ enum Open {
     Branch,
 }
 
-/// A person wanted no run after all.
+/// Returns a person wanted no run after all.
 fn stopped() -> Error {
     let what = "you stopped before the run began; nothing was made".to_owned();
     Error { kind: Kind::Interrupted, what, next: None }

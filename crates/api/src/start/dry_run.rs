@@ -67,7 +67,7 @@ pub struct DryRun {
     pub notes: Vec<String>,
 }
 
-/// How many calls of agents a run makes if nothing is sent back.
+/// The number of agent calls of a run in which nothing is sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryCalls {
     /// Once.
@@ -76,7 +76,7 @@ pub struct DryCalls {
     pub for_each: u64,
 }
 
-/// How much a run may do.
+/// The limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryCaps {
     /// The budget of the whole run.
@@ -91,7 +91,7 @@ pub struct DryCaps {
     pub silence_minutes: u64,
 }
 
-/// Where the checks come from.
+/// The origin of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChecksFrom {
@@ -284,7 +284,7 @@ impl Ready {
     }
 }
 
-/// The calls of agents in a table of which nothing is sent back.
+/// Returns the calls of agents in a table of which nothing is sent back.
 fn usual(stages: &[Stage]) -> DryCalls {
     let mut calls = DryCalls::default();
     for stage in stages {

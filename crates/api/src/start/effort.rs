@@ -58,7 +58,7 @@ pub(super) struct Detected {
     pub(super) why: String,
 }
 
-/// What points and words say about a flow with these efforts. Rules whose answer the flow does not
+/// Returns what points and words say about a flow with these efforts. Rules whose answer the flow does not
 /// know do not count.
 pub(super) fn detect(
     text: &str,
@@ -76,7 +76,7 @@ pub(super) fn detect(
     })
 }
 
-/// The points of an issue, if they say anything: a number above zero.
+/// Returns the points of an issue, if they say anything: a number above zero.
 pub(super) fn points(value: Option<&Value>) -> Option<f64> {
     value?.as_f64().filter(|points| points.is_finite() && *points > 0.0)
 }
@@ -117,7 +117,7 @@ fn detect_in_text(text: &str) -> Option<Detected> {
     }
 }
 
-/// A line of a list.
+/// Returns a line of a list.
 fn is_demand(line: &str) -> bool {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

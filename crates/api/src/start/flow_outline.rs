@@ -25,7 +25,7 @@ pub enum Runs {
     Perhaps,
 }
 
-/// A value for every parameter: what was given, or what the flow says.
+/// Returns a value for every parameter: what was given, or what the flow says.
 pub(super) fn all_params(
     flow: &Flow,
     given: &BTreeMap<String, String>,
@@ -35,7 +35,7 @@ pub(super) fn all_params(
     all.map(|(name, param)| (name.clone(), value(name, &param.default))).collect()
 }
 
-/// Whether a condition holds for these parameters, all of them.
+/// Evaluates a condition for these parameters.
 pub(super) fn runs(when: &When, params: &BTreeMap<String, String>) -> Runs {
     let mut runs = Runs::Yes;
     for condition in &when.0 {
@@ -51,7 +51,7 @@ pub(super) fn runs(when: &When, params: &BTreeMap<String, String>) -> Runs {
     runs
 }
 
-/// The same flow without what these parameters leave out. Rows stay where they are, and empty.
+/// Returns the same flow without what these parameters leave out. Rows stay where they are, and empty.
 pub(super) fn pruned(flow: &Flow, params: &BTreeMap<String, String>) -> Flow {
     fn table(stages: &[Stage], params: &BTreeMap<String, String>) -> Vec<Stage> {
         let row = |stage: &Stage| {
@@ -78,7 +78,7 @@ pub(super) fn pruned(flow: &Flow, params: &BTreeMap<String, String>) -> Flow {
     Flow { stages: table(&flow.stages, params), ..flow.clone() }
 }
 
-/// What each effort means for the phases of a flow. None, if the flow knows no effort.
+/// Returns what each effort means for the phases of a flow. None, if the flow knows no effort.
 pub(super) fn efforts(flow: &Flow, given: &BTreeMap<String, String>) -> Vec<EffortChoice> {
     let Some(param) = flow.params.get(EFFORT) else { return Vec::new() };
     let of = |value: &String| {
@@ -115,7 +115,7 @@ fn collect(
     }
 }
 
-/// What is skipped outside is skipped inside.
+/// Returns what is skipped outside is skipped inside.
 pub(super) fn both(outer: Runs, own: Runs) -> Runs {
     match (outer, own) {
         (Runs::Skipped, _) | (_, Runs::Skipped) => Runs::Skipped,

@@ -28,7 +28,7 @@ pub(super) struct Issue {
     pub(super) points: Option<f64>,
 }
 
-/// Where issues are kept.
+/// A tracker of issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tracker {
     GitHub,
@@ -36,7 +36,7 @@ pub(super) enum Tracker {
 }
 
 impl Tracker {
-    /// The word that a flow has for it.
+    /// Returns the word that a flow has for it.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::GitHub => "github",
@@ -104,7 +104,7 @@ impl Issue {
     }
 }
 
-/// The same JSON, in which a number that is too large to be one says nothing.
+/// Returns the same JSON, in which a number that is too large to be one says nothing.
 fn within_range(text: &str) -> String {
     let mut same = String::with_capacity(text.len());
     let mut rest = text;
@@ -125,7 +125,7 @@ fn within_range(text: &str) -> String {
     same
 }
 
-/// How long the string is that a text begins with, with its quotes.
+/// Returns how long the string is that a text begins with, with its quotes.
 fn string_bytes(text: &str) -> usize {
     let mut escaped = false;
     let end = text.bytes().enumerate().skip(1).find(|(_, byte)| {
@@ -136,7 +136,7 @@ fn string_bytes(text: &str) -> usize {
     end.map_or(text.len(), |(position, _)| position + 1)
 }
 
-/// Where a person finds the issue: beside the interface that gave it.
+/// Returns where a person finds the issue: beside the interface that gave it.
 fn browse(own: Option<&str>, key: &str) -> String {
     let host = own.and_then(|own| own.split_once("/rest/")).map(|(host, _)| host);
     host.map_or_else(|| key.to_owned(), |host| format!("{host}/browse/{key}"))
@@ -150,7 +150,7 @@ fn together(title: &str, body: &str, key: &str) -> Result<String, String> {
     Ok(if body.is_empty() { format!("# {title}\n") } else { format!("# {title}\n\n{body}\n") })
 }
 
-/// The words of a document of Jira. Kinds that are not known are their content.
+/// Returns the words of a document of Jira. Kinds that are not known are their content.
 fn plain(node: &Value) -> String {
     let kind = node.get("type").and_then(Value::as_str).unwrap_or_default();
     let attribute = |name: &str| {

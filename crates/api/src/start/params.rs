@@ -22,7 +22,7 @@ const TOO_SMALL: &str = "XS";
 /// The flow that knows efforts and offers pull requests.
 const FEATURE: &str = "feature";
 
-/// The parameters that a person gave, by whichever flag.
+/// Returns the parameters that a person gave, by whichever flag.
 pub(super) fn given_params(
     request: &Request,
     flow: &Flow,
@@ -62,7 +62,7 @@ pub(super) fn given_params(
     Ok(params)
 }
 
-/// The effort as the flow writes it: `m` is M.
+/// Returns the effort as the flow writes it: `m` is M.
 fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, Error> {
     let Some(param) = flow.params.get(EFFORT) else {
         return Err(Error::usage(
@@ -87,7 +87,7 @@ fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, 
     Err(with_efforts(what, request, flow))
 }
 
-/// A refusal with the same command in two efforts.
+/// Returns a refusal with the same command in two efforts.
 fn with_efforts(what: String, request: &Request, flow: &Flow) -> Error {
     let values = flow.params.get(EFFORT).map(|param| param.values.as_slice()).unwrap_or_default();
     let said = |value: Option<&String>| match value {
@@ -97,7 +97,7 @@ fn with_efforts(what: String, request: &Request, flow: &Flow) -> Error {
     Error::usage(what, examples(&[&said(values.first()), &said(values.get(1))]))
 }
 
-/// A refusal with two choices that the flow offers, where it offers some.
+/// Returns a refusal with two choices that the flow offers, where it offers some.
 fn with_params(what: String, name: &str, request: &Request, flow: &Flow) -> Error {
     let named = flow.params.get_key_value(name).or_else(|| flow.params.iter().next());
     let said = |value: Option<&String>| match (named, value) {

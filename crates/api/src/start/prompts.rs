@@ -5,7 +5,7 @@
 
 /// Prompts and notes before a run exists. A method that is not implemented asks nothing.
 pub trait Asks {
-    /// Whether a repository may run these commands on this machine.
+    /// Asks whether a repository may run these commands on this machine.
     fn commands(&mut self, commands: &[String]) -> Allowed;
 
     /// Tells what a person should know before they choose, and before anything is paid.
@@ -14,22 +14,22 @@ pub trait Asks {
     /// Tells what is waited for.
     fn wait(&mut self, _what: &str) {}
 
-    /// Which effort the run is to take.
+    /// Returns which effort the run is to take.
     fn effort(&mut self, _offer: &EffortOffer) -> Reply<String> {
         Reply::Nobody
     }
 
-    /// Whether the result is to go to a new branch, or also to the one that is checked out.
+    /// Asks whether the result goes to a new branch, or also to the one that is checked out.
     fn branch(&mut self, _branch: &str) -> Reply<BranchChoice> {
         Reply::Nobody
     }
 
-    /// Whether to go on without automatic approvals, which this run cannot have.
+    /// Asks whether to continue without automatic approvals, which this run cannot have.
     fn without_auto(&mut self, _why: &str) -> Reply<()> {
         Reply::Nobody
     }
 
-    /// An answer to each question about the request, in the words of the person.
+    /// Returns an answer to each question about the request, in the words of the person.
     fn discussion(&mut self, _questions: &[&str]) -> Reply<Vec<String>> {
         Reply::Nobody
     }
@@ -46,7 +46,7 @@ pub enum Reply<T> {
     Nobody,
 }
 
-/// Whether a person lets a repository run its commands.
+/// The answer to a repository's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// They do, and want to be asked again.
@@ -57,7 +57,7 @@ pub enum Allowed {
     No,
 }
 
-/// Where the result goes.
+/// The branch for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchChoice {
     /// To the run's own branch, and nowhere else.

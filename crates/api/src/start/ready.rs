@@ -42,7 +42,7 @@ pub(super) struct Ready {
     pub(super) default_branch: Option<String>,
 }
 
-/// What a person should know about checks that nobody set.
+/// Returns what a person should know about checks that nobody set.
 pub(super) fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
     find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
     match verify.from {
@@ -58,7 +58,7 @@ pub(super) fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> 
     }
 }
 
-/// The first stage that is like this, by itself or by one of its gates.
+/// Returns the first stage that is like this, by itself or by one of its gates.
 pub(super) fn find<'a>(
     stages: &'a [Stage],
     is_it: &dyn Fn(&Stage, Option<&Check>) -> bool,
@@ -79,7 +79,7 @@ pub(super) fn find<'a>(
     None
 }
 
-/// Whether a row can apply in a run with these parameters. Tags of items are not known yet.
+/// Returns true if a row can apply in a run with these parameters. Tags of items are not known yet.
 pub(super) fn may_hold(flow: &Flow, params: &BTreeMap<String, String>, when: &When) -> bool {
     when.0.iter().all(|condition| match condition {
         Condition::Param { name, is } => {

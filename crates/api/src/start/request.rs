@@ -94,12 +94,12 @@ impl Request {
         }
     }
 
-    /// Whether what was detected is taken without a question.
+    /// Returns true if what was detected is taken without a question.
     pub(super) fn takes_what_is_detected(&self) -> bool {
         self.on_missing == OnMissing::UseDetected || self.approvals == Approvals::Automatic
     }
 
-    /// The command that says the same with these flags, and without those.
+    /// Returns the command that says the same with these flags, and without those.
     pub(super) fn said_again(&self, with: &[(&str, &str)], without: &[&str]) -> String {
         let (first, rest) = match self.typed.split_first() {
             Some((first, rest)) => (first.as_str(), rest.to_vec()),
@@ -155,12 +155,12 @@ const PARAM: &str = "--param";
 /// The flag that takes what was detected.
 pub(super) const YES: &str = "--yes";
 
-/// Whether a parameter, as it is given, is the effort.
+/// Returns true if a parameter, as it is given, is the effort.
 fn is_effort(given: &str) -> bool {
     given.split_once('=').is_some_and(|(name, _)| name == EFFORT)
 }
 
-/// A word as a shell reads it back.
+/// Returns a word as a shell reads it back.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -126,7 +126,7 @@ impl Forge {
 }
 
 impl Ready {
-    /// The role that looks at the request, if anybody does.
+    /// Returns the role that looks at the request, if anybody does.
     pub(super) fn looker(&self) -> Option<&str> {
         match self.settings.coherence {
             Switch::Off => return None,
@@ -145,7 +145,7 @@ impl Ready {
     }
 }
 
-/// What was found, one line each. More than a person would read is only counted.
+/// Returns what was found, one line each. More than a person would read is only counted.
 fn finding_lines(findings: &[ReportedFinding]) -> Vec<String> {
     let line = |finding: &ReportedFinding| {
         let why = finding.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
@@ -170,7 +170,7 @@ fn paid(spent: &Spent) -> String {
     format!("\nthis look cost {}", amount.to_text())
 }
 
-/// What the look may cost: no more than any other call, and no more than the run.
+/// Returns what the look may cost: no more than any other call, and no more than the run.
 fn cap(ready: &Ready, budget: Option<Money>) -> Money {
     let limits = &ready.settings.limits;
     let caps = [limits.call_budget(), budget.or(limits.budget())];
@@ -256,7 +256,7 @@ impl TriageCall<'_> {
         })
     }
 
-    /// What it left: the answer that its program vouches for, or the file in its outbox.
+    /// Returns what it left: the answer that its program vouches for, or the file in its outbox.
     fn result(
         &self,
         stream: &StreamSummary,
@@ -270,7 +270,7 @@ impl TriageCall<'_> {
         result.map_err(|flaw| flaw.to_string())
     }
 
-    /// How it is run, and with which environment.
+    /// Returns how it is run, and with which environment.
     fn prepare(
         &self,
         place: &CallFolder,

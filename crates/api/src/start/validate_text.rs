@@ -44,7 +44,7 @@ pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
     refuse_flags(text)
 }
 
-/// What looks like a flag at the end of a request was meant as one.
+/// Refuses a request that ends with what looks like a flag.
 fn refuse_flags(text: &str) -> Result<(), Error> {
     let Some(last) = text.split_whitespace().next_back() else { return Ok(()) };
     let name = last.split_once('=').map_or(last, |(name, _)| name);
@@ -67,7 +67,7 @@ fn refuse_flags(text: &str) -> Result<(), Error> {
     ))
 }
 
-/// What an address alone is, and how to go on: nothing is fetched yet.
+/// Returns what an address alone is, and how to go on: nothing is fetched yet.
 fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Error {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -165,7 +165,7 @@ fn is_issue_key(key: &str) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A refusal with two requests that would be taken.
+/// Returns a refusal with two requests that would be taken.
 pub(super) fn refused(what: impl Into<String>) -> Error {
     Error::usage(
         what,
@@ -176,7 +176,7 @@ pub(super) fn refused(what: impl Into<String>) -> Error {
     )
 }
 
-/// Two commands that would be taken, one below the other.
+/// Formats two valid commands, one below the other.
 pub fn examples(commands: &[&str; 2]) -> String {
     format!("{}\n   or: {}", commands[0], commands[1])
 }

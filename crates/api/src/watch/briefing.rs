@@ -41,7 +41,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The most files of an inbox that are listed.
 const FILES_MAX: usize = 10_000;
 
-/// Which call of a unit is meant. Without a word, the last one.
+/// A selection among the calls of a unit; by default the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallSelector {
     /// The number of the attempt.
@@ -150,7 +150,7 @@ impl Forge {
         })
     }
 
-    /// The call that is meant. Where only a unit is named and its last call has not begun, it is the one before;
+    /// Returns the call that is meant. Where only a unit is named and its last call has not begun, it is the one before;
     /// then that call is named, too.
     fn chosen(
         &self,
@@ -185,7 +185,7 @@ impl Forge {
         }
     }
 
-    /// A file that an agent was given to read.
+    /// Returns a file that an agent was given to read.
     pub fn inbox_file(&self, briefing: &Briefing, name: &str) -> Result<Vec<u8>, Error> {
         let next = format!("forge brief {} {}", briefing.run, briefing.call);
         let Some(folder) = &briefing.inbox_folder else {
@@ -215,7 +215,7 @@ struct BriefedCall {
     first: TurnName,
 }
 
-/// The run, and all calls that were ever started.
+/// Returns the run, and all calls that were ever started.
 fn begun(records: &[(u64, Record)]) -> (Run, Vec<BriefedCall>) {
     let mut run = Run::new();
     let mut begun = Vec::new();
@@ -275,7 +275,7 @@ fn chosen(
     })
 }
 
-/// Whether a call is the look of the wanted gate at a named attempt.
+/// Returns true if a call is the look of the wanted gate at a named attempt.
 fn is_look_at(one: &CallId, named: &CallId, selector: &CallSelector) -> bool {
     match (one, named) {
         (CallId::Judgement(judgement), CallId::Attempt(attempt)) => {
@@ -285,7 +285,7 @@ fn is_look_at(one: &CallId, named: &CallId, selector: &CallSelector) -> bool {
     }
 }
 
-/// The files of an inbox, by name. Nothing, if it is gone.
+/// Returns the files of an inbox, by name. Nothing, if it is gone.
 fn listed(inbox: &Path) -> Option<Vec<InboxFile>> {
     let entries = fs::read_dir(inbox).ok()?;
     let mut files = Vec::new();
@@ -300,7 +300,7 @@ fn listed(inbox: &Path) -> Option<Vec<InboxFile>> {
     Some(files)
 }
 
-/// A file up to a limit. Nothing, if there is none.
+/// Returns a file up to a limit. Nothing, if there is none.
 fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     let mut bytes = Vec::new();
     match open_regular(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {

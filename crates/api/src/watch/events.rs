@@ -92,7 +92,7 @@ pub enum UnitEvent {
     },
 }
 
-/// Which turn of a call.
+/// A turn of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnName {
@@ -116,7 +116,7 @@ pub(crate) struct StartedCall {
     pub(crate) age: Age,
 }
 
-/// Whether a call prints something that can be followed. A unit that is gone may have.
+/// Returns true if a call prints something that can be followed. A unit that is gone may have.
 pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
     !run.has(call.unit()) || run.find_call_kind(call).is_some_and(|kind| kind.has_stream())
 }
@@ -126,7 +126,7 @@ pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
     run.find_call_kind(call)?.role().map(str::to_owned)
 }
 
-/// Whether what is read now was just printed.
+/// The age of output: printed before or after the watching began.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Age {
     /// It was there before anybody looked.

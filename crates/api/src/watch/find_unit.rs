@@ -22,7 +22,7 @@ pub(super) enum Target {
     Call(CallId),
 }
 
-/// How well a name fits. The best comes first.
+/// The quality of a match of a name. The best comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Whole,
@@ -79,7 +79,7 @@ pub(super) fn find(
     }
 }
 
-/// The unit that is worked on, if it is one.
+/// Returns the unit that is worked on, if it is one.
 pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
     let mut units: Vec<&UnitId> = run.calls().keys().map(CallId::unit).collect();
     units.sort();
@@ -100,7 +100,7 @@ pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
     }
 }
 
-/// Whether all of them are tries at the same thing.
+/// Returns true if all of them are tries at the same thing.
 fn is_one(calls: &[&CallId]) -> bool {
     let thing = |call: &CallId| match call {
         CallId::Attempt(attempt) => (attempt.unit.clone(), None),
@@ -111,7 +111,7 @@ fn is_one(calls: &[&CallId]) -> bool {
     calls.windows(2).all(|pair| thing(pair[0]) == thing(pair[1]))
 }
 
-/// Those that fit best.
+/// Returns those that fit best.
 fn best(names: &[String], wanted: &[&str]) -> Vec<usize> {
     let fits: Vec<Option<Fit>> = names.iter().map(|name| fit(&parts(name), wanted)).collect();
     let Some(best) = fits.iter().flatten().min() else { return Vec::new() };
@@ -140,7 +140,7 @@ fn fit(name: &[&str], wanted: &[&str]) -> Option<Fit> {
     })
 }
 
-/// A part without a number fits every number.
+/// Returns a part without a number fits every number.
 fn fits(part: &str, wanted: &str) -> bool {
     part == wanted || part.split_once('#').is_some_and(|(name, _)| name == wanted)
 }

@@ -64,7 +64,7 @@ pub(crate) struct TranscriptReader {
     reported: Spent,
 }
 
-/// Whether a turn was read as far as it goes.
+/// The state of reading a turn.
 #[derive(PartialEq, Eq)]
 enum Drained {
     Empty,
@@ -112,12 +112,12 @@ impl TranscriptReader {
         }
     }
 
-    /// How the turn that is read stands.
+    /// Returns how the turn that is read stands.
     pub(super) fn standing(&self) -> Option<AttemptStatus> {
         look(&self.current.as_ref()?.folder).ok()
     }
 
-    /// What the call has used up so far, as far as it was read.
+    /// Returns what the call has used up so far, as far as it was read.
     pub(crate) fn so_far(&self) -> Spent {
         self.current.as_ref().map_or_else(|| spent(&self.uses), |now| so_far(&self.uses, now))
     }
@@ -146,7 +146,7 @@ impl TranscriptReader {
         }
     }
 
-    /// The call is over.
+    /// Reads the rest after the end of the call.
     pub(super) fn finish(&mut self, tell: &mut dyn FnMut(WatchOutput<'_>)) {
         self.read(tell);
         self.end_turn(tell);
@@ -214,7 +214,7 @@ impl TranscriptReader {
     }
 }
 
-/// What all turns of the call have used so far.
+/// Returns what all turns of the call have used so far.
 fn so_far(before: &[Use], reading: &TurnReader) -> Spent {
     let mut uses = before.to_vec();
     let summary = reading.listener.summary();
@@ -224,7 +224,7 @@ fn so_far(before: &[Use], reading: &TurnReader) -> Spent {
     spent(&uses)
 }
 
-/// Not every message is worth a line about money: only twice as much as was reported last.
+/// Returns true if the use is at least twice what was reported last.
 fn is_worth_telling(reported: Spent, now: Spent) -> bool {
     let (reported, now) = (reported.tokens.total(), now.tokens.total());
     now > 0 && now >= reported.saturating_mul(2)

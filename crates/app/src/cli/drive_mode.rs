@@ -113,7 +113,7 @@ impl OutputFormat {
 }
 
 impl DriveArgs {
-    /// The output format where there is no live screen.
+    /// Returns the output format where there is no live screen.
     pub(crate) fn output_format(&self) -> OutputFormat {
         OutputFormat::from_json_flag(self.json)
     }

@@ -39,7 +39,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Decides how long a run is followed that has not ended.
 pub(crate) trait FollowUntil {
-    /// Whether more records may follow. Called before each read.
+    /// Returns true if more records may follow. Called before each read.
     fn can_continue(&mut self) -> bool;
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn confirm(question: &str) -> Confirmation {
     read_confirmation(&mut io::stdin().lock(), question)
 }
 
-/// Whether stdin and stderr are terminals, so that a person can answer.
+/// Returns true if stdin and stderr are terminals, so that a person can answer.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -19,7 +19,7 @@ pub(crate) enum DrivenBy {
     Nothing,
 }
 
-/// Whether a run could continue but has no driver.
+/// Returns true if a run could continue but has no driver.
 pub(crate) fn lacks_driver(snapshot: &RunSnapshot, driven_by: DrivenBy) -> bool {
     snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::Nothing
 }

@@ -45,7 +45,7 @@ impl KeyReader {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether the buffer is empty; else it holds the beginning of a key.
+    /// Returns true if the buffer is empty; else it holds the beginning of a key.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

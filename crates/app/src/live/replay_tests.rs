@@ -82,7 +82,7 @@ impl<'a> Watcher<'a> {
         self.screen.screen_mut().set_size(cells(size.height), cells(size.width));
     }
 
-    /// One look, one frame. Gives the record that it shows.
+    /// Returns one look, one frame. Gives the record that it shows.
     fn look(&mut self) -> RunSnapshot {
         self.n_looks += 1;
         let began = Instant::now();
@@ -219,7 +219,7 @@ fn a_screen_that_looks_while_facts_are_appended_shows_one_record_and_nothing_in_
     tell("freely", &watcher, &spoken);
 }
 
-/// The usual time of each stage, as a person reads it.
+/// Returns the usual time of each stage, as a person reads it.
 fn usual_times(watcher: &Watcher<'_>) -> BTreeMap<String, String> {
     let rows = contents(&watcher.screen, watcher.size);
     let cells = watcher.screen.screen().rows(56, 8);

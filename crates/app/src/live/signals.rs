@@ -62,7 +62,7 @@ impl ScreenSignals {
         Ok(())
     }
 
-    /// The files that become readable when a signal arrives.
+    /// Returns the files that become readable when a signal arrives.
     pub(crate) fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.streams.iter().map(|(_, stream)| stream.as_fd())
     }

@@ -26,12 +26,12 @@ enum MessageLifetime {
 }
 
 impl StatusMessage {
-    /// A message until the next key.
+    /// Returns a message until the next key.
     pub(crate) fn until_key(text: impl Into<String>) -> Self {
         Self { text: text.into(), lasts: MessageLifetime::UntilKey }
     }
 
-    /// A message until the next key or record, and for a few seconds at most.
+    /// Returns a message until the next key or record, and for a few seconds at most.
     pub(crate) fn briefly(text: impl Into<String>, snapshot: &RunSnapshot) -> Self {
         let (seq, since) = (snapshot.seq, snapshot.now);
         Self { text: text.into(), lasts: MessageLifetime::Briefly { seq, since } }

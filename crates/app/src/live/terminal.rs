@@ -44,7 +44,7 @@ impl RawTerminal {
         Ok(Self)
     }
 
-    /// The current size.
+    /// Returns the current size.
     pub(crate) fn size() -> ScreenSize {
         let Ok(size) = termios::tcgetwinsize(io::stdout()) else { return SIZE_DEFAULT };
         match (usize::from(size.ws_col), usize::from(size.ws_row)) {
@@ -53,7 +53,7 @@ impl RawTerminal {
         }
     }
 
-    /// Whether this process is in the foreground of the terminal and may write to it.
+    /// Returns true if this process is in the foreground of the terminal and may write to it.
     pub(crate) fn is_foreground() -> bool {
         termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }

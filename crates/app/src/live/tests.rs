@@ -27,7 +27,7 @@ const NOW: Time = 1_794_751_530_000;
 pub(super) const SMALL: ScreenSize = ScreenSize { width: 80, height: 24 };
 pub(super) const LARGE: ScreenSize = ScreenSize { width: 200, height: 50 };
 
-/// A run of a flow like `feature` with so many tasks, before anything happened.
+/// Returns a run of a flow like `feature` with so many tasks, before anything happened.
 fn snapshot(n_tasks: usize) -> RunSnapshot {
     let view: RunView = serde_json::from_value(serde_json::json!({
         "run": "20261115-add-rate-limits-to-the-public-api-k3f9",
@@ -489,7 +489,7 @@ fn a_question_shows_everything_and_no_single_key_answers_it() {
     assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('v')]), DialogResult::ShowChange);
 }
 
-/// A question with more to say than a small screen has room for, in words of every length.
+/// Returns a question with more to say than a small screen has room for, in words of every length.
 fn asking_much() -> RunSnapshot {
     let mut snapshot = asking();
     let asked = &mut snapshot.view.asked[0];

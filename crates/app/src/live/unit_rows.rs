@@ -74,7 +74,7 @@ pub(crate) struct UnitRow {
 }
 
 impl UnitRow {
-    /// The unit that this row selects, if any.
+    /// Returns the unit that this row selects, if any.
     pub(crate) fn selectable_unit(&self) -> Option<&str> {
         match self.priority {
             RowPriority::LatestLine => None,

@@ -130,7 +130,7 @@ pub(crate) fn question_text(
     writer.text
 }
 
-/// The path of a unit's artifact, as in `forge show`.
+/// Returns the path of a unit's artifact, as in `forge show`.
 fn artifact_path(unit: &str, name: &str) -> String {
     match unit.rsplit_once('/') {
         Some((scope, _)) => format!("{scope}/{name}"),

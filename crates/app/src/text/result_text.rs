@@ -112,7 +112,7 @@ fn push_section(text: &mut String, title: &str, lines: impl Iterator<Item = Stri
     }
 }
 
-/// The change of a unit as documents: code as a diff, replaced texts as the lines that differ, new ones in full.
+/// Returns the change of a unit as documents: code as a diff, replaced texts as the lines that differ, new ones in full.
 pub(crate) fn change_documents(change: Change) -> Vec<Document> {
     match change {
         Change::Code(bytes) => vec![Document { bytes, format: DocumentFormat::Diff }],
@@ -123,7 +123,7 @@ pub(crate) fn change_documents(change: Change) -> Vec<Document> {
     }
 }
 
-/// The change of a unit for a decision: like `change_documents`, but replaced texts are also there in full.
+/// Returns the change of a unit for a decision: like `change_documents`, but replaced texts are also there in full.
 pub(crate) fn review_documents(change: Change) -> Vec<Document> {
     let Change::Texts { since: Some(since), texts } = change else {
         return change_documents(change);
@@ -146,7 +146,7 @@ fn differing_lines(since: &str, texts: &[UnitText]) -> Document {
     Document { bytes: since.as_bytes().to_vec(), format: DocumentFormat::Diff }
 }
 
-/// A text that a run wrote, as a document.
+/// Returns a text that a run wrote, as a document.
 pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
     let format = match Path::new(name).extension() {
         Some(end) if end.eq_ignore_ascii_case("md") => DocumentFormat::Markdown,

@@ -75,7 +75,7 @@ impl Draft {
         self.record(Event::QuestionAsked(Box::new(Question { id, unit, gate, why, options })));
     }
 
-    /// Whether sending back from this gate would reset work that has landed, or do nothing at all.
+    /// Returns true if sending back from this gate would reset work that has landed, or do nothing at all.
     fn cannot_revise(&self, unit: &UnitId, gate: Option<&str>) -> bool {
         let stage = self.run.stage(unit);
         gate.and_then(|gate| stage.gate(gate)).is_some_and(|position| {

@@ -30,7 +30,7 @@ pub(super) enum Reserve {
 }
 
 impl Draft {
-    /// What may be held back for the work of a unit, or for one of its gates.
+    /// Returns what may be held back for the work of a unit, or for one of its gates.
     pub(super) fn reserve(&self, unit: &UnitId, gate: Option<&Check>) -> Reserve {
         let stage = self.run.stage(unit);
         if !is_agent(stage, gate) {
@@ -65,7 +65,7 @@ impl Draft {
         }
     }
 
-    /// How many calls share what is free: those that could run beside this one, and itself.
+    /// Returns how many calls share what is free: those that could run beside this one, and itself.
     fn sharers(&self, unit: &UnitId) -> u64 {
         let Some((outer, group)) = unit.scope.origin() else { return 1 };
         let (stages, table) = self.run.table(&outer);
@@ -85,19 +85,19 @@ impl Draft {
         (at_once.min(unfinished).saturating_sub(working)).max(1) as u64
     }
 
-    /// Whether the run cannot pay one more call.
+    /// Returns true if the run cannot pay one more call.
     pub(super) fn is_broke(&self) -> bool {
         let free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
         free.is_some_and(|free| free < self.least())
     }
 
-    /// The least that a call is started with.
+    /// Returns the least that a call is started with.
     fn least(&self) -> Money {
         let call_budget = self.run.definition().start.limits.call_budget;
         call_budget.map_or(RESERVE_MIN, |cap| cap.min(RESERVE_MIN))
     }
 
-    /// After a call that was stopped at its cap. It would spend the same again, so a person is
+    /// Handles a call that was stopped at its cap. It would spend the same again, so a person is
     /// asked. But where the run has nothing left, no answer could change that: it parks, or
     /// the unit waits for what the calls under way leave.
     pub(super) fn cap_reached(&mut self, unit: &UnitId, gate: Option<&str>, cap: Option<Money>) {

@@ -225,7 +225,7 @@ impl Draft {
         }
     }
 
-    /// Whether an attempt is the latest one of its unit. In a run that is over, none is.
+    /// Returns true if an attempt is the latest one of its unit. In a run that is over, none is.
     pub(super) fn is_current(&self, attempt: &AttemptId) -> bool {
         !matches!(self.run.phase(), Phase::Over(_))
             && self.run.has(&attempt.unit)
@@ -314,7 +314,7 @@ impl Draft {
         }
     }
 
-    /// What the last commit of a run makes of its result, or what is wrong with it: it may bring
+    /// Returns what the last commit of a run makes of its result, or what is wrong with it: it may bring
     /// what the run wrote into the result, and no change of the code.
     pub(super) fn last_commit(
         &self,
@@ -339,7 +339,7 @@ impl Draft {
         Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
     }
 
-    /// No person is asked about work that makes way, so it must not come back at once.
+    /// Delays work that makes way: no person is asked about it, so it must not come back at once.
     pub(super) fn not_at_once(&self, outcome: &Outcome) -> Outcome {
         match outcome {
             Outcome::Deferred { until, what } => {
@@ -356,7 +356,7 @@ impl Draft {
         }
     }
 
-    /// The list that the stage must report, or what is wrong with it.
+    /// Returns the list that the stage must report, or what is wrong with it.
     pub(super) fn listed(
         &self,
         unit: &UnitId,
@@ -385,7 +385,7 @@ impl Draft {
         Ok(Some((list.clone(), items.clone())))
     }
 
-    /// An item that is listed with other content than the one that landed under its id.
+    /// Returns an item that is listed with other content than the one that landed under its id.
     pub(super) fn landed_and_changed(
         &self,
         unit: &UnitId,
@@ -410,7 +410,7 @@ impl Draft {
         }
     }
 
-    /// What is left goes to the next attempt, which starts by itself only if there are rounds.
+    /// Passes the remaining work to the next attempt, which starts by itself only if there are rounds.
     pub(super) fn partly_done(&mut self, unit: &UnitId, note: String) {
         let has_rounds = self.run.unit(unit).round < self.run.stage(unit).rounds;
         self.record(Event::UnitReopened {
@@ -430,7 +430,7 @@ impl Draft {
         }
     }
 
-    /// After a call that was lost, interrupted or limited: no fault of the work, up to a point.
+    /// Handles a lost, interrupted or limited call: no fault of the work, up to a point.
     pub(super) fn set_back(&mut self, unit: &UnitId, gate: Option<&str>) {
         let n = self.run.unit(unit).setbacks;
         if n >= SETBACKS_MAX && *self.run.phase() == Phase::Going {
@@ -457,7 +457,7 @@ impl Draft {
     }
 }
 
-/// Of a call that no longer matters, only what it used up counts.
+/// Records only the cost of a call that no longer matters.
 fn settled(call: CallId, receipt: &Receipt) -> Event {
     let (spent, used, took_ms) = (receipt.spent, receipt.used.clone(), receipt.took_ms);
     Event::CallSettled { call, spent, used, took_ms }
@@ -485,7 +485,7 @@ fn changed_inside(
     None
 }
 
-/// How many items a list may have: as many as the strictest `each` that goes over it says.
+/// Returns how many items a list may have: as many as the strictest `each` that goes over it says.
 fn items_bounds(stages: &[Stage], list: &str) -> Option<(usize, usize)> {
     let own = stages.iter().filter_map(|stage| match &stage.work {
         Work::Each { list: other, items_max, items_min, .. } if other == list => {

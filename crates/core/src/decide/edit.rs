@@ -74,7 +74,7 @@ impl Draft {
         }
     }
 
-    /// Whether an agent worked there, and left what is to be changed.
+    /// Returns true if an agent worked there, and left what is to be changed.
     fn has_what_is_edited(&self, unit: &UnitId, edit: &Edit) -> bool {
         let is_by_an_agent = match self.run.stage(unit).work {
             Work::Agent { .. } => true,
@@ -92,7 +92,7 @@ impl Draft {
         is_by_an_agent && is_there && now.attempt > 0
     }
 
-    /// Whether all that comes before a unit is over, in its table and in those around it.
+    /// Returns true if all that comes before a unit is over, in its table and in those around it.
     fn is_its_turn(&self, unit: &UnitId) -> bool {
         let mut here = unit.clone();
         loop {
@@ -117,7 +117,7 @@ impl Draft {
         }
     }
 
-    /// The landing that is under way, if it still matters.
+    /// Returns the landing that is under way, if it still matters.
     fn landing(&self) -> Option<JudgementId> {
         let mut calls = self.run.calls().keys().filter_map(|call| match call {
             CallId::Attempt(_) => None,
@@ -132,7 +132,7 @@ impl Draft {
     }
 }
 
-/// All units of a table that have landed, those of its items, too, whether they are open or not.
+/// Collects all landed units of a table, those of its items, too, whether they are open or not.
 fn collect_landed(scope: &Scope, stages: &[Stage], table: &Table, found: &mut Vec<UnitId>) {
     for (stage, unit) in stages.iter().zip(&table.units) {
         let id = scope.unit(&stage.name);

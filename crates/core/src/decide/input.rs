@@ -7,7 +7,7 @@ use crate::{
     money::Money,
 };
 
-/// Something from outside.
+/// An input from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "an input lives once, for one decision")]
 pub enum Input {

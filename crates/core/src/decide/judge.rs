@@ -15,7 +15,7 @@ use crate::{
 /// How often work that does not fit to what landed meanwhile may come back.
 const LANDINGS_MAX: u32 = 1;
 
-/// Why a gate does not send work back once more.
+/// The reason why a gate does not send work back once more.
 #[derive(Clone, Copy)]
 enum ExhaustedReason {
     RoundsUsedUp,
@@ -137,7 +137,7 @@ impl Draft {
         }
     }
 
-    /// The answer by which a person waived the very same lack of proof in this run. A project has checks or
+    /// Returns the answer by which a person waived the very same lack of proof in this run. A project has checks or
     /// has none: a person who said by name that it is to continue without them is not asked once for each task. Once
     /// the run has added checks of its own, that is no longer the same lack, and each set of them is another.
     /// A person who was asked at this very unit and wanted something else there is asked again.
@@ -163,7 +163,7 @@ impl Draft {
         same.into_iter().find(waived).map(|asked| asked.question.id)
     }
 
-    /// What a call made is part of the run's result now.
+    /// Records that a call's work is part of the run's result.
     pub(super) fn landed(&mut self, unit: UnitId, receipt: &Receipt) {
         let commit = receipt.commit.clone().unwrap_or_default();
         let tree = receipt.tree.clone().unwrap_or_default();
@@ -243,7 +243,7 @@ impl Draft {
         }
     }
 
-    /// The unit that a gate sends back to: its own, or the nearest one of that name further out.
+    /// Returns the unit that a gate sends back to: its own, or the nearest one of that name further out.
     pub(super) fn target(&self, unit: &UnitId, redo: Option<&str>) -> UnitId {
         let Some(redo) = redo else { return unit.clone() };
         let flow = &self.run.definition().flow;
@@ -332,7 +332,7 @@ impl Draft {
         }
     }
 
-    /// Whether a person looks at the unit after this gate.
+    /// Returns true if a person looks at the unit after this gate.
     fn person_follows(&self, unit: &UnitId, position: usize) -> bool {
         let mut later = self.run.stage(unit).gates.iter().skip(position + 1);
         later.any(|gate| {
@@ -342,7 +342,7 @@ impl Draft {
         })
     }
 
-    /// Whether sending a unit back would reset work that is part of the run's result.
+    /// Returns true if sending a unit back would reset work that is part of the run's result.
     pub(super) fn would_undo_landed(&self, target: &UnitId) -> bool {
         let (stages, table) = self.run.table(&target.scope);
         let position = stages.iter().position(|stage| stage.name == target.stage);

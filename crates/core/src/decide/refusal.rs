@@ -9,7 +9,7 @@ use crate::{
     money::Money,
 };
 
-/// Why a command means nothing now. The run is unchanged.
+/// The reason why a command is refused. The run is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The run began already.

@@ -64,7 +64,7 @@ impl Draft {
         unreachable!("a flow settles, because each pass closes or starts at least one unit");
     }
 
-    /// The run is over when nothing is wanted and nothing is under way any more.
+    /// Ends the run when nothing is wanted and nothing is running.
     fn finish(&mut self) {
         let is_idle = *self.run.phase() == Phase::Going
             && self.run.calls().is_empty()
@@ -153,7 +153,7 @@ impl Draft {
         }
     }
 
-    /// The next call, if there is room and money for it.
+    /// Returns the next call, if there is room and money for it.
     fn next_call(
         &mut self,
         unit: &UnitId,
@@ -243,7 +243,7 @@ impl Draft {
         }
     }
 
-    /// Blocked, if anything inside is.
+    /// Returns blocked if anything inside is.
     fn worst_inside(&self, unit: &UnitId) -> FailureKind {
         let blocked = State::Failed { kind: FailureKind::Blocked };
         let mut tables = self.run.unit(unit).inner.members();
@@ -254,7 +254,7 @@ impl Draft {
         }
     }
 
-    /// A gate is to look: step over it, let it pass, ask, start it, or accept after the last.
+    /// Handles the next gate: skips it, lets it pass, asks, starts it, or accepts after the last.
     fn look(&mut self, unit: &UnitId, position: usize, arrivals: &mut Vec<Arrival>) {
         let stage = self.run.stage(unit);
         let Some(gate) = stage.gates.get(position).cloned() else {
@@ -304,7 +304,7 @@ impl Draft {
         }
     }
 
-    /// Landing goes one at a time, in the order of arrival.
+    /// Lands one arrival at a time, in order.
     fn land_next(&mut self, mut arrivals: Vec<Arrival>) {
         let lands = |draft: &Self, call: &CallId| match call {
             CallId::Attempt(_) => false,

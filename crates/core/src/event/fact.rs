@@ -182,7 +182,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The call that it starts, ends, or puts a person's change in the place of.
+    /// Returns the call that it starts, ends, or puts a person's change in the place of.
     pub fn call(&self) -> Option<CallId> {
         match self {
             Self::AttemptStarted { attempt, .. }
@@ -215,7 +215,7 @@ impl Event {
         }
     }
 
-    /// The call that it starts, and the number of the call's folder.
+    /// Returns the call that it starts, and the number of the call's folder.
     pub fn call_started(&self) -> Option<(CallId, u32)> {
         let call = if let Self::AttemptStarted { call, .. } = self {
             call.as_ref()?
@@ -227,7 +227,7 @@ impl Event {
         Some((self.call()?, call.ordinal))
     }
 
-    /// What a call left behind that ended while it still mattered.
+    /// Returns what a call left behind that ended while it still mattered.
     pub fn receipt(&self) -> Option<&Receipt> {
         if let Self::AttemptEnded { receipt, .. } = self {
             receipt.as_ref()

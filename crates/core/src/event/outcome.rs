@@ -11,7 +11,7 @@ use crate::{
     verdict::{BlockerClass, Verdict},
 };
 
-/// How one attempt at the work ended.
+/// The outcome of one attempt at the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -86,7 +86,7 @@ pub enum Ruling {
     Interrupted,
 }
 
-/// Why a run starts nothing new.
+/// The reason why a run starts nothing new.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
@@ -115,7 +115,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// The word for a run that is held like this.
+    /// Returns the word for a run that is held like this.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Paused { .. } => "paused",
@@ -127,7 +127,7 @@ impl Hold {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -141,7 +141,7 @@ pub enum End {
     Abandoned,
 }
 
-/// Whether trying a failed unit again could help.
+/// The kind of a unit's failure: may another try help?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {

@@ -20,7 +20,7 @@ pub enum Approval {
     Automatic,
 }
 
-/// Why a gate that did not pass no longer stands in the way.
+/// The reason why a gate that did not pass no longer blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiver {
@@ -52,7 +52,7 @@ pub enum SentBack {
     Resumed,
 }
 
-/// Something a person has to choose.
+/// A choice for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     pub id: QuestionId,
@@ -64,7 +64,7 @@ pub struct Question {
     pub options: Vec<Choice>,
 }
 
-/// Why a question is asked.
+/// The reason for a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Why")]
@@ -159,7 +159,7 @@ pub enum Answer {
 }
 
 impl Question {
-    /// The commands that this answer allows Forge to run. They were not there when the run began.
+    /// Returns the commands that this answer allows Forge to run. They were not there when the run began.
     pub fn allows(&self, answer: &Answer) -> &[String] {
         match (&self.why, answer) {
             (QuestionReason::Unverified { found, .. }, Answer::Approve) => found,
@@ -169,7 +169,7 @@ impl Question {
 }
 
 impl Answer {
-    /// The way to answer that this is.
+    /// Returns the way to answer that this is.
     pub fn choice(&self) -> Choice {
         match self {
             Self::Approve => Choice::Approve,
@@ -182,7 +182,7 @@ impl Answer {
 }
 
 impl Choice {
-    /// The word a person types.
+    /// Returns the word a person types.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",

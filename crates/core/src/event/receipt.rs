@@ -11,7 +11,7 @@ use crate::{
     verdict::{Finding, Shown},
 };
 
-/// What runs outside for an attempt or a judgement.
+/// The work outside for an attempt or a judgement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// Counted over the whole run, from one. It names the folder; agents choose no paths.
@@ -106,7 +106,7 @@ pub enum Edit {
     },
 }
 
-/// Whether what landed made the run's result another one.
+/// The effect of a landing on the run's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Brings")]
@@ -121,7 +121,7 @@ pub enum ResultChange {
 }
 
 impl ResultChange {
-    /// What a run whose result was `before` gets from one that is `after`.
+    /// Returns what a run whose result was `before` gets from one that is `after`.
     pub(crate) fn between(before: Option<&str>, after: &str) -> Self {
         if before == Some(after) { Self::Unchanged } else { Self::Changed }
     }
@@ -133,7 +133,7 @@ impl ResultChange {
 }
 
 impl Receipt {
-    /// Nothing was left behind, and this is what it used up.
+    /// Builds a receipt with a cost and nothing else.
     pub fn from_spent(spent: Spent) -> Self {
         Self {
             spent,

@@ -24,7 +24,7 @@ pub struct Start {
     pub format: u32,
     /// A value for every parameter of the flow.
     pub params: BTreeMap<String, String>,
-    /// Whether human gates marked `auto` may pass by themselves.
+    /// The treatment of human gates marked `auto`.
     pub approvals: Approvals,
     /// How much the run may spend and do at once.
     pub limits: Limits,
@@ -66,7 +66,7 @@ pub struct Start {
     pub by: Person,
 }
 
-/// How much a run may spend and do at once.
+/// The limits of a run's cost and concurrency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// All calls together.
@@ -79,7 +79,7 @@ pub struct Limits {
     pub at_once: u32,
 }
 
-/// Whether human gates marked `auto` may pass by themselves.
+/// The treatment of human gates marked `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approvals {
@@ -89,7 +89,7 @@ pub enum Approvals {
     Automatic,
 }
 
-/// How much the summary of a run tells.
+/// The amount of detail in the summary of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {

@@ -77,7 +77,7 @@ fn wrong_stage(flow: &Flow, stage: &Stage, problem: String) -> FlowError {
     FlowError { flow: flow.name.clone(), line: None, stage: Some(stage.name.clone()), problem }
 }
 
-/// What is a file in one place cannot be a folder in another.
+/// Refuses a name that is a file in one place and a folder in another.
 fn folders(flow: &Flow, stages: &[Stage], files: &BTreeSet<String>) -> Result<(), FlowError> {
     for stage in stages {
         for name in own_writes(stage) {
@@ -180,7 +180,7 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
     Ok(())
 }
 
-/// What leaves a run leaves it once, and code only if it was proved and is part of the result.
+/// Checks a delivery: each happens once, and code only after it was proved and landed.
 fn delivery(what: Delivery, known: &FlowKnowledge) -> Result<(), String> {
     let word = what.as_str();
     if known.is_in_each {
@@ -198,13 +198,13 @@ fn delivery(what: Delivery, known: &FlowKnowledge) -> Result<(), String> {
     }
 }
 
-/// Whether a stage, or something inside it, has such a gate.
+/// Returns true if a stage, or something inside it, has such a gate.
 fn has(stage: &Stage, check: &Check) -> bool {
     stage.gates.iter().any(|gate| gate.check == *check)
         || stage.inner().iter().any(|inner| has(inner, check))
 }
 
-/// Whether conditions can hold at all, and together.
+/// Checks that conditions can hold at all, and together.
 fn conditions(flow: &Flow, known: &FlowKnowledge, when: &When) -> Result<(), String> {
     let mut left: BTreeMap<(&str, &str), Vec<&String>> = BTreeMap::new();
     for condition in &when.0 {
@@ -244,7 +244,7 @@ fn param(flow: &Flow, name: &str, is: &[String]) -> Result<(), String> {
     }
 }
 
-/// All that a stage, its gates and the tables inside it write. What is written inside is also known
+/// Returns all that a stage, its gates and the tables inside it write. What is written inside is also known
 /// by the name of its item.
 fn all_writes(stage: &Stage) -> Vec<String> {
     let mut writes: Vec<String> = own_writes(stage).cloned().collect();
@@ -259,7 +259,7 @@ fn below(stage: &Stage, written: &[String]) -> Vec<String> {
     written.iter().map(|name| format!("{}.x/{name}", stage.name)).collect()
 }
 
-/// All that a stage and its gates write.
+/// Returns all that a stage and its gates write.
 fn own_writes(stage: &Stage) -> impl Iterator<Item = &String> {
     stage.writes.iter().chain(stage.gates.iter().flat_map(|gate| &gate.writes))
 }
@@ -271,12 +271,12 @@ fn is_artifact_name(name: &str) -> bool {
     !braces.contains(['{', '}']) && name.split('/').all(part)
 }
 
-/// A name that a pattern for writing could stand for.
+/// Returns a name that a pattern for writing could stand for.
 fn sample(written: &str) -> String {
     written.replace("{item}", "x")
 }
 
-/// Whether an artifact is meant by a name with `*` in it. A `*` stays inside one path component.
+/// Returns true if an artifact is meant by a name with `*` in it. A `*` stays inside one path component.
 pub fn matches_name(pattern: &str, name: &str) -> bool {
     fn from(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern.split_first(), name.split_first()) {
@@ -293,13 +293,13 @@ pub fn matches_name(pattern: &str, name: &str) -> bool {
 }
 
 impl Flow {
-    /// The largest number of agent calls that a run of this flow can make by itself.
+    /// Returns the largest number of agent calls that a run of this flow can make by itself.
     pub fn calls_max(&self) -> CallsMax {
         CallsMax(table_calls(&self.stages, 0))
     }
 }
 
-/// `reopenings` is how often the whole table can be opened again from outside.
+/// Counts the calls of a table. `reopenings` is how often the whole table can be opened again from outside.
 fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
     let mut again = vec![reopenings; stages.len()];
     for (position, stage) in stages.iter().enumerate() {

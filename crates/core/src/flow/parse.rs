@@ -29,7 +29,7 @@ impl Flow {
         FlowReader { texts, path: Vec::new() }.flow(name, 0)
     }
 
-    /// The names of the flows that a text uses, without reading them.
+    /// Returns the names of the flows that a text uses, without reading them.
     pub fn uses(name: &str, text: &str) -> Result<Vec<String>, FlowError> {
         fn collect(rows: &[RawStage], used: &mut Vec<String>) {
             for row in rows {
@@ -451,7 +451,7 @@ impl RawWhen {
     }
 }
 
-/// The check of this name, or which there are.
+/// Returns the check of this name, or which there are.
 fn built_in(word: &str) -> Result<BuiltIn, String> {
     BuiltIn::parse(word).ok_or_else(|| {
         let known: Vec<&str> = BuiltIn::ALL.iter().map(|check| check.as_str()).collect();

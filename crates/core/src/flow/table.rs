@@ -49,7 +49,7 @@ pub struct Flow {
     pub stages: Vec<Stage>,
 }
 
-/// Something a person can choose at the start.
+/// A parameter that a person can choose at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
     /// All it can be.
@@ -128,7 +128,7 @@ pub enum Work {
     Nothing,
 }
 
-/// What leaves the run, once. Forge does it itself, without an agent.
+/// A delivery out of the run, once. Forge does it itself, without an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The verified result is offered: title, text, branch, commit and evidence.
@@ -145,7 +145,7 @@ impl Delivery {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit];
 
-    /// The word in a flow.
+    /// Returns the word in a flow.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PullRequest => "pull-request",
@@ -155,13 +155,13 @@ impl Delivery {
         }
     }
 
-    /// The delivery of this name.
+    /// Returns the delivery of this name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|delivery| delivery.as_str() == word)
     }
 }
 
-/// Whether the work or the gates of a stage come first.
+/// The order of the work and the gates of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
     /// The gates look at what was worked.
@@ -240,7 +240,7 @@ impl BuiltIn {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Changes, Self::Guarded, Self::NewTests];
 
-    /// The word in a flow.
+    /// Returns the word in a flow.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Changes => "changes",
@@ -249,13 +249,13 @@ impl BuiltIn {
         }
     }
 
-    /// The check of this name.
+    /// Returns the check of this name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|check| check.as_str() == word)
     }
 }
 
-/// Whether a human gate may pass by itself.
+/// The permission of a human gate to pass by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auto {
     /// A person is always asked.
@@ -277,7 +277,7 @@ pub enum Condition {
     Item { tag: String, is: Vec<String> },
 }
 
-/// What happens when a stage was sent back too often.
+/// The consequence of a stage that was sent back too often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhausted {
@@ -290,7 +290,7 @@ pub enum Exhausted {
     Fail,
 }
 
-/// Why a text is not a flow.
+/// The reason why a text is not a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowError {
     /// The flow at fault, by name.
@@ -304,7 +304,7 @@ pub struct FlowError {
 }
 
 impl Flow {
-    /// All roles that its agents and reviewers play.
+    /// Returns all roles that its agents and reviewers play.
     pub fn roles(&self) -> Vec<&str> {
         fn collect<'a>(stages: &'a [Stage], roles: &mut Vec<&'a str>) {
             for stage in stages {
@@ -326,7 +326,7 @@ impl Flow {
         roles
     }
 
-    /// The table that is in use in a scope.
+    /// Returns the table that is in use in a scope.
     pub fn table(&self, scope: &Scope) -> &[Stage] {
         scope.steps().fold(&self.stages, |table, (group, _)| {
             let row = table.iter().find(|stage| stage.name == group);
@@ -334,17 +334,17 @@ impl Flow {
         })
     }
 
-    /// The stage that a unit is of, if this flow has it.
+    /// Returns the stage that a unit is of, if this flow has it.
     pub fn stage(&self, unit: &UnitId) -> Option<&Stage> {
         self.table(&unit.scope).iter().find(|stage| stage.name == unit.stage)
     }
 
-    /// A gate of a unit, by its name.
+    /// Returns a gate of a unit, by its name.
     pub fn gate(&self, unit: &UnitId, name: &str) -> Option<&Gate> {
         self.stage(unit)?.gates.iter().find(|gate| gate.name == name)
     }
 
-    /// Whether no checkpoint may pass by itself in a run with these parameters.
+    /// Returns true if no checkpoint may pass by itself in a run with these parameters.
     pub fn is_manual(&self, params: &BTreeMap<String, String>) -> bool {
         let holds = |condition: &Condition| match condition {
             Condition::Param { name, is } => {
@@ -356,7 +356,7 @@ impl Flow {
         !self.manual.0.is_empty() && self.manual.0.iter().all(holds)
     }
 
-    /// Whether a parameter may have this value, and if not, why.
+    /// Checks that a parameter may have this value.
     pub fn accepts(&self, name: &str, value: &str) -> Result<(), String> {
         let Some(param) = self.params.get(name) else {
             let known: Vec<&str> = self.params.keys().map(String::as_str).collect();
@@ -379,7 +379,7 @@ impl Flow {
 }
 
 impl Stage {
-    /// The table inside, if there is one.
+    /// Returns the table inside, if there is one.
     pub fn inner(&self) -> &[Stage] {
         match &self.work {
             Work::Each { stages, .. } | Work::Flow { stages, .. } => stages,
@@ -395,14 +395,14 @@ impl Stage {
         }
     }
 
-    /// The position of a gate.
+    /// Returns the position of a gate.
     pub fn gate(&self, name: &str) -> Option<usize> {
         self.gates.iter().position(|gate| gate.name == name)
     }
 }
 
 impl Gate {
-    /// Whether it proves something that no person can see at a glance: waived only by name.
+    /// Returns true if it proves something that no person can see at a glance: waived only by name.
     pub fn is_proof(&self) -> bool {
         match self.check {
             Check::Verify | Check::Land => true,
@@ -415,7 +415,7 @@ impl Gate {
     }
 }
 
-/// The rows that come after `from`, directly or by way of others, with `from` itself.
+/// Returns the rows that come after `from`, directly or by way of others, with `from` itself.
 pub fn followers(table: &[Stage], from: usize) -> Vec<usize> {
     let mut found = vec![from];
     for (position, stage) in table.iter().enumerate().skip(from + 1) {
@@ -426,13 +426,13 @@ pub fn followers(table: &[Stage], from: usize) -> Vec<usize> {
     found
 }
 
-/// Whether the work of a row becomes part of the run's result: it, or a row after it, lands.
+/// Returns true if the work of a row becomes part of the run's result: it, or a row after it, lands.
 pub fn lands(table: &[Stage], row: usize) -> bool {
     let mut rows = followers(table, row).into_iter();
     rows.any(|row| table[row].gates.iter().any(|gate| gate.check == Check::Land))
 }
 
-/// The rows that are surely over before `row` starts.
+/// Returns the rows that are surely over before `row` starts.
 pub fn firsts(table: &[Stage], row: usize) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut open: Vec<usize> = table[row].after.clone();

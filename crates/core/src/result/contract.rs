@@ -56,7 +56,7 @@ pub struct AgentResult {
     pub memory: Vec<String>,
 }
 
-/// How far the work came.
+/// The progress of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -131,7 +131,7 @@ pub struct ReportedShown {
     pub risk: Risk,
 }
 
-/// Why the work cannot go on.
+/// The reason why the work cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Blocker {

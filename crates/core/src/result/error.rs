@@ -13,7 +13,7 @@ const QUOTE_CHARACTERS_MAX: usize = 100;
 /// So much of a reader's complaint is kept after what it quotes: it ends with the names that are expected.
 const EXPECTED_CHARACTERS_MAX: usize = 300;
 
-/// Why a result is not accepted.
+/// The reason why a result is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ResultError {
     Missing,

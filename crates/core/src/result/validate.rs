@@ -126,7 +126,7 @@ fn text(place: &str, text: &str) -> Result<(), ResultError> {
     Err(ResultError::TextTooLong { place, characters, max })
 }
 
-/// Whether a relative path only leads down.
+/// Returns true if a relative path only leads down.
 fn is_plain_path(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

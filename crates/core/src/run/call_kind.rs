@@ -67,7 +67,7 @@ impl CallKind {
         }
     }
 
-    /// The role that an agent plays in it.
+    /// Returns the role that an agent plays in it.
     pub fn role(&self) -> Option<&str> {
         match self {
             Self::Agent { role } => Some(role),
@@ -80,7 +80,7 @@ impl CallKind {
         }
     }
 
-    /// The role that an agent plays in it, or what is done.
+    /// Returns the role that an agent plays in it, or what is done.
     pub(crate) fn label(&self) -> &str {
         match self {
             Self::Agent { role } => role,
@@ -93,7 +93,7 @@ impl CallKind {
         }
     }
 
-    /// Whether it is one program, an agent or a command, whose output can be followed.
+    /// Returns true if it is one program, an agent or a command, whose output can be followed.
     pub fn has_stream(&self) -> bool {
         match self {
             Self::Agent { .. } | Self::Command { .. } => true,
@@ -105,12 +105,12 @@ impl CallKind {
         }
     }
 
-    /// Whether it needs the checkout of its scope, in which agents and commands work.
+    /// Returns true if it needs the checkout of its scope, in which agents and commands work.
     pub fn needs_work_checkout(&self) -> bool {
         self.has_stream() || *self == Self::BuiltIn { check: BuiltIn::Changes }
     }
 
-    /// Whether it needs the checkout in which proofs are made, of which a run has one.
+    /// Returns true if it needs the checkout in which proofs are made, of which a run has one.
     pub fn needs_proof_checkout(&self) -> bool {
         match self {
             Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests } => true,

@@ -24,7 +24,7 @@ impl Run {
         self.calls.insert(id, call.clone());
     }
 
-    /// A call ended, and this is what it cost.
+    /// Settles the cost of an ended call.
     pub(super) fn settle(&mut self, call: &CallId, receipt: &Receipt) {
         let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
         self.sessions.remove(call);
@@ -37,14 +37,14 @@ impl Run {
         }
     }
 
-    /// The session that a call leaves: its own, or the one that it was to go on in, if it did not
+    /// Returns the session that a call leaves: its own, or the one that it was to go on in, if it did not
     /// come so far as to name one.
     pub(super) fn session_left(&self, call: &CallId, receipt: Option<&Receipt>) -> Option<String> {
         let own = receipt.and_then(|receipt| receipt.session.as_ref());
         own.or_else(|| self.sessions.get(call)).cloned()
     }
 
-    /// The session of its agent that a call under way continues. Nothing, if it starts a new one.
+    /// Returns the session of its agent that a call under way continues. Nothing, if it starts a new one.
     pub fn session(&self, call: &CallId) -> Option<&str> {
         self.sessions.get(call).map(String::as_str)
     }
@@ -54,7 +54,7 @@ impl Run {
         &self.calls
     }
 
-    /// What a call under way may cost, if anything limits it.
+    /// Returns what a call under way may cost, if anything limits it.
     pub fn cap(&self, call: &CallId) -> Option<Money> {
         self.calls.get(call).and_then(|call| call.reserved)
     }

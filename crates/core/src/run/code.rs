@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Run {
-    /// A person's change is an attempt that is done: its gates look at it, and what came after
+    /// Applies a person's change as an attempt that is done: its gates look at it, and what came after
     /// begins again.
     pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit, why: &str) {
         let definition = Arc::clone(self.definition_arc());
@@ -67,7 +67,7 @@ impl Run {
         self.forget_questions();
     }
 
-    /// The items on the way to a scope that are not open. Those that are open now may write the
+    /// Returns the items on the way to a scope that are not open. Those that are open now may write the
     /// same paths.
     fn closed_scopes(&self, scope: &Scope) -> Vec<Scope> {
         let way = std::iter::successors(Some(scope.clone()), Scope::parent);
@@ -75,7 +75,7 @@ impl Run {
         items.filter(|scope| self.table(scope).1.standing() != TableStatus::Open).collect()
     }
 
-    /// What is around a scope works on it again, and what came after that begins again: items
+    /// Reopens what is around a scope, and resets what came after that: items
     /// that waited for this one, and rows after the table.
     fn reopen_outer(&mut self, scope: &Scope) {
         let definition = Arc::clone(self.definition_arc());
@@ -104,7 +104,7 @@ impl Run {
         }
     }
 
-    /// What a call says about the code: the commit that its scope stands at, and what was proved.
+    /// Keeps a call's report about the code: the commit of its scope, and what was proved.
     pub(super) fn keep_code(&mut self, unit: &UnitId, receipt: &Receipt) {
         // What landed is where it was; the tree of its receipt is that of the run's result.
         if let (Some(commit), Some(tree), None) = (&receipt.commit, &receipt.tree, &receipt.head) {
@@ -122,7 +122,7 @@ impl Run {
         }
     }
 
-    /// The commit that is the run's result so far: what landed last, or what it started from.
+    /// Returns the commit that is the run's result so far: what landed last, or what it started from.
     pub fn head(&self) -> Option<&str> {
         match &self.head {
             Some(head) => Some(head),
@@ -132,38 +132,38 @@ impl Run {
         }
     }
 
-    /// The branch that the run's result lands on.
+    /// Returns the branch that the run's result lands on.
     pub fn branch(&self) -> Option<&str> {
         self.branch.as_deref()
     }
 
-    /// Whether something is part of the run's result already.
+    /// Returns true if something is part of the run's result already.
     pub fn has_landed(&self) -> bool {
         self.head.is_some()
     }
 
-    /// The commit that the work of a scope stands at, once Forge has made one.
+    /// Returns the commit that the work of a scope stands at, once Forge has made one.
     pub fn code(&self, scope: &Scope) -> Option<&CommittedCode> {
         self.table(scope).1.code.as_ref()
     }
 
-    /// What the next thing that lands is added to: the result so far, or the code that the run began with.
+    /// Returns what the next thing that lands is added to: the result so far, or the code that the run began with.
     pub(crate) fn code_before(&self) -> Option<&str> {
         self.head().or(self.definition().start.base.as_deref())
     }
 
-    /// The code tree of the run's result, once something has landed.
+    /// Returns the code tree of the run's result, once something has landed.
     pub fn tree(&self) -> Option<&str> {
         self.history.landed.newest().map(|landing| landing.tree.as_str())
     }
 
-    /// What Forge itself ran on a code tree, and what came of it last.
+    /// Returns what Forge itself ran on a code tree, and what came of it last.
     pub fn proofs(&self, tree: &str) -> Vec<(&str, Colour)> {
         let own = self.evidence.iter().filter(|((of, _), _)| of == tree);
         own.map(|((_, command), colour)| (command.as_str(), *colour)).collect()
     }
 
-    /// What the work of a unit is, for its judges.
+    /// Returns what the work of a unit is, for its judges.
     pub fn subject(&self, unit: &UnitId) -> Subject {
         // A stage that changes code has this gate; `changes` is what it looks at.
         let changes = Check::BuiltIn { check: BuiltIn::Changes };
@@ -176,13 +176,13 @@ impl Run {
         }
     }
 
-    /// What the reviews of a unit's current attempt say together: the worst of it.
+    /// Returns what the reviews of a unit's current attempt say together: the worst of it.
     pub fn verdict_word(&self, unit: &UnitId) -> Option<VerdictWord> {
         let worst = self.unit(unit).review_tallies.iter().map(|opinion| opinion.says).max();
         worst.map(|says| says.to_word(self.subject(unit)))
     }
 
-    /// Why the run's result must not leave it, if something speaks against it: nothing proved it,
+    /// Returns why the run's result must not leave it, if something speaks against it: nothing proved it,
     /// or a check is red on exactly this code. A person's waiver by the name of the gate counts.
     pub(crate) fn reason_not_to_deliver(&self) -> Option<String> {
         let waived = self.history.waived.iter().any(|waived| {
@@ -210,7 +210,7 @@ impl Run {
         gate.is_some_and(|gate| gate.check == Check::Verify)
     }
 
-    /// Whether a person allowed a command that was not there when the run began.
+    /// Returns true if a person allowed a command that was not there when the run began.
     pub fn allows(&self, command: &str) -> bool {
         self.history.asked.iter().any(|asked| {
             let said = asked.answer.as_ref().map(|said| asked.question.allows(&said.answer));
@@ -218,7 +218,7 @@ impl Run {
         })
     }
 
-    /// What came of a command that Forge ran on a code tree.
+    /// Returns what came of a command that Forge ran on a code tree.
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
         self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()
     }

@@ -88,7 +88,7 @@ pub enum Phase {
     Over(End),
 }
 
-/// Whether an effect that must happen once has happened.
+/// The state of an effect that must happen once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectMark {
     /// It is about to.
@@ -96,7 +96,7 @@ pub enum EffectMark {
     Done,
 }
 
-/// What makes two failures the same: place, class and fingerprint.
+/// The identity of a failure: place, class and fingerprint.
 type FailureKey = (String, FaultClass, String);
 
 impl Default for Run {
@@ -106,7 +106,7 @@ impl Default for Run {
 }
 
 impl Run {
-    /// A run to which nothing has happened.
+    /// Returns a run to which nothing has happened.
     pub fn new() -> Self {
         Self {
             definition: None,
@@ -424,7 +424,7 @@ impl Run {
         }
     }
 
-    /// Trying again is all there is to a retry. What follows from others is a fact of its own.
+    /// Applies an answer. Only a retry changes the unit; what follows from others is a fact of its own.
     pub(super) fn answered(&mut self, question: QuestionId, answer: &Answer, words: &str) {
         let Some(question) = self.questions.remove(&question) else { return };
         // A person who answers has looked: failures there are counted from zero.
@@ -519,7 +519,7 @@ impl Run {
         self.questions.retain(|_, question| still_asked(question));
     }
 
-    /// An `each` that failed because of its items works again when one of them does.
+    /// Reopens an `each` that failed because of its items when one of them works again.
     pub(super) fn wake_outer(&mut self, scope: &Scope) {
         let mut inner = scope.clone();
         while let Some((outer, group)) = inner.origin() {
@@ -541,7 +541,7 @@ impl Run {
         }
     }
 
-    /// An item opens again when the items that are open leave room for it.
+    /// Closes an item until the open items leave room for it.
     pub(super) fn wait_for_its_turn(&mut self, scope: &Scope) {
         let (outer, group) = scope.origin().expect("a scope that is not the root is an item's");
         let (_, each) = self.unit_without_opening(&outer.unit(&group));
@@ -554,7 +554,7 @@ impl Run {
         *Arc::make_mut(&mut self.failures).entry(key).or_default() += 1;
     }
 
-    /// How often this failure was seen since a person last looked.
+    /// Returns how often this failure was seen since a person last looked.
     pub(crate) fn n_failures(&self, unit: &UnitId, class: FaultClass, what: &str) -> u32 {
         let key = (unit.place(), class, fingerprint(what));
         self.failures.get(&key).copied().unwrap_or_default()
@@ -574,7 +574,7 @@ impl Run {
         table
     }
 
-    /// A unit to which something happens, with its row. Its item is open from now on.
+    /// Returns a unit to which something happens, with its row. Its item is open from now on.
     pub(super) fn unit_mut(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
         if !id.scope.is_root() {
             self.table_mut(&id.scope);
@@ -582,7 +582,7 @@ impl Run {
         self.unit_without_opening(id)
     }
 
-    /// A unit, to be changed, with its row. This does not open its item: the price of a call
+    /// Returns a unit, to be changed, with its row. This does not open its item: the price of a call
     /// that was overtaken says nothing about where the item stands now.
     pub(super) fn unit_without_opening(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
         let definition = self.definition.as_ref().expect("a run that started has a definition");
@@ -599,7 +599,7 @@ impl Run {
     }
 }
 
-/// What a command printed, if it is a command that sent the work back.
+/// Returns what a command printed, if it is a command that sent the work back.
 pub(crate) fn command_failure(check: &Check, findings: &[Finding]) -> Option<String> {
     match (check, findings) {
         (Check::Review { .. }, _) => None,

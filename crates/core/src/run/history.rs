@@ -71,7 +71,7 @@ pub struct EndedCall {
     pub session: Option<String>,
 }
 
-/// How a call ended.
+/// The ending of a call.
 #[derive(Clone, Debug)]
 pub enum CallEnding {
     /// It was work.
@@ -135,7 +135,7 @@ pub struct FailedUnit {
     pub reason: String,
 }
 
-/// Something that became part of the result.
+/// A unit that became part of the result.
 #[derive(Clone, Debug)]
 pub struct LandedUnit {
     pub unit: UnitId,
@@ -156,7 +156,7 @@ pub struct ManualEdit {
     pub why: String,
 }
 
-/// Something that was done outside, once.
+/// An effect outside that happened once.
 #[derive(Clone, Debug)]
 pub struct DoneEffect {
     pub attempt: AttemptId,
@@ -199,17 +199,17 @@ impl<T> Default for SharedLog<T> {
 }
 
 impl<T> SharedLog<T> {
-    /// All entries, the oldest first.
+    /// Returns all entries, the oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.full.iter().flat_map(|chunk| chunk.iter()).chain(&self.last)
     }
 
-    /// The newest entry.
+    /// Returns the newest entry.
     pub fn newest(&self) -> Option<&T> {
         self.iter().next_back()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.full.len() * CHUNK_ENTRIES + self.last.len()
     }
@@ -228,7 +228,7 @@ impl<T> SharedLog<T> {
 }
 
 impl<T: Clone> SharedLog<T> {
-    /// The newest entry that fits, to be changed.
+    /// Returns the newest entry that fits, to be changed.
     fn newest_mut(&mut self, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
         if let Some(position) = self.last.iter().rposition(&fits) {
             return self.last.get_mut(position);
@@ -312,7 +312,7 @@ impl History {
         }
     }
 
-    /// The gates that a person waived, with what they said.
+    /// Returns the gates that a person waived, with what they said.
     pub fn waived_by_persons(&self) -> impl Iterator<Item = (&WaivedGate, Option<&GivenAnswer>)> {
         self.waived.iter().filter_map(|waived| {
             let Waiver::Person { question } = waived.why else { return None };
@@ -320,7 +320,7 @@ impl History {
         })
     }
 
-    /// A question that was asked, with its answer.
+    /// Returns a question that was asked, with its answer.
     pub fn question(&self, id: QuestionId) -> Option<&AskedQuestion> {
         self.asked.iter().rev().find(|asked| asked.question.id == id)
     }

@@ -19,22 +19,22 @@ use super::{
 };
 
 impl Run {
-    /// The life of the run.
+    /// Returns the life of the run.
     pub fn phase(&self) -> &Phase {
         &self.phase
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The time of the first record.
+    /// Returns the time of the first record.
     pub fn started_at(&self) -> Time {
         self.started_at
     }
 
-    /// What happened, as far as a summary needs it.
+    /// Returns what happened, as far as a summary needs it.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -44,7 +44,7 @@ impl Run {
         self.n_facts
     }
 
-    /// What was frozen at the start.
+    /// Returns what was frozen at the start.
     ///
     /// # Panics
     /// Before the run started.
@@ -61,23 +61,23 @@ impl Run {
         self.definition.as_ref().expect("a run that started has a definition")
     }
 
-    /// The row that a unit follows.
+    /// Returns the row that a unit follows.
     pub fn stage(&self, unit: &UnitId) -> &Stage {
         let stages = self.definition().flow.table(&unit.scope);
         &stages[position(stages, &unit.stage)]
     }
 
-    /// Where a unit stands.
+    /// Returns where a unit stands.
     pub fn unit(&self, id: &UnitId) -> &Unit {
         locate(&self.definition().flow, &self.root, id).1
     }
 
-    /// Whether a name is that of a unit of this run.
+    /// Returns true if a name is that of a unit of this run.
     pub fn has(&self, id: &UnitId) -> bool {
         self.definition.is_some() && find(&self.definition().flow, &self.root, id).is_some()
     }
 
-    /// The table in use in this scope, with its rows.
+    /// Returns the table in use in this scope, with its rows.
     pub fn table(&self, scope: &Scope) -> (&[Stage], &Table) {
         let mut stages: &[Stage] = &self.definition().flow.stages;
         let mut table: &Table = &self.root;
@@ -90,7 +90,7 @@ impl Run {
         (stages, table)
     }
 
-    /// The attempt that the outside world may report on.
+    /// Returns the attempt that the outside world may report on.
     pub fn current(&self, id: &UnitId) -> AttemptId {
         id.attempt(self.unit(id).attempt)
     }
@@ -114,12 +114,12 @@ impl Run {
         self.budget
     }
 
-    /// Whether an effect that must happen once has happened.
+    /// The state of an effect that must happen once.
     pub fn mark(&self, mark: &str) -> Option<EffectMark> {
         self.marks.get(mark).copied()
     }
 
-    /// The items of a list, as seen from a unit: the nearest one on the way out.
+    /// Returns the items of a list, as seen from a unit: the nearest one on the way out.
     pub fn items(&self, unit: &UnitId, list: &str) -> Option<&[Item]> {
         let mut scope = Some(unit.scope.clone());
         while let Some(here) = scope {
@@ -131,7 +131,7 @@ impl Run {
         None
     }
 
-    /// Whether all conditions hold in this scope.
+    /// Returns true if all conditions hold in this scope.
     pub fn holds(&self, scope: &Scope, when: &When) -> bool {
         when.0.iter().all(|condition| match condition {
             Condition::Param { name, is } => {
@@ -143,7 +143,7 @@ impl Run {
         })
     }
 
-    /// A tag of the item, or of the nearest item further out that has it.
+    /// Returns a tag of the item, or of the nearest item further out that has it.
     pub(super) fn tag(&self, scope: &Scope, tag: &str) -> Option<&str> {
         let mut stages: &[Stage] = &self.definition().flow.stages;
         let mut table: &Table = &self.root;
@@ -158,7 +158,7 @@ impl Run {
         found
     }
 
-    /// The item that a scope belongs to.
+    /// Returns the item that a scope belongs to.
     pub fn item(&self, scope: &Scope) -> Option<&Item> {
         let (outer, group) = scope.origin()?;
         let (stages, table) = self.table(&outer);
@@ -182,7 +182,7 @@ impl Run {
         CallKind::from_flow(&self.definition().flow, call)
     }
 
-    /// All units that ever did something, from the top, those of items inside their `each`.
+    /// Returns all units that ever did something, from the top, those of items inside their `each`.
     pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
         let mut found = Vec::new();
         if self.definition.is_some() {
@@ -192,7 +192,7 @@ impl Run {
     }
 }
 
-/// The units of a table, and those of its items that were opened.
+/// Collects the units of a table, and of its opened items.
 pub(super) fn collect<'a>(
     scope: &Scope,
     stages: &'a [Stage],

@@ -38,7 +38,7 @@ pub struct CommittedCode {
     pub tree: String,
 }
 
-/// What became of the files that the latest attempt at a unit changed.
+/// The state of the files that the latest attempt at a unit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilesState {
     /// They are in a commit, or there were none.
@@ -57,7 +57,7 @@ pub enum TableOpened {
     Yes,
 }
 
-/// How an item as a whole stands.
+/// The status of an item as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStatus {
     /// Nothing has begun.
@@ -187,7 +187,7 @@ pub enum LookState {
     UnderWay(u32),
 }
 
-/// What a review says of an attempt, without its findings.
+/// The tally of a review, without its findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewTally {
     pub gate: String,
@@ -221,10 +221,10 @@ impl ReviewTally {
     }
 }
 
-/// Whether a unit is to be worked on for the first time.
+/// The reason why a unit is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Due {
-    /// It is, or it was reset by something before it.
+    /// It was never worked on, or it was reset by something before it.
     #[default]
     Fresh,
     /// It was sent back.
@@ -242,7 +242,7 @@ pub enum Authorship {
 }
 
 impl Authorship {
-    /// How an attempt of an agent begins.
+    /// Returns how an attempt of an agent begins.
     pub(super) const fn first_reviews_clean(self) -> AllReviewsClean {
         match self {
             Self::Agents => AllReviewsClean::Yes,
@@ -251,7 +251,7 @@ impl Authorship {
     }
 }
 
-/// Whether every review of an attempt passed without critical findings.
+/// The answer to "did every review pass without critical findings?".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllReviewsClean {
     /// So far.
@@ -305,7 +305,7 @@ impl Table {
         }
     }
 
-    /// How it stands as a whole.
+    /// Returns how it stands as a whole.
     pub fn standing(&self) -> TableStatus {
         let is_failed = |unit: &Unit| matches!(unit.state, State::Failed { .. });
         if self.units.iter().any(is_failed) {
@@ -323,7 +323,7 @@ impl Table {
         }
     }
 
-    /// Whether a row and all before it are over. A row that was skipped at the start says nothing
+    /// Returns true if a row and all before it are over. A row that was skipped at the start says nothing
     /// about the rows before it.
     pub(crate) fn is_over(&self, row: usize) -> bool {
         match self.units[row].state {
@@ -337,7 +337,7 @@ impl Table {
         }
     }
 
-    /// Whether something in it is neither over nor waits for what failed.
+    /// Returns true if something in it is neither over nor waits for what failed.
     fn can_go_on(&self) -> bool {
         let mut stuck = vec![false; self.units.len()];
         for (row, unit) in self.units.iter().enumerate() {
@@ -350,7 +350,7 @@ impl Table {
         false
     }
 
-    /// Whether some work in it is part of the run's result.
+    /// Returns true if some work in it is part of the run's result.
     pub fn has_landed(&self) -> bool {
         let inside = |unit: &Unit| unit.inner.tables.iter().any(|table| table.has_landed());
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
@@ -422,12 +422,12 @@ impl Unit {
         }
     }
 
-    /// What its latest good attempt noted; of a delivery that delivered nothing, why.
+    /// Returns what its latest good attempt noted; of a delivery that delivered nothing, why.
     pub(crate) fn receipt_notes(&self) -> String {
         self.receipt.as_ref().map(|receipt| receipt.notes.join("; ")).unwrap_or_default()
     }
 
-    /// Whether a reset would undo work that has landed. Items that are good are not reset.
+    /// Returns true if a reset would undo work that has landed. Items that are good are not reset.
     pub fn has_landed_and_open(&self) -> bool {
         let undone = |table: &Table| {
             table.standing() != TableStatus::Closed
@@ -445,7 +445,7 @@ impl Unit {
         }
     }
 
-    /// What became of the files that an attempt changed. One that made way touched none.
+    /// Notes the state of the files that an attempt changed. One that made way touched none.
     pub(super) fn keep_files(&mut self, outcome: &Outcome, receipt: &Receipt) {
         match outcome {
             Outcome::Deferred { .. } => {}
@@ -530,17 +530,17 @@ impl Inner {
         }
     }
 
-    /// The items with their tables, in the order of the list.
+    /// Returns the items with their tables, in the order of the list.
     pub fn members(&self) -> impl Iterator<Item = (&Item, &Table)> {
         self.members.items.iter().zip(self.tables.iter().map(AsRef::as_ref))
     }
 
-    /// The items that are no longer listed, with their tables.
+    /// Returns the items that are no longer listed, with their tables.
     pub fn retired(&self) -> impl Iterator<Item = (&Item, &Table)> {
         self.retired.values().map(|(item, table)| (item, table.as_ref()))
     }
 
-    /// How many items there are.
+    /// Returns how many items there are.
     pub fn len(&self) -> usize {
         self.tables.len()
     }
@@ -550,17 +550,17 @@ impl Inner {
         self.tables.is_empty()
     }
 
-    /// How the item at a position stands.
+    /// Returns how the item at a position stands.
     pub fn standing(&self, position: usize) -> TableStatus {
         self.tables[position].standing()
     }
 
-    /// The item at a position, and the positions of what comes first.
+    /// Returns the item at a position, and the positions of what comes first.
     pub fn member(&self, position: usize) -> (&Item, &[usize]) {
         (&self.members.items[position], &self.members.after[position])
     }
 
-    /// The positions of items that failed, or wait for one that did.
+    /// Returns the positions of items that failed, or wait for one that did.
     pub fn stuck(&self) -> BTreeSet<usize> {
         let mut stuck = BTreeSet::new();
         for position in &self.members.order {
@@ -573,12 +573,12 @@ impl Inner {
         stuck
     }
 
-    /// The item with this id.
+    /// Returns the item with this id.
     pub fn item(&self, id: &str) -> Option<&Item> {
         self.members.index.get(id).map(|position| &self.members.items[*position])
     }
 
-    /// The table of the item with this id.
+    /// Returns the table of the item with this id.
     pub fn table(&self, id: &str) -> Option<&Table> {
         self.members.index.get(id).map(|position| self.tables[*position].as_ref())
     }
@@ -589,7 +589,7 @@ impl Inner {
     }
 }
 
-/// The same table from the start, with numbers that go on. Nothing inside is kept as good.
+/// Returns the same table from the start, with numbers that go on. Nothing inside is kept as good.
 fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
     let inside = Arc::make_mut(&mut table);
     inside.reset(stages);
@@ -610,7 +610,7 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
     table
 }
 
-/// The positions of all items, what comes first before what waits for it.
+/// Returns the positions of all items, what comes first before what waits for it.
 fn in_order(after: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
@@ -633,7 +633,7 @@ fn in_order(after: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// The position of a row. Names in facts were checked when they were written.
+/// Returns the position of a row. Names in facts were checked when they were written.
 pub(super) fn position(stages: &[Stage], name: &str) -> usize {
     let found = stages.iter().position(|stage| stage.name == name);
     found.expect("a unit names a stage of its flow")

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{event::Blob, id::UnitId, inbox::artifact_name, run::Run};
 
-/// What a person can look at before they answer.
+/// The kind of change that a person can inspect before they answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Change")]
@@ -63,7 +63,7 @@ impl ChangeKind {
     }
 }
 
-/// The texts that the worker of a unit left, without those of who judged it.
+/// Returns the texts that the worker of a unit left, without those of who judged it.
 pub fn versions(run: &Run, id: &UnitId) -> Vec<TextVersion> {
     let unit = run.unit(id);
     let version = |name: &String| {

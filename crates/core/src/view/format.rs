@@ -4,7 +4,7 @@
 
 use crate::{Time, money::Money};
 
-/// What was spent, by how well it is known.
+/// An amount of money, by how well it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// The part that programs reported.
@@ -42,7 +42,7 @@ impl Amount {
         }
     }
 
-    /// What is known and estimated together, and the mark of an estimate if a part of it is one.
+    /// Returns what is known and estimated together, and the mark of an estimate if a part of it is one.
     fn sum(self, mark: &str) -> (Money, &str) {
         let mut sum = self.known;
         sum += self.estimated;
@@ -50,26 +50,26 @@ impl Amount {
     }
 }
 
-/// The day of a moment, in UTC: `2026-11-15`.
+/// Returns the day of a moment, in UTC: `2026-11-15`.
 pub fn day(at: Time) -> String {
     let (year, month, day) = date(at / DAY_MS);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// A moment, in UTC: `2026-11-15 14:05 UTC`.
+/// Returns a moment, in UTC: `2026-11-15 14:05 UTC`.
 pub fn moment(at: Time) -> String {
     let minutes = at % DAY_MS / 60_000;
     format!("{} {:02}:{:02} UTC", day(at), minutes / 60, minutes % 60)
 }
 
-/// A moment for programs, in UTC: `2026-11-15T14:05:30Z`.
+/// Returns a moment for programs, in UTC: `2026-11-15T14:05:30Z`.
 pub fn stamp(at: Time) -> String {
     let seconds = at % DAY_MS / 1_000;
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
     format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(at), seconds % 60)
 }
 
-/// How long something took: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+/// Returns how long something took: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
 pub fn span(took_ms: u64) -> String {
     let seconds = took_ms / 1_000;
     match seconds {
@@ -86,7 +86,7 @@ const DAY_MS: u64 = 86_400_000;
 /// Days in 400 years, after which the calendar repeats itself.
 const ERA_DAYS: u64 = 146_097;
 
-/// Year, month and day of the number of a day since 1970.
+/// Returns year, month and day of the number of a day since 1970.
 fn date(since_1970: u64) -> (u64, u64, u64) {
     // The year is taken to begin with March, so that the leap day is its last.
     let days = since_1970 + 719_468;

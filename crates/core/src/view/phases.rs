@@ -38,7 +38,7 @@ const TASKS: &str = "phase-4";
 const CHECKPOINT_A: &str = "checkpoint-a";
 const CHECKPOINT_B: &str = "checkpoint-b";
 
-/// Where a run stands, in the phases of its flow.
+/// The state of a run, in the phases of its flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "the documented fields are what they are")]
@@ -79,7 +79,7 @@ pub struct PhasesView {
     pub timestamps: Timestamps,
 }
 
-/// How an effort is called.
+/// The name of an effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowTemplate {
@@ -91,7 +91,7 @@ pub enum FlowTemplate {
     Full,
 }
 
-/// Where the current phase stands.
+/// The status of the current phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseStatus {
@@ -122,7 +122,7 @@ pub struct PhaseLogRow {
     pub timestamp: String,
 }
 
-/// How often something was sent back by what is not a person.
+/// The number of automatic revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Revisions {
@@ -141,7 +141,7 @@ pub struct PhaseError {
     pub timestamp: String,
 }
 
-/// When a run began, and when it last changed.
+/// The times of a run's beginning and last change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timestamps {
@@ -160,7 +160,7 @@ struct Carrier<'a> {
     gate: Option<usize>,
 }
 
-/// How far a phase is.
+/// The progress of a phase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Skipped,
@@ -171,7 +171,7 @@ enum Progress {
 }
 
 impl PhasesView {
-    /// Where a run stands, in the phases of its flow.
+    /// Returns where a run stands, in the phases of its flow.
     pub fn new(id: &str, run: &Run) -> Self {
         let timestamps =
             Timestamps { created: stamp(run.started_at()), last_updated: stamp(run.now()) };
@@ -244,7 +244,7 @@ impl PhasesView {
 }
 
 impl FlowTemplate {
-    /// How an effort is called.
+    /// Returns how an effort is called.
     pub fn from_effort(effort: &str) -> Option<Self> {
         match effort {
             "S" => Some(Self::Light),
@@ -263,7 +263,7 @@ impl Progress {
         }
     }
 
-    /// How far several are that carry the same label.
+    /// Returns how far several are that carry the same label.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Skipped, other) => other,
@@ -280,7 +280,7 @@ impl Progress {
     }
 }
 
-/// All labels of the run's flow, in the order of its table, and how far each is.
+/// Returns all labels of the run's flow, in the order of its table, and how far each is.
 fn progress(run: &Run) -> Vec<(String, Progress)> {
     let mut carriers = Vec::new();
     carry(&run.definition().flow.stages, &[], &mut carriers);
@@ -360,13 +360,13 @@ impl Carrier<'_> {
         }
     }
 
-    /// The position of a stage in its table, which is the table inside the stage before it.
+    /// Returns the position of a stage in its table, which is the table inside the stage before it.
     fn row(&self, left: usize, name: &str) -> Option<usize> {
         let outer = self.way[self.way.len() - left - 1];
         outer.inner().iter().position(|stage| stage.name == name)
     }
 
-    /// How far one unit is with what this carrier stands for: its work and the gates before the
+    /// Returns how far one unit is with what this carrier stands for: its work and the gates before the
     /// first one with a label of its own, or one gate and those after it that have none.
     fn unit_progress(&self, run: &Run, unit: &Unit) -> Progress {
         let gates = &self.stage().gates;
@@ -474,7 +474,7 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
     }
 }
 
-/// The label under which a call, or the work of a unit, is counted.
+/// Returns the label under which a call, or the work of a unit, is counted.
 pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<String> {
     let stages = run.definition().flow.table(&unit.scope);
     let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
@@ -491,7 +491,7 @@ fn log(run: &Run) -> Vec<PhaseLogRow> {
     rows
 }
 
-/// Nothing, where no agent was at work, and for calls that have no phase.
+/// Builds the row of an agent's call. Nothing for other calls, and for calls without a phase.
 fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
     match worker_of(run, call) {
         Worker::Forge => return None,
@@ -510,7 +510,7 @@ fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
     })
 }
 
-/// The look at the request, which was over when the run began.
+/// Returns the look at the request, which was over when the run began.
 fn look_row(run: &Run) -> Option<PhaseLogRow> {
     let coherence = run.definition().start.coherence.as_ref()?;
     Some(PhaseLogRow {
@@ -522,7 +522,7 @@ fn look_row(run: &Run) -> Option<PhaseLogRow> {
     })
 }
 
-/// The models that an agent used, or `unknown`.
+/// Returns the models that an agent used, or `unknown`.
 fn models(used: Option<&Used>) -> String {
     let models = used.iter().flat_map(|used| &used.models).map(|used| used.model.as_str());
     let models: Vec<&str> = models.filter(|model| !model.is_empty()).collect();
@@ -536,7 +536,7 @@ fn rounds(run: &Run, label: &str) -> u32 {
     own.map(|stage| run.unit(&Scope::root().unit(&stage.name)).round).sum()
 }
 
-/// Whether a person sent work back at a checkpoint, and has not been asked again.
+/// Returns true if a person sent work back at a checkpoint, and has not been asked again.
 fn revision_pending(run: &Run, label: &str, phases: &[(String, Progress)]) -> bool {
     let is_over = phases.iter().any(|(known, progress)| known == label && progress.is_over());
     let is_here = |gate: &str, unit: &UnitId| {

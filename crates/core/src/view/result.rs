@@ -18,7 +18,7 @@ use crate::{
     verdict::Finding,
 };
 
-/// What a run has come to so far: `forge show RUN`.
+/// The result of a run so far: `forge show RUN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultView {
     /// The line of the list.
@@ -58,7 +58,7 @@ pub struct ResultView {
     pub artifacts: Vec<ArtifactView>,
 }
 
-/// Something that landed.
+/// A landed unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandedView {
     pub unit: String,
@@ -78,7 +78,7 @@ pub struct NotedView {
     pub finding: Finding,
 }
 
-/// Something that was written.
+/// A written artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactView {
     /// Its name, behind the scope of its item, if it has one.
@@ -88,7 +88,7 @@ pub struct ArtifactView {
 }
 
 impl ResultView {
-    /// What a run has come to, from all its records.
+    /// Returns what a run has come to, from all its records.
     pub fn new(id: &str, run: &Run, records: &[Record]) -> Self {
         let (evidence, notes) = evidence_and_notes(records);
         let start = run.is_started().then(|| &run.definition().start);
@@ -136,7 +136,7 @@ impl ResultView {
     }
 }
 
-/// How an artifact is called outside its scope.
+/// Returns how an artifact is called outside its scope.
 fn named(scope: &Scope, name: &str) -> String {
     match scope.as_str() {
         "" => name.to_owned(),
@@ -144,7 +144,7 @@ fn named(scope: &Scope, name: &str) -> String {
     }
 }
 
-/// Minor things that were found at the latest attempts.
+/// Collects the minor findings of the latest attempts.
 fn noted(run: &Run) -> Vec<NotedView> {
     let mut noted = Vec::new();
     for (id, _, unit) in run.units() {
@@ -155,7 +155,7 @@ fn noted(run: &Run) -> Vec<NotedView> {
     noted
 }
 
-/// What was run on each code tree last, and what a person should know, in the order of the facts.
+/// Returns what was run on each code tree last, and what a person should know, in the order of the facts.
 fn evidence_and_notes(records: &[Record]) -> (BTreeMap<(String, String), Evidence>, Vec<String>) {
     let (mut found, mut notes) = (BTreeMap::new(), Vec::new());
     for fact in records.iter().flat_map(|record| &record.facts) {

@@ -15,7 +15,7 @@ use crate::{
 use super::{format::Amount, sentence::held_because, standing::Standing};
 
 impl Standing {
-    /// Where a run stands.
+    /// Returns where a run stands.
     pub fn from_run(run: &Run) -> Self {
         match run.phase() {
             Phase::Fresh => Self::Going,
@@ -89,7 +89,7 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// The line of a run.
+    /// Returns the line of a run.
     pub fn new(id: &str, run: &Run) -> Self {
         let (flow, title, started_at) = if run.is_started() {
             let start = &run.definition().start;
@@ -125,7 +125,7 @@ impl RunRow {
     }
 }
 
-/// When the first limit is over, and which one it is.
+/// Returns when the first limit is over, and which one it is.
 fn soonest(run: &Run) -> Option<(Time, String)> {
     let wake = |effect| match effect {
         Effect::Wake { at } => Some(at),
@@ -138,7 +138,7 @@ fn soonest(run: &Run) -> Option<(Time, String)> {
     Some((until, unit.map(|unit| unit.waits_for.clone()).unwrap_or_default()))
 }
 
-/// The first line of a request, cut.
+/// Returns the first line of a request, cut.
 fn title(request: &str) -> String {
     let line = request.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     if line.chars().count() <= TITLE_CHARS_MAX {
@@ -163,7 +163,7 @@ fn why(run: &Run) -> String {
     }
 }
 
-/// Whether a unit could go on, but for a limit.
+/// Returns true if a unit could go on, but for a limit.
 pub(super) fn is_limited(run: &Run, unit: &Unit) -> bool {
     let waits = match unit.state {
         State::Waiting | State::Judging { look: LookState::Pending, .. } => true,

@@ -109,7 +109,7 @@ pub struct UnitView {
     pub items: Option<(u32, u32)>,
 }
 
-/// Where a unit stands, in one word.
+/// The state of a unit, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitState {
@@ -133,7 +133,7 @@ pub enum UnitState {
     Blocked,
 }
 
-/// Something a person has to choose, with all that helps to choose.
+/// An open question, with all that helps to answer it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionView {
     pub question: String,
@@ -217,7 +217,7 @@ pub struct OptionView {
     pub words: AnswerWords,
 }
 
-/// Whether words of a person go with an answer.
+/// The need for a person's words in an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Words")]
@@ -292,7 +292,7 @@ fn is_zero(n: &u32) -> bool {
 }
 
 impl RunView {
-    /// All of one run.
+    /// Returns all of one run.
     pub fn new(id: &str, run: &Run) -> Self {
         let units = run.units();
         let units = units.iter().map(|(id, stage, unit)| {
@@ -380,7 +380,7 @@ fn unit_state(run: &Run, unit: &Unit) -> UnitState {
 }
 
 impl QuestionView {
-    /// A question, with all that helps to choose.
+    /// Returns a question, with all that helps to choose.
     pub fn new(run: &Run, question: &Question) -> Self {
         let unit = run.unit(&question.unit);
         let option = |choice: &Choice| OptionView {

@@ -13,7 +13,7 @@ use crate::{
 
 use super::format::moment;
 
-/// One fact, as a sentence.
+/// Returns one fact, as a sentence.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
 pub fn sentence(event: &Event) -> String {
     match event {
@@ -187,7 +187,7 @@ pub fn sentence(event: &Event) -> String {
     }
 }
 
-/// Why a run is held, as a sentence.
+/// Returns why a run is held, as a sentence.
 pub(super) fn hold(hold: &Hold) -> String {
     match hold {
         Hold::Paused { by } => format!("{} paused the run", by.who),
@@ -200,7 +200,7 @@ pub(super) fn hold(hold: &Hold) -> String {
     }
 }
 
-/// Why a run is held, beside the word for how it stands.
+/// Returns why a run is held, beside the word for how it stands.
 pub(super) fn held_because(held: &Hold) -> String {
     match held {
         Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => hold(held),
@@ -211,7 +211,7 @@ pub(super) fn held_because(held: &Hold) -> String {
     }
 }
 
-/// A question, as a sentence.
+/// Returns a question, as a sentence.
 pub(super) fn question_text(question: &Question) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match &question.why {
@@ -267,7 +267,7 @@ pub(super) fn question_text(question: &Question) -> String {
     }
 }
 
-/// What stands in the way, and what a person can do about it.
+/// Returns what stands in the way, and what a person can do about it.
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     match class {
@@ -285,7 +285,7 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     }
 }
 
-/// When a limit is over, and which one it is.
+/// Returns when a limit is over, and which one it is.
 fn limit(until: Time, cost: &str, what: &str) -> String {
     match line(what).as_str() {
         "" => format!("{}{cost}", moment(until)),
@@ -310,7 +310,7 @@ fn proved(evidence: &[Evidence]) -> String {
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
-/// A commit, as people write it.
+/// Returns a commit, as people write it.
 pub fn short_commit(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
@@ -341,7 +341,7 @@ fn line(text: &str) -> String {
     cut(first)
 }
 
-/// A failure, in one line.
+/// Returns a failure, in one line.
 fn fault(class: FaultClass, what: &str) -> String {
     match main_line(class, what) {
         (line, 0) => cut(line),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a run stands, in one word.
+/// The standing of a run, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
@@ -33,7 +33,7 @@ pub enum Standing {
     Abandoned,
 }
 
-/// What can become of a run, by where it stands.
+/// The possible course of a run, by its standing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// Its driver has something to do, or waits for a moment to come.
@@ -62,7 +62,7 @@ impl Standing {
         }
     }
 
-    /// The word.
+    /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Going => "going",
@@ -80,7 +80,7 @@ impl Standing {
         }
     }
 
-    /// The exit code of a command that leaves a run like this.
+    /// Returns the exit code of a command that leaves a run like this.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,

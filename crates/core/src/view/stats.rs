@@ -30,7 +30,7 @@ const REFUSED: &str = "(refused)";
 /// The name of an agent, provider or model that is not known.
 const UNKNOWN: &str = "unknown";
 
-/// What the calls of a run used up, from its facts with their times, in their order.
+/// Returns what the calls of a run used up, from its facts with their times, in their order.
 pub fn spendings<'a>(
     run: &str,
     facts: impl IntoIterator<Item = (Time, &'a Event)>,
@@ -52,7 +52,7 @@ pub fn spendings<'a>(
     spendings
 }
 
-/// Nothing, if no agent was at work and nothing was used up.
+/// Splits the use of a call by model. Nothing, if no agent was at work and nothing was used up.
 fn spendings_of_call(run: &str, ended: &EndedCall, flow: Option<&Flow>) -> Vec<Spending> {
     let unit = ended.call.unit();
     let kind = flow.and_then(|flow| CallKind::from_flow(flow, &ended.call));
@@ -81,7 +81,7 @@ fn spendings_of_call(run: &str, ended: &EndedCall, flow: Option<&Flow>) -> Vec<S
 }
 
 impl Spending {
-    /// One for each model that took part.
+    /// Returns one for each model that took part.
     fn by_model(self, spent: Spent, used: Option<Used>) -> Vec<Self> {
         let used = used.unwrap_or_default();
         let agent = named(&used.agent);
@@ -99,14 +99,14 @@ impl Spending {
     }
 }
 
-/// What the look at the request cost, which was over when the run began.
+/// Returns what the look at the request cost, which was over when the run began.
 fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Vec<Spending> {
     let Some(coherence) = &start.coherence else { return Vec::new() };
     let role = flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default();
     spendings_of_triage(run, 1, at, role, coherence)
 }
 
-/// What a look at a request cost after which no run began. Their numbers distinguish them.
+/// Returns what a look at a request cost after which no run began. Their numbers distinguish them.
 pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
     spendings_of_triage(REFUSED, number, at, role, coherence)
 }
@@ -152,7 +152,7 @@ pub(super) fn worker_of(run: &Run, ended: &EndedCall) -> Worker {
     worker(kind.as_ref().and_then(CallKind::role), ended)
 }
 
-/// What used something up was an agent, whatever the flow says.
+/// Returns what used something up was an agent, whatever the flow says.
 fn worker(role: Option<&str>, ended: &EndedCall) -> Worker {
     let is_free = ended.spent == Spent::NOTHING && ended.used.is_none();
     // Work that made way was never begun.
@@ -164,7 +164,7 @@ fn named(name: &str) -> String {
     if name.is_empty() { UNKNOWN.to_owned() } else { name.to_owned() }
 }
 
-/// What each model used up. However the program divided it, the parts add up to the whole.
+/// Returns what each model used up. However the program divided it, the parts add up to the whole.
 fn parts(spent: Spent, used: Used) -> Vec<ModelUse> {
     let mut models = used.models;
     if models.is_empty() {

@@ -87,14 +87,14 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     }
 }
 
-/// The beginning of a list, and how much was left out.
+/// Returns the beginning of a list, and how much was left out.
 fn cut<T>(mut list: Vec<T>, most: usize) -> (Vec<T>, u32) {
     let more = list.len().saturating_sub(most);
     list.truncate(most);
     (list, u32::try_from(more).unwrap_or(u32::MAX))
 }
 
-/// Why a run stands where it stands. For one that failed, in the words of what failed.
+/// Returns why a run stands where it stands. For one that failed, in the words of what failed.
 fn why(run: &Run, row: &RunRow) -> String {
     match row.standing.course() {
         Course::Failed => {
@@ -163,7 +163,7 @@ fn rest(run: &Run) -> RemainingWork {
     }
 }
 
-/// What is offered and posted outside. Summary and last commit are the run's own record.
+/// Returns what is offered and posted outside. Summary and last commit are the run's own record.
 fn deliveries(run: &Run) -> Vec<DeliveryView> {
     let mut views = Vec::new();
     for (id, stage, unit) in run.units() {
@@ -205,7 +205,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
     views
 }
 
-/// All items, those of tables inside after the ones that they belong to.
+/// Returns all items, those of tables inside after the ones that they belong to.
 fn tasks(run: &Run) -> Vec<TaskRow> {
     fn collect(run: &Run, scope: &Scope, rows: &mut Vec<TaskRow>) {
         let (stages, table) = run.table(scope);

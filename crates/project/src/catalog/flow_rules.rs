@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use forge_core::flow::{BuiltIn, Check, Flow, Gate, GateWeight, Stage, Work, firsts, lands};
 
-/// What is wrong with a flow whose roles of these names change the code, as the end of a sentence.
+/// Checks a flow whose roles of these names change the code. The error is the end of a sentence.
 pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), String> {
     check_table(&flow.stages, writers)
 }
@@ -63,7 +63,7 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether a stage, or what is inside it, uses the checkout of the table that it stands in.
+/// Returns true if a stage, or what is inside it, uses the checkout of the table that it stands in.
 fn shares(stage: &Stage) -> bool {
     let looks = |gate: &Gate| match gate.check {
         Check::Review { .. } | Check::Command { .. } | Check::BuiltIn { .. } => true,
@@ -82,12 +82,12 @@ fn shares(stage: &Stage) -> bool {
     works || stage.gates.iter().any(looks)
 }
 
-/// Whether a gate looks at every attempt, and can say no.
+/// Returns true if a gate looks at every attempt, and can say no.
 fn is_sure(gate: &Gate) -> bool {
     gate.when.0.is_empty() && gate.weight == GateWeight::Binding
 }
 
-/// What lands was verified just before, in the same stage: always, and never merely as advice.
+/// Checks that what lands was verified just before, in the same stage, and never merely as advice.
 fn check_lands(stages: &[Stage], row: usize) -> Result<(), String> {
     let gates = &stages[row].gates;
     let Some(land) = gates.iter().position(|gate| gate.check == Check::Land) else { return Ok(()) };

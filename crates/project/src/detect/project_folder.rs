@@ -30,7 +30,7 @@ pub struct DetectedCommand {
     pub file: String,
 }
 
-/// What one ecosystem found in one folder. Paths and commands are relative to it.
+/// The findings of one ecosystem in one folder. Paths and commands are relative to it.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) checks: Vec<DetectedCheck>,

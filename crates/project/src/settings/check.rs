@@ -29,7 +29,7 @@ enum Raw {
     Other(String),
 }
 
-/// Why a value is refused, and the byte at which it is wrong, if it has one.
+/// The reason why a value is refused, with its byte, if it has one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Flaw {
     pub(super) at: Option<usize>,

@@ -13,18 +13,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+use toml_edit::{Array, Item, Table, TableLike};
 
 use super::{
     check::from_words,
-    explain::shown,
     keys::SettingKey,
     layers::{Layer, LayeredSettings},
     resolve::Settings,
     sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
+    toml_text::changed,
     values::Value,
 };
-use crate::suggest::line_of;
 use crate::{Error, personal_dirs, refuse_agents};
 
 /// A file that is changed, and what the other layers say.
@@ -104,7 +103,7 @@ impl EditedFile {
         assert_eq!(read, value.as_ref(), "what is set is read");
         self.refuse_worse(&after)?;
         replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
-        let value = value.map(|value| shown(key, &value));
+        let value = value.map(|value| key.without_secret(&value));
         Ok(SettingChange { key: key.path(), value, file_existed })
     }
 
@@ -193,28 +192,6 @@ fn without(text: &str, path: &str) -> Result<String, String> {
             Some(Item::None) | None => Err(missing()),
         }
     })
-}
-
-/// Returns the text with a change in it. A byte order mark at the beginning and the line ends stay.
-pub(super) fn changed(
-    text: &str,
-    change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
-) -> Result<String, String> {
-    let (mark, body) = match text.strip_prefix('\u{feff}') {
-        Some(body) => ("\u{feff}", body),
-        None => ("", text),
-    };
-    let n_ends = body.matches("\r\n").count();
-    let has_crlf = n_ends > 0 && n_ends == body.matches('\n').count();
-    let plain = if has_crlf { body.replace("\r\n", "\n") } else { body.to_owned() };
-    let mut document: DocumentMut = plain.parse().map_err(|error: toml_edit::TomlError| {
-        let line = error.span().map_or(1, |span| line_of(&plain, span.start));
-        format!("line {line}: {}", error.message().trim())
-    })?;
-    change(&mut document)?;
-    let text = document.to_string();
-    let text = if has_crlf { text.replace('\n', "\r\n") } else { text };
-    Ok(format!("{mark}{text}"))
 }
 
 /// Replaces a file. One behind a link stays where it is.
@@ -317,7 +294,7 @@ mod tests {
         }
     }
 
-    /// All keys, and those of some tables.
+    /// Returns all keys, and those of some tables.
     fn every_key() -> Vec<SettingKey> {
         let mut keys: Vec<SettingKey> = SettingKey::all().collect();
         for (kind, name) in [

@@ -9,7 +9,7 @@ use super::{
     keys::SettingKey,
     layers::{Layer, LayeredValue, ValueOrigin},
     resolve::Settings,
-    values::{Value, shown_url},
+    values::Value,
 };
 use crate::Error;
 
@@ -70,15 +70,7 @@ impl SaidRow {
             }
         };
         let place = said.origin.to_string();
-        Self { layer: said.layer, place, file, line, value: shown(key, &said.value) }
-    }
-}
-
-/// Returns a value as it may be shown: what may hold a secret is cut.
-pub(super) fn shown(key: &SettingKey, value: &Value) -> Value {
-    match value {
-        Value::Text(url) if key.row().is_secret => Value::Text(shown_url(url)),
-        Value::Text(_) | Value::Count(_) | Value::List(_) => value.clone(),
+        Self { layer: said.layer, place, file, line, value: key.without_secret(&said.value) }
     }
 }
 
@@ -111,7 +103,7 @@ impl Settings {
         SettingRow {
             key: key.path(),
             about: &key.row().about,
-            value: winner.map(|winner| shown(key, &winner.value)),
+            value: winner.map(|winner| key.without_secret(&winner.value)),
             layer: winner.map(|winner| winner.layer),
             place: winner.map(|winner| winner.origin.to_string()),
         }

@@ -6,7 +6,7 @@
 //!
 //! Invariant: the time to compare is at most the length of the pattern times that of the path.
 
-/// Whether a pattern stands for a path. Both are relative to the same place.
+/// Returns true if a pattern stands for a path. Both are relative to the same place.
 pub(super) fn glob_matches(pattern: &str, path: &str) -> bool {
     let names = |text: &'_ str| -> Vec<String> {
         let is_name = |name: &&str| !name.is_empty() && *name != ".";
@@ -32,7 +32,7 @@ pub(super) fn glob_matches(pattern: &str, path: &str) -> bool {
     has_names && fits.into_iter().any(|fits| fits)
 }
 
-/// Whether a pattern without folders stands for a name.
+/// Returns true if a pattern without folders stands for a name.
 fn fits_name(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

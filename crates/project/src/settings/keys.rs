@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use super::{
     schema::schema,
     types::{AgentKeys, RoleTable, SettingValues},
-    values::{AGENT_NAME_MAY_BE, Value, is_agent_name},
+    values::{AGENT_NAME_MAY_BE, Value, is_agent_name, shown_url},
 };
 use crate::{Error, suggest::nearest};
 
@@ -37,7 +37,7 @@ pub(super) struct SettingKey {
     row: usize,
 }
 
-/// What all keys of one row have in common.
+/// The properties that all keys of one row share.
 pub(super) struct KeyRow {
     path: String,
     pub(super) about: String,
@@ -295,6 +295,14 @@ impl SettingKey {
             Error::usage(format!("{shown} is no key{hint}"), "forge config list")
         })
     }
+
+    /// Returns a value as it may be shown: what may hold a secret is cut.
+    pub(super) fn without_secret(&self, value: &Value) -> Value {
+        match value {
+            Value::Text(url) if self.row().is_secret => Value::Text(shown_url(url)),
+            Value::Text(_) | Value::Count(_) | Value::List(_) => value.clone(),
+        }
+    }
 }
 
 impl TableKind {
@@ -312,7 +320,7 @@ impl TableKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Whether a person may name a table of this kind so.
+    /// Returns true if a person may name a table of this kind so.
     fn can_name(self, name: &str) -> bool {
         match self {
             Self::Agents => is_agent_name(name) && name != registry::SCRIPTED.name(),

@@ -59,7 +59,7 @@ impl Layer {
         }
     }
 
-    /// Whether it came with the repository, and not from the person who works here.
+    /// Returns true if it came with the repository, and not from the person who works here.
     pub(super) fn is_of_repository(self, local_is: LocalFile) -> bool {
         match self {
             Self::Repo => true,
@@ -200,7 +200,7 @@ impl LayeredSettings {
         variables
     }
 
-    /// Whether the variable of a key would be refused, because no file names its table.
+    /// Returns true if the variable of a key would be refused, because no file names its table.
     pub(super) fn is_without_variable(&self, key: &SettingKey) -> bool {
         !self.variables().contains_key(&key.variable())
     }

@@ -8,10 +8,10 @@
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use super::{
-    edit::changed,
     keys::RENAMED,
     layers::{Layer, LayeredSettings},
     sources::SourceFile,
+    toml_text::changed,
 };
 use crate::Error;
 

@@ -204,7 +204,7 @@ impl Settings {
     }
 }
 
-/// Whether a program is a path from somewhere, and not a name that is looked for.
+/// Returns true if a program is a path from somewhere, and not a name that is looked for.
 fn is_relative(program: &str) -> bool {
     program.contains('/') && !program.starts_with('/')
 }

@@ -83,7 +83,7 @@ impl From<&SecretSettings> for SecretsTable {
 }
 
 impl SecretsTable {
-    /// Whether a change of this path, relative to the top of the checkout, may hold what looks
+    /// Returns true if a change of this path, relative to the top of the checkout, may hold what looks
     /// like a secret.
     pub fn allows(&self, path: &str) -> bool {
         self.allow.iter().any(|pattern| glob_matches(pattern, path))
@@ -211,7 +211,7 @@ impl Default for Verify {
 }
 
 impl Settings {
-    /// What is frozen for one run in which these roles are played by whom the settings name. The
+    /// Returns what is frozen for one run in which these roles are played by whom the settings name. The
     /// scenario is for the scripted agent, if it plays.
     pub fn freeze_cast(&self, roles: &[&str], scenario: Option<&(Blob, Sessions)>) -> Frozen {
         let agent = self.agent.as_deref().filter(|_| !roles.is_empty()).map(str::to_owned);
@@ -241,7 +241,7 @@ impl Settings {
         frozen
     }
 
-    /// What is frozen for one run in which this agent plays all roles. Where nobody said what the
+    /// Returns what is frozen for one run in which this agent plays all roles. Where nobody said what the
     /// checks are, the caller may fill in what it found.
     pub fn freeze(&self, agent: AgentChoice) -> Frozen {
         let workspace = &self.workspace;
@@ -281,7 +281,7 @@ impl Settings {
 }
 
 impl Frozen {
-    /// Who plays a role, with the model for that role. Nobody in a run that has no agents.
+    /// Returns who plays a role, with the model for that role. Nobody in a run that has no agents.
     pub fn who_plays(&self, role: &str) -> Option<FrozenAgent> {
         let said = self.roles.get(role);
         let own = said.and_then(|said| said.agent.as_deref());
@@ -297,19 +297,19 @@ impl Frozen {
         Some(player)
     }
 
-    /// The name of a run's branch.
+    /// Returns the name of a run's branch.
     pub fn branch_of(&self, run: &str) -> String {
         self.branch.replace(RUN_MARK, run)
     }
 }
 
 impl FrozenAgent {
-    /// Whether a session of it can go on after its process has ended.
+    /// Returns true if a session of it can go on after its process has ended.
     pub fn can_resume(&self) -> bool {
         self.like.can_resume() || self.sessions == Sessions::Kept
     }
 
-    /// The scripted agent, as the first Forge froze it.
+    /// Returns the scripted agent, as the first Forge froze it.
     fn scripted(scenario: Blob) -> Self {
         Self {
             name: registry::SCRIPTED.name().to_owned(),

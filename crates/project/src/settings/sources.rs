@@ -42,7 +42,7 @@ const INNER: &[&str] = &[
     "FORGE_PAGER",
 ];
 
-/// What each layer says, before anybody reads it.
+/// The texts of all layers, unparsed.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// One person's, for all repositories.
@@ -69,7 +69,7 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// Whose `forge.local.toml` is.
+/// The owner of `forge.local.toml`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LocalFile {
     /// The person's own.
@@ -80,7 +80,7 @@ pub enum LocalFile {
 }
 
 impl SourceFile {
-    /// A file that was read from git, byte for byte.
+    /// Returns a file that was read from git, byte for byte.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, Error> {
         let name = name.into();
         if bytes.len() as u64 > FILE_BYTES_MAX {
@@ -98,7 +98,7 @@ impl SourceFile {
         }
     }
 
-    /// A file on the disk, if there is one.
+    /// Returns a file on the disk, if there is one.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         let text = read_text(path, FILE_BYTES_MAX)?;
         Ok(text.map(|text| Self { name: path.display().to_string(), text }))
@@ -106,7 +106,7 @@ impl SourceFile {
 }
 
 impl Sources {
-    /// The layers that belong to a person: the user's file, the local file of a checkout, and the
+    /// Returns the layers that belong to a person: the user's file, the local file of a checkout, and the
     /// environment. Without a home there is no user's file.
     pub fn personal(top: Option<&Path>) -> Result<Self, Error> {
         let user = match personal_dirs::config_dir() {
@@ -127,7 +127,7 @@ impl Sources {
     }
 }
 
-/// The variables that are meant for the settings.
+/// Returns the variables that are meant for the settings.
 fn variables(
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, Error> {

@@ -303,7 +303,7 @@ impl Chance {
     }
 }
 
-/// All keys, and those of a table that needs no naming by a file. Without `like`, because a
+/// Returns all keys, and those of a table that needs no naming by a file. Without `like`, because a
 /// program cannot be started without a command.
 fn every_key() -> Vec<SettingKey> {
     let claude = SettingKey::all_in(TableKind::Agents, "claude").into_iter();

@@ -62,7 +62,7 @@ struct ExcerptItem<'o> {
     text: Cow<'o, str>,
 }
 
-/// How much a line matters.
+/// The weight of a line in an excerpt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineWeight {
     Failure,

@@ -144,7 +144,7 @@ impl WireFormat for MessagesFormat {
     }
 }
 
-/// All text of a `content` or `system`, also of what tools gave back.
+/// Returns all text of a `content` or `system`, also of what tools gave back.
 fn plain_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -175,7 +175,7 @@ fn usage(usage: TokenUsage, output: u64) -> Value {
     })
 }
 
-/// A part as it stands in a document.
+/// Returns a part as it stands in a document.
 fn block(block: &ReplyBlock) -> Value {
     match block {
         ReplyBlock::Thinking(text) => {
@@ -188,7 +188,7 @@ fn block(block: &ReplyBlock) -> Value {
     }
 }
 
-/// A part as events: how it begins, and what is then added.
+/// Returns a part as events: how it begins, and what is then added.
 fn pieces(part: &ReplyBlock) -> (Value, Vec<Value>) {
     let mut start = block(part);
     let deltas = match part {
@@ -224,7 +224,7 @@ fn stop_reason(stop: StopReason) -> &'static str {
     }
 }
 
-/// One event of a stream.
+/// Returns one event of a stream.
 fn event(name: &str, mut data: Value) -> String {
     data["type"] = json!(name);
     format!("event: {name}\ndata: {data}\n\n")

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::script::{TokenUsage, ToolOperation};
 
-/// How an answer is wanted.
+/// The wanted form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyDelivery {
     /// As events while it is made.
@@ -71,7 +71,7 @@ pub(crate) enum ReplyBlock {
     },
 }
 
-/// Why an answer ends.
+/// The reason why an answer ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StopReason {
     /// The model is done.
@@ -99,26 +99,26 @@ pub(crate) trait WireFormat: Sync {
     fn purpose(&self, path: &str) -> Option<RequestPurpose>;
     /// Reads a request.
     fn ask(&self, body: &Value) -> Result<ParsedRequest, String>;
-    /// The session a request belongs to, if the program says so.
+    /// Returns the session a request belongs to, if the program says so.
     fn session<'a>(&self, headers: &'a BTreeMap<String, String>) -> Option<&'a str>;
     /// Keys whose values are not the program's own and have any shape.
     fn opaque(&self) -> &'static [&'static str];
-    /// The tool of the program that does this, and its input.
+    /// Returns the tool of the program that does this, and its input.
     fn tool(
         &self,
         operation: &ToolOperation,
         offered: &[String],
     ) -> Result<(String, Value), String>;
-    /// The answer as one document.
+    /// Returns the answer as one document.
     fn whole(&self, reply: &ModelReply) -> String;
-    /// The answer as events.
+    /// Returns the answer as events.
     fn events(&self, reply: &ModelReply) -> Vec<String>;
-    /// The document that comes with a status.
+    /// Returns the document that comes with a status.
     fn failure(&self, code: u16, message: &str) -> String;
-    /// The event that breaks an answer off.
+    /// Returns the event that breaks an answer off.
     fn error_event(&self) -> String;
     /// Returns status and message for a prompt that is too long.
     fn overflow(&self, tokens: u64, maximum: u64) -> (u16, String);
-    /// The length of the prompt.
+    /// Returns the length of the prompt.
     fn count(&self, tokens: usize) -> String;
 }

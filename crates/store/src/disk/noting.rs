@@ -17,7 +17,7 @@ impl NotingDisk {
         self.0.lock().unwrap().push(format!("{what} {name}"));
     }
 
-    /// The notes since the last call.
+    /// Returns the notes since the last call.
     pub(crate) fn taken(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }

@@ -49,17 +49,17 @@ impl Store {
         }
     }
 
-    /// The folder of the journal.
+    /// Returns the folder of the journal.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// A warning about the file system of this journal, for `doctor` and the start of a run.
+    /// Returns a warning about the file system of this journal, for `doctor` and the start of a run.
     pub fn caution(&self) -> Option<&str> {
         self.caution.as_deref()
     }
 
-    /// A number that changes when another connection has written. Compare it only with an earlier
+    /// Returns a number that changes when another connection has written. Compare it only with an earlier
     /// one of the same store.
     pub fn data_version(&self) -> Result<u64, StoreError> {
         let version = self

@@ -15,7 +15,7 @@ use super::error::{Damage, StoreError};
 use super::paths::{beside, database, scratch_name};
 use crate::disk::{Disk, RealDisk, SyncPoint};
 
-/// The mark of a database.
+/// Returns the mark of a database.
 pub(super) fn mark_path(dir: &Path) -> PathBuf {
     beside(&database(dir), ".damaged")
 }

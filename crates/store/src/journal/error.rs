@@ -24,7 +24,7 @@ pub struct Damage {
     pub what: String,
 }
 
-/// Why the journal refused.
+/// The reason why the journal refused.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// There is no journal here, and it was opened to read.
@@ -100,7 +100,7 @@ impl StoreError {
         }
     }
 
-    /// The command that a user should run next, or what to do first.
+    /// Returns the command that a user should run next, or what to do first.
     pub fn next_step(&self) -> String {
         match self {
             StoreError::Missing { .. } => "forge run \"what you want\"".into(),

@@ -71,7 +71,7 @@ fn classify(magic: u64, mounted: Option<&str>) -> FileSystemKind {
     }
 }
 
-/// The type of the innermost mount that holds the folder, as `/proc/self/mountinfo` names it.
+/// Returns the type of the innermost mount that holds the folder, as `/proc/self/mountinfo` names it.
 #[cfg(target_os = "linux")]
 fn mount_type(dir: &Path) -> Option<String> {
     let dir = dir.canonicalize().ok()?;

@@ -58,7 +58,7 @@ pub trait Journal: Debug {
     /// Reads the commands of a run that are not answered, in order of arrival.
     fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError>;
 
-    /// A number that changes when another handle has written.
+    /// Returns a number that changes when another handle has written.
     fn data_version(&self) -> Result<u64, StoreError>;
 }
 

@@ -84,7 +84,7 @@ impl RunLock {
         Ok(RunLock { run: run.to_owned(), dir: dir.to_owned(), file: Some(file) })
     }
 
-    /// The lock of a run whose journal is simulated.
+    /// Returns the lock of a run whose journal is simulated.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn simulated(dir: &Path, run: &str) -> RunLock {
         RunLock { run: run.to_owned(), dir: dir.to_owned(), file: None }
@@ -94,7 +94,7 @@ impl RunLock {
         &self.run
     }
 
-    /// The folder of the journal.
+    /// Returns the folder of the journal.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -109,7 +109,7 @@ impl Drop for RunLock {
     }
 }
 
-/// The process that drives the run. `None` if the lock is held briefly, and in the moment between
+/// Returns the process that drives the run. `None` if the lock is held briefly, and in the moment between
 /// locking and writing the pid.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();

@@ -146,7 +146,7 @@ fn refuse_cut(file: &Path) -> Result<(), StoreError> {
     Err(StoreError::Damaged(Damage { file: file.to_owned(), run: None, seq: None, what }))
 }
 
-/// Why a missing database was lost. `None` if there never was one.
+/// Returns why a missing database was lost. `None` if there never was one.
 fn lost_database(dir: &Path) -> Option<StoreError> {
     let file = database(dir);
     let log = fs::metadata(beside(&file, "-wal")).is_ok_and(|log| log.len() > 0);

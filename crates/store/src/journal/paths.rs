@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The database of a journal folder.
+/// Returns the database of a journal folder.
 pub fn database(dir: &Path) -> PathBuf {
     dir.join("forge.db")
 }
 
-/// The projection of a run's records: one [`JournalRecord::to_line`] per line, written by the
+/// Returns the projection of a run's records: one [`JournalRecord::to_line`] per line, written by the
 /// driver after each record. The journal only reads it, as a second copy.
 ///
 /// [`JournalRecord::to_line`]: super::JournalRecord::to_line
@@ -16,7 +16,7 @@ pub fn projection(dir: &Path, run: &str) -> PathBuf {
     dir.join("runs").join(run).join("events.jsonl")
 }
 
-/// A file whose name begins with that of another: `forge.db-wal`, `forge.db.damaged`.
+/// Returns a file whose name begins with that of another: `forge.db-wal`, `forge.db.damaged`.
 pub(super) fn beside(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);

@@ -18,7 +18,7 @@ use super::paths::projection;
 const TAIL_BYTES: u64 = 64 << 10;
 const TAIL_BYTES_MAX: u64 = 16 << 20;
 
-/// The number of the last record that a run's projection holds and that follows from the one before.
+/// Returns the number of the last record that a run's projection holds and that follows from the one before.
 /// `None` if there is no such record.
 ///
 /// Must be read before the journal that it is compared with: a driver may append meanwhile.
@@ -37,7 +37,7 @@ pub(super) fn last_projected(dir: &Path, run: &str) -> Option<u64> {
     }
 }
 
-/// The same for every run that has a projection.
+/// Returns the same for every run that has a projection.
 pub(super) fn all_projected(dir: &Path) -> BTreeMap<String, u64> {
     projected_runs(dir)
         .into_iter()
@@ -45,13 +45,13 @@ pub(super) fn all_projected(dir: &Path) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The names of the folders that may hold a projection.
+/// Returns the names of the folders that may hold a projection.
 pub(super) fn projected_runs(dir: &Path) -> Vec<String> {
     let folders = fs::read_dir(dir.join("runs")).into_iter().flatten().flatten();
     folders.filter_map(|folder| folder.file_name().into_string().ok()).collect()
 }
 
-/// All records that a run's projection holds, whether they follow from each other or not.
+/// Returns all records that a run's projection holds, whether they follow from each other or not.
 pub(super) fn projected_records(dir: &Path, run: &str) -> Vec<JournalRecord> {
     let bytes = fs::read(projection(dir, run)).unwrap_or_default();
     lines(&bytes).flatten().collect()
@@ -78,7 +78,7 @@ fn last_linked(tail: &[u8], is_all: bool, run: &str) -> Option<u64> {
     })
 }
 
-/// The lines that are terminated, each as the record that it holds.
+/// Returns the lines that are terminated, each as the record that it holds.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Option<JournalRecord>> {
     bytes
         .split_inclusive(|byte| *byte == b'\n')

@@ -29,7 +29,7 @@ pub struct JournalRow {
     pub row: String,
 }
 
-/// How much [`Store::check`] has checked.
+/// The extent of a [`Store::check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckReport {
     pub runs: u64,
@@ -38,14 +38,14 @@ pub struct CheckReport {
 }
 
 impl JournalRow {
-    /// The row of a run that ends with `record`.
+    /// Returns the row of a run that ends with `record`.
     pub(super) fn after(run: &str, record: &JournalRecord, row: &str) -> JournalRow {
         let JournalRecord { seq, at, epoch, body: _, sum } = record;
         let (run, head, row) = (run.to_owned(), sum.clone(), row.to_owned());
         JournalRow { run, epoch: *epoch, seq: *seq, head, at: *at, row }
     }
 
-    /// The seal over all columns, which shows a flipped byte.
+    /// Returns the seal over all columns, which shows a flipped byte.
     pub(super) fn mark(&self) -> String {
         let JournalRow { run, epoch, seq, head, at, row } = self;
         seal(&[run, &epoch.to_string(), &seq.to_string(), head, &at.to_string(), row])
@@ -277,7 +277,7 @@ pub(super) fn refuse_shorter(row: &JournalRow, projected: u64) -> Result<(), Jou
     Err(JournalFault::damage(&row.run, Some(row.seq + 1), what))
 }
 
-/// Why a run has no row: that there is no such run, after making sure.
+/// Returns why a run has no row: that there is no such run, after making sure.
 fn missing_run(snapshot: &Connection, run: &str) -> JournalFault {
     let orphan = "SELECT 1 FROM records WHERE run = ?1 LIMIT 1";
     let sure = (|| {
@@ -295,7 +295,7 @@ fn missing_run(snapshot: &Connection, run: &str) -> JournalFault {
     }
 }
 
-/// The run that was probably meant: one that contains `wanted`, or whose beginning differs least.
+/// Returns the run that was probably meant: one that contains `wanted`, or whose beginning differs least.
 fn nearest(wanted: &str, rows: &[JournalRow]) -> Option<String> {
     const COMPARED_MAX: usize = 1000;
     let rows = &rows[..rows.len().min(COMPARED_MAX)];

@@ -24,7 +24,7 @@ use super::reader::JournalRow;
 use super::schema::{address, connect};
 use crate::disk::{Disk as _, RealDisk, SyncPoint};
 
-/// Where a record was found.
+/// The source of a salvaged record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SalvageSource {
     /// Read by `SQLite`.
@@ -33,7 +33,7 @@ pub enum SalvageSource {
     Projection,
 }
 
-/// How much of a run was exported.
+/// The completeness of an exported run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
     /// All records, as the run's row confirms.
@@ -149,7 +149,7 @@ fn assess(
     RecoveredRun { run: run.to_owned(), records, completeness, first_damaged, sources }
 }
 
-/// The last record that follows any other one that was found.
+/// Returns the last record that follows any other one that was found.
 fn last_linked(run: &str, found: &Candidates) -> u64 {
     let all = |seq: u64| found.get(&seq).into_iter().flatten().map(|(_, record)| record);
     let is_linked = |seq: &&u64| {

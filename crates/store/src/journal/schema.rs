@@ -124,7 +124,7 @@ fn publish(disk: &dyn Disk, scratch: &Path, file: &Path) -> io::Result<()> {
     disk.sync(folder, SyncPoint::Database)
 }
 
-/// The mark of the row of `totals`.
+/// Returns the mark of the row of `totals`.
 pub(super) fn totals_mark(version: i64, runs: i64) -> String {
     seal(&["totals", &version.to_string(), &runs.to_string()])
 }

@@ -302,7 +302,7 @@ mod tests {
     use crate::disk::RealDisk;
     use crate::journal::Store;
 
-    /// What a driver and another process do to a run, as text.
+    /// Returns what a driver and another process do to a run, as text.
     fn story(
         journal: &mut dyn Journal,
         ask: &mut dyn FnMut(&str, &str) -> Result<CommandId, StoreError>,

@@ -27,7 +27,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The right to append after the last record that `row` names.
+    /// Returns the right to append after the last record that `row` names.
     pub(super) fn new(lock: RunLock, row: &JournalRow) -> Writer {
         let JournalRow { epoch, seq, at, head, .. } = row;
         Writer { lock, epoch: *epoch, seq: *seq, at: *at, head: head.clone() }
@@ -39,17 +39,17 @@ impl Writer {
         self.head.clone_from(&row.head);
     }
 
-    /// The run that this writer appends to.
+    /// Returns the run that this writer appends to.
     pub fn run(&self) -> &str {
         self.lock.run()
     }
 
-    /// The number of the last record.
+    /// Returns the number of the last record.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// The time of the last record. The next one may not be earlier.
+    /// Returns the time of the last record. The next one may not be earlier.
     pub fn at(&self) -> u64 {
         self.at
     }
@@ -59,7 +59,7 @@ impl Writer {
         self.epoch
     }
 
-    /// The sum of the last record.
+    /// Returns the sum of the last record.
     pub fn head(&self) -> &str {
         &self.head
     }
@@ -219,7 +219,7 @@ fn update(transaction: &Transaction<'_>, row: &JournalRow) -> Result<(), Journal
     expect_one_row(statement.execute(columns(row))?)
 }
 
-/// The columns of a row of `runs`, with their mark, in the order of the statements above.
+/// Returns the columns of a row of `runs`, with their mark, in the order of the statements above.
 fn columns(row: &JournalRow) -> impl Params {
     let JournalRow { run, epoch, seq, head, at, row: text } = row;
     (run, integer(*epoch), integer(*seq), head, integer(*at), text, row.mark())

@@ -134,7 +134,7 @@ pub(crate) fn is_sound(checkout: &Checkout) -> Result<bool, WorkspaceError> {
     Ok(is_file && listed.is_ok() && has_plain_settings(checkout, &git_dir.join("config"))?)
 }
 
-/// The commit that the agent's git stands on, as far as plain files say it.
+/// Returns the commit that the agent's git stands on, as far as plain files say it.
 pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
     let git_dir = git_dir(tree);
     if !safe_files::file_kind(&git_dir)?.is_some_and(|kind| kind.is_dir()) {
@@ -158,7 +158,7 @@ pub(crate) fn head(tree: &Path) -> Result<Option<String>, WorkspaceError> {
     Ok(found.and_then(path_names::object_id))
 }
 
-/// The objects that the agent made, if git can be let near them.
+/// Returns the objects that the agent made, if git can be let near them.
 pub(crate) fn objects(checkout: &Checkout) -> Result<Option<PathBuf>, WorkspaceError> {
     let objects = git_dir(&checkout.tree).join("objects");
     for folder in [&git_dir(&checkout.tree), &objects, &objects.join("info")] {
@@ -254,7 +254,7 @@ fn has_plain_settings(checkout: &Checkout, config: &Path) -> Result<bool, Worksp
     Ok(is_plain)
 }
 
-/// The text of a regular file of a reasonable size.
+/// Returns the text of a regular file of a reasonable size.
 fn small_text(path: &Path) -> Result<Option<String>, WorkspaceError> {
     let is_small = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= REFS_BYTES_MAX;
     if safe_files::metadata(path)?.is_some_and(|metadata| is_small(&metadata)) {

@@ -48,7 +48,7 @@ pub(crate) struct FilledCheckout {
 }
 
 impl FilledCheckout {
-    /// The outermost checkout.
+    /// Returns the outermost checkout.
     pub(crate) fn outermost(checkout: Checkout, at: String) -> Result<Self, GitError> {
         let listing = TreeListing::read(&checkout.owner.git_dir, &at)?;
         Ok(Self { checkout, at, listing, path: Vec::new() })
@@ -83,7 +83,7 @@ impl FilledCheckout {
         safe_files::write(&note, &how)
     }
 
-    /// Two fills that give the same here write the same object as the same bytes.
+    /// Fingerprints the settings that decide how files are written: equal fingerprints write equal bytes.
     fn how_files_are_written(&self) -> Result<Vec<u8>, WorkspaceError> {
         let mut sum = Sha256::new();
         for entry in self.listing.attributes() {
@@ -135,7 +135,7 @@ pub(crate) fn fill_all(
     })
 }
 
-/// A checkout and all its submodules, each after it was given to `visit`; the outermost is not.
+/// Visits the submodules of a checkout at any depth, and returns all; the outermost is not visited.
 pub(crate) fn all_below(
     outermost: FilledCheckout,
     folders: MissingFolders,
@@ -166,7 +166,7 @@ pub(crate) fn all_below(
     Ok(all)
 }
 
-/// The submodules of these checkouts, each with its commit.
+/// Returns the submodules of these checkouts, each with its commit.
 pub(crate) fn submodules(all: &[FilledCheckout]) -> impl Iterator<Item = (&Checkout, &str)> {
     let inner = all.iter().filter(|filled| !filled.path.is_empty());
     inner.map(|filled| (&filled.checkout, filled.at.as_str()))
@@ -205,7 +205,7 @@ pub(crate) fn remove_all_but(
     Ok(())
 }
 
-/// A path as one below a folder sees it.
+/// Returns a path as one below a folder sees it.
 fn inside<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix(b"/") }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// With the user's settings as they are now. Nothing is written.
+    /// Builds a checkout with the user's current settings. Nothing is written.
     pub(crate) fn new(
         git_dir: PathBuf,
         tree: PathBuf,
@@ -87,7 +87,7 @@ impl Checkout {
         Ok(has_marks)
     }
 
-    /// The user's own ignores for this repository, and what is kept out.
+    /// Returns the user's own ignores for this repository, and what is kept out.
     pub(crate) fn exclude(&self, excluded: &[Vec<u8>]) -> Result<Vec<u8>, WorkspaceError> {
         let users = self.owner.git_dir.join("info/exclude");
         let mut exclude = fs::read(&users).or_else(missing).context("read", &users)?;
@@ -98,17 +98,17 @@ impl Checkout {
         Ok(exclude)
     }
 
-    /// The index of this checkout.
+    /// Returns the index of this checkout.
     pub(crate) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
 
-    /// The user's objects.
+    /// Returns the user's objects.
     pub(crate) fn objects(&self) -> PathBuf {
         self.owner.git_dir.join("objects")
     }
 
-    /// A call of git for these files.
+    /// Returns a call of git for these files.
     pub(crate) fn git(&self) -> Git {
         Git::in_git_dir(&self.git_dir)
             .env("GIT_WORK_TREE", &self.tree)
@@ -140,7 +140,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// Tracked files that are not as in the index.
+    /// Returns tracked files that differ from the index.
     pub(crate) fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
         self.refresh()?;
         let git = self.git().args(["diff-files", "-z", "--name-only", "--ignore-submodules=all"]);
@@ -153,13 +153,13 @@ impl Checkout {
         Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
     }
 
-    /// All tracked files.
+    /// Returns all tracked files.
     pub(crate) fn tracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
         let git = self.git().args(["ls-files", "-z"]);
         Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
     }
 
-    /// The checkouts of the submodules of a commit or tree, directly below this one. At most
+    /// Returns the checkouts of the submodules of a commit or tree, directly below this one. At most
     /// their folders are written.
     pub(crate) fn submodules(
         &self,
@@ -205,7 +205,7 @@ pub(crate) enum MissingFolders {
     AsTheyAre,
 }
 
-/// A file of settings that may be missing is copied as it is.
+/// Copies a file of settings, which may be missing.
 pub(crate) fn copy_settings(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     match fs::read(from) {
         Ok(content) => safe_files::write(to, &content),

@@ -47,7 +47,7 @@ pub(crate) enum SubmoduleSource {
     Unnamed,
 }
 
-/// The submodules of a commit or tree, of which this is everything.
+/// Returns the submodules of a commit or tree, of which this is everything.
 pub(crate) fn list(
     owner: &SourceRepository,
     tree: &str,
@@ -114,7 +114,7 @@ fn source(
     Ok(SubmoduleSource::Missing)
 }
 
-/// The git folder that the `.git` file of a linked worktree names.
+/// Returns the git folder that the `.git` file of a linked worktree names.
 fn linked_git_dir(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let text = fs::read(&link).ok()?;

@@ -41,7 +41,7 @@ const GONE_BYTES_MAX: usize = 64 << 20;
 /// Looks at something that a commit would add, and says in words why it must not.
 pub type ContentGuard<'a> = dyn FnMut(&AddedContent<'_>) -> Vec<String> + 'a;
 
-/// Something that a commit would add.
+/// Content that a commit would add.
 #[derive(Debug)]
 pub struct AddedContent<'a> {
     /// The path of the file, see [`crate::shown`].
@@ -74,7 +74,7 @@ enum LineOrigin {
 }
 
 impl AddedContent<'_> {
-    /// The first new line of these, counted from 1. What has no lines is new, and has line 0.
+    /// Returns the first new line of these, counted from 1. What has no lines is new, and has line 0.
     pub fn first_new(&self, lines: RangeInclusive<usize>) -> Option<usize> {
         match self.part {
             ContentPart::Name | ContentPart::LinkTarget | ContentPart::Piece => Some(0),
@@ -245,7 +245,7 @@ fn pieces(
     }
 }
 
-/// The untracked files whose content is that of a file of the baseline: nothing is added by them.
+/// Returns the untracked files whose content is that of a file of the baseline: nothing is added by them.
 fn copies<'a>(
     checkout: &Checkout,
     baseline: &TreeListing,
@@ -270,12 +270,12 @@ fn copies<'a>(
     Ok(hashed.filter(|(_, object)| known.contains(object)).map(|(path, _)| path).collect())
 }
 
-/// The lines of a text without the spaces around them.
+/// Returns the lines of a text without the spaces around them.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii)
 }
 
-/// A text of two bytes for each character, as some systems write it, becomes one that can be read.
+/// Returns a text of two bytes for each character, as some systems write it, becomes one that can be read.
 fn narrowed(text: Vec<u8>) -> Vec<u8> {
     let unit = match text.get(..2) {
         Some([0xff, 0xfe]) => u16::from_le_bytes,
@@ -303,7 +303,7 @@ impl BlobReader {
         Ok(Self { input: child.stdin.take(), child, output })
     }
 
-    /// The content; none if it is not there or too large.
+    /// Returns the content; none if it is not there or too large.
     fn read(&mut self, object: &str) -> io::Result<Option<Vec<u8>>> {
         let input = self.input.as_mut().expect("the input is open until the end");
         input.write_all(format!("{object}\n").as_bytes())?;

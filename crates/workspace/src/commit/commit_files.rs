@@ -136,7 +136,7 @@ fn set_aside(
     Ok(untracked)
 }
 
-/// The parents in full, without one that is in the history of the first.
+/// Returns the parents in full, without one that is in the history of the first.
 fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, WorkspaceError> {
     match onto {
         [only] => Ok(vec![user.require_commit(only)?]),

@@ -246,7 +246,7 @@ impl HookRepository {
         Ok(())
     }
 
-    /// Git as the hooks see it, without hooks.
+    /// Returns git as the hooks see it, without hooks.
     fn git(&self) -> Git {
         Git::in_git_dir(&self.git_dir)
             .env("GIT_INDEX_FILE", self.git_dir.join("index"))

@@ -77,7 +77,7 @@ struct RecordFolder {
     files: BTreeMap<String, String>,
 }
 
-/// The tree of all files that are attached.
+/// Returns the tree of all files that are attached.
 fn folder(user: &Repository, operation: &AttachRecord) -> Result<String, WorkspaceError> {
     let mut top = RecordFolder::default();
     for attached in &operation.files {
@@ -111,7 +111,7 @@ fn written(user: &Repository, folder: &RecordFolder) -> Result<String, Workspace
     make(user, &entries)
 }
 
-/// The same tree with another folder at the end of this way. What is in the way is not replaced.
+/// Returns the same tree with another folder at the end of this way. What is in the way is not replaced.
 fn replace_folder(
     user: &Repository,
     tree: Option<&str>,

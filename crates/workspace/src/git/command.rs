@@ -77,21 +77,21 @@ pub(crate) struct Git {
 const SIGINT: i32 = 2;
 
 impl Git {
-    /// A call in a folder, where git finds the repository itself.
+    /// Returns a call in a folder, where git finds the repository itself.
     pub(crate) fn in_folder(folder: &Path) -> Self {
         let mut git = Self::bare_call();
         git.command.arg("-C").arg(folder);
         git.with_safe_settings()
     }
 
-    /// A call in the repository with this git folder.
+    /// Returns a call in the repository with this git folder.
     pub(crate) fn in_git_dir(git_dir: &Path) -> Self {
         let mut git = Self::bare_call();
         git.command.current_dir(git_dir).env("GIT_DIR", git_dir);
         git.with_safe_settings()
     }
 
-    /// A call with the user's own settings for hooks, in a folder. Only for asking about them, and
+    /// Returns a call with the user's own settings for hooks, in a folder. Only for asking about them, and
     /// for running them.
     pub(crate) fn with_hooks(folder: &Path) -> Self {
         let mut git = Self::bare_call();
@@ -134,26 +134,26 @@ impl Git {
         self
     }
 
-    /// One setting for this call. Comes before the first argument.
+    /// Returns one setting for this call. Comes before the first argument.
     #[cfg(test)]
     pub(crate) fn set(mut self, setting: &str) -> Self {
         self.command.arg("-c").arg(setting);
         self
     }
 
-    /// One variable for this call.
+    /// Returns one variable for this call.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// It works in this folder.
+    /// Sets the working directory.
     pub(crate) fn in_work_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// One argument.
+    /// Returns one argument.
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.display.push(' ');
         self.display.push_str(&arg.as_ref().to_string_lossy());
@@ -229,7 +229,7 @@ impl Git {
         }
     }
 
-    /// The first bytes that it says, and whether that is all.
+    /// Returns the first bytes that it says, and whether that is all.
     pub(crate) fn run_truncated(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(GitError::NotRun)?;
@@ -252,7 +252,7 @@ impl Git {
         }
     }
 
-    /// The call as the standard library knows it, for those who need its streams.
+    /// Returns the call as the standard library knows it, for those who need its streams.
     pub(crate) fn into_command(self) -> Command {
         self.command
     }
@@ -297,7 +297,7 @@ pub(crate) enum Extent {
     Cut,
 }
 
-/// The parts of an answer that ends each part with a zero byte.
+/// Returns the parts of an answer that ends each part with a zero byte.
 pub(crate) fn nul_separated(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let message = message.strip_suffix(&[0]).unwrap_or(message);
     message.split(|byte| *byte == 0).filter(move |_| !message.is_empty())

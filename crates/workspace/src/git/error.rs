@@ -75,7 +75,7 @@ impl WorkspaceError {
         Self { what: what.into(), next: next.into() }
     }
 
-    /// A step with a file that did not work.
+    /// Returns a step with a file that did not work.
     pub(crate) fn file(step: &str, path: &Path, error: &io::Error) -> Self {
         let what = format!("cannot {step} {}: {error}", path.display());
         let next = help(&what).unwrap_or("see what is in the way there, then resume");

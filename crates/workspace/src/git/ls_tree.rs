@@ -45,7 +45,7 @@ impl TreeEntry {
 }
 
 impl TreeListing {
-    /// Everything in a commit or tree.
+    /// Returns everything in a commit or tree.
     pub(crate) fn read(git_dir: &Path, at: &str) -> Result<Self, GitError> {
         let output =
             Git::in_git_dir(git_dir).args(["ls-tree", "-r", "-z", "--full-tree", at]).run()?;
@@ -65,7 +65,7 @@ impl TreeListing {
         folder.is_empty() || self.folders.contains(folder)
     }
 
-    /// The files that say how other files are written.
+    /// Returns the files that say how other files are written.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = &TreeEntry> {
         self.entries.iter().filter(|entry| is_attributes(&entry.name))
     }

@@ -93,7 +93,7 @@ impl MergedTree {
         lines
     }
 
-    /// The files in conflict, by name.
+    /// Returns the files in conflict, by name.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.conflicts.iter().map(|conflict| encode_path(&conflict.path)).collect()
     }

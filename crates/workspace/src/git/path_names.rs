@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The path as a string from which [`decode_path`] gives the same bytes.
+/// Returns the path as a string from which [`decode_path`] gives the same bytes.
 pub fn encode_path(path: &[u8]) -> String {
     match str::from_utf8(path) {
         Ok(text) if !text.starts_with('"') => text.to_owned(),
@@ -18,18 +18,18 @@ pub fn encode_path(path: &[u8]) -> String {
     }
 }
 
-/// The bytes of a path that was written down by [`shown`].
+/// Returns the bytes of a path that was written down by [`shown`].
 pub fn decode_path(name: &str) -> Vec<u8> {
     let inside = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.and_then(unquoted).unwrap_or_else(|| name.as_bytes().to_vec())
 }
 
-/// The path of a name that was written down, below a folder.
+/// Returns the path of a name that was written down, below a folder.
 pub(crate) fn below(folder: &Path, name: &[u8]) -> PathBuf {
     folder.join(OsStr::from_bytes(name))
 }
 
-/// A relative path one step further.
+/// Returns a relative path one step further.
 pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
@@ -45,7 +45,7 @@ pub(crate) fn is_read_by_git(path: &[u8]) -> bool {
     [&b".gitattributes"[..], b".gitignore", b".gitmodules", b".mailmap"].contains(&name)
 }
 
-/// As git quotes paths, in the style of C.
+/// Quotes a path as git does, in the style of C.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for byte in bytes {
@@ -94,7 +94,7 @@ fn unquoted(inside: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A path below a checkout that a setting names: relative, without `..`, not below `.git`. None
+/// Returns a path below a checkout that a setting names: relative, without `..`, not below `.git`. None
 /// if it is anything else.
 pub(crate) fn relative_inside(name: &str) -> Option<Vec<u8>> {
     let bytes = decode_path(name);
@@ -121,7 +121,7 @@ pub(crate) fn is_at_or_below(path: &[u8], roots: &[Vec<u8>]) -> bool {
     })
 }
 
-/// The line of an exclude file for exactly this path.
+/// Returns the line of an exclude file for exactly this path.
 pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
     let mut line = vec![b'/'];
     for byte in path {

@@ -81,7 +81,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
     }
 }
 
-/// The real folder at this path. Whatever else is there, is removed. Whether it was there.
+/// Returns the real folder at this path. Whatever else is there, is removed. Whether it was there.
 pub(crate) fn make_folder(path: &Path) -> Result<FolderOrigin, WorkspaceError> {
     match file_kind(path)? {
         Some(kind) if kind.is_dir() => return Ok(FolderOrigin::There),
@@ -117,7 +117,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), WorkspaceError> {
     fs::rename(aside, path).context("write", path)
 }
 
-/// The content of a regular file; none if there is none, or something else.
+/// Returns the content of a regular file; none if there is none, or something else.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, WorkspaceError> {
     match file_kind(path)? {
         Some(kind) if kind.is_file() => fs::read(path).context("read", path).map(Some),
@@ -143,7 +143,7 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>, WorkspaceError> 
     }
 }
 
-/// The entries of a folder, in the order of their names.
+/// Returns the entries of a folder, in the order of their names.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, WorkspaceError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).context("list", folder)? {
@@ -155,7 +155,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<(Vec<u8>, FileType)>, Workspa
     Ok(found)
 }
 
-/// A pipe, a socket or a device: opening it may hang, and git cannot keep it.
+/// Returns a pipe, a socket or a device: opening it may hang, and git cannot keep it.
 pub(crate) fn is_special(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
 }
@@ -179,7 +179,7 @@ pub(crate) enum FolderState {
 }
 
 impl<'a> RealFolders<'a> {
-    /// Below a tree, which is a real folder itself.
+    /// Starts below a tree, which is a real folder itself.
     pub(crate) fn below(tree: &'a Path) -> Self {
         Self { tree, known: HashMap::from([(Vec::new(), FolderState::Folder)]) }
     }

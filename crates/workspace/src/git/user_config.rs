@@ -53,7 +53,7 @@ pub(crate) struct CommitIdentity {
 }
 
 impl UserConfig {
-    /// Those that hold in the user's checkout, or in the repository if it is bare.
+    /// Returns those that hold in the user's checkout, or in the repository if it is bare.
     pub(crate) fn read(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
         // The user may have removed the checkout meanwhile.
         let top = top.filter(|top| top.is_dir());
@@ -75,7 +75,7 @@ impl UserConfig {
         Ok(settings)
     }
 
-    /// The value that holds, if it is text.
+    /// Returns the value that holds, if it is text.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let last = self.all.iter().rev().find(|(known, _)| known == key.as_bytes());
         last.and_then(|(_, value)| str::from_utf8(value.as_ref()?).ok())
@@ -104,7 +104,7 @@ impl UserConfig {
         CommitIdentity { author: person("author"), committer: person("committer") }
     }
 
-    /// The text of a configuration file for one of our own git folders.
+    /// Returns the text of a configuration file for one of our own git folders.
     pub(crate) fn text(&self, overrides: &[(&str, &[u8])]) -> Vec<u8> {
         let mut text = Vec::new();
         let mut add = |key: &[u8], value: Option<&[u8]>| {
@@ -157,7 +157,7 @@ impl CommitIdentity {
         self.variables(when_ms).into_iter().fold(git, |git, (name, value)| git.env(name, value))
     }
 
-    /// The variables that say who commits, and when.
+    /// Returns the variables that say who commits, and when.
     pub(crate) fn variables(&self, when_ms: u64) -> [(&'static str, String); 6] {
         let date = format!("@{} +0000", when_ms / 1000);
         [
@@ -170,7 +170,7 @@ impl CommitIdentity {
         ]
     }
 
-    /// The author, for the agent's own git.
+    /// Returns the author, for the agent's own git.
     pub(crate) fn author(&self) -> (&str, &str) {
         (&self.author.0, &self.author.1)
     }

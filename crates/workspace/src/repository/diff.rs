@@ -28,7 +28,7 @@ impl Repository {
         Ok(changes)
     }
 
-    /// The difference between two commits as people read it, cut after so many bytes. It says so
+    /// Returns the difference between two commits as people read it, cut after so many bytes. It says so
     /// where it was cut.
     pub fn diff(
         &self,

@@ -24,7 +24,7 @@ impl Repository {
             .run_line()
     }
 
-    /// The symbolic links of a commit, and where each leads, as it is written. Links that are not
+    /// Returns the symbolic links of a commit, and where each leads, as it is written. Links that are not
     /// UTF-8 lead nowhere that a flow could name.
     pub fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
         let git = || Git::in_git_dir(&self.common_dir);
@@ -54,7 +54,7 @@ impl Repository {
         })
     }
 
-    /// When a commit was made, in milliseconds since 1970.
+    /// Returns when a commit was made, in milliseconds since 1970.
     pub fn commit_time_ms(&self, commit: &str) -> Result<u64, GitError> {
         let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["show", "--no-patch", "--format=%ct", "--end-of-options", commit]);
@@ -72,7 +72,7 @@ impl Repository {
         Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
     }
 
-    /// One commit with all that another one has, on a third: as if it had been made at once, with its
+    /// Returns one commit with all that another one has, on a third: as if it had been made at once, with its
     /// own words, author and date. Kept by the ref `pin`. The same always gives the same.
     pub fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError> {
         let git = || Git::in_git_dir(&self.common_dir);
@@ -99,7 +99,7 @@ impl Repository {
         Ok(squashed)
     }
 
-    /// One commit with these files of another one: the same two, and the same files, always give
+    /// Returns one commit with these files of another one: the same two, and the same files, always give
     /// the same commit. It is kept by the ref `pin`.
     pub fn overlay(
         &self,

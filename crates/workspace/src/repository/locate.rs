@@ -66,20 +66,20 @@ impl Repository {
         Ok(Self { common_dir, top })
     }
 
-    /// The commit that is checked out, if there is one.
+    /// Returns the commit that is checked out, if there is one.
     pub fn head(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
         git.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).run_line().ok()
     }
 
-    /// The branch that is checked out; none if HEAD is detached.
+    /// Returns the branch that is checked out; none if HEAD is detached.
     pub fn branch(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
         let name = git.args(["symbolic-ref", "--quiet", "HEAD"]).run_line().ok()?;
         name.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
-    /// The branch that the remote `origin` calls its own, as far as it is known here.
+    /// Returns the branch that the remote `origin` calls its own, as far as it is known here.
     pub fn default_branch(&self) -> Option<String> {
         let git = Git::in_folder(self.folder());
         let name =
@@ -119,7 +119,7 @@ impl Repository {
         self.top.as_deref().filter(|top| top.is_dir()).unwrap_or(&self.common_dir)
     }
 
-    /// A call of git for objects and refs.
+    /// Returns a call of git for objects and refs.
     pub(crate) fn git(&self) -> Git {
         Git::in_git_dir(&self.common_dir)
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Repository {
-    /// The content of a regular file of a commit; none if there is none, or something else.
+    /// Returns the content of a regular file of a commit; none if there is none, or something else.
     pub fn file_at(
         &self,
         commit: &str,
@@ -30,7 +30,7 @@ impl Repository {
         self.git().args(["cat-file", "blob", &object]).run().map(Some)
     }
 
-    /// All files of a commit below a folder; `""` is the whole commit.
+    /// Returns all files of a commit below a folder; `""` is the whole commit.
     pub fn files_at(&self, commit: &str, under: &str) -> Result<Vec<String>, GitError> {
         let git =
             self.git().args(["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).arg(commit);
@@ -45,14 +45,14 @@ impl Repository {
         self.git().args(["merge-base", "--is-ancestor", a, b]).answers_yes()
     }
 
-    /// The tree of a commit without `.forge/runs/`: what is built and tested.
+    /// Returns the tree of a commit without `.forge/runs/`: what is built and tested.
     pub fn code_tree(&self, commit: &str) -> Result<String, GitError> {
         let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
         let whole = whole.arg(format!("{commit}^{{tree}}")).run_once(commit)?;
         self.without_run_records(String::from_utf8_lossy(&whole).trim_end().to_owned())
     }
 
-    /// A tree without `.forge/runs/`.
+    /// Returns a tree without `.forge/runs/`.
     pub(crate) fn without_run_records(&self, whole: String) -> Result<String, GitError> {
         let root = self.entries(&whole)?;
         let Some(forge) = folder(&root, b".forge") else { return Ok(whole) };
@@ -67,7 +67,7 @@ impl Repository {
         Self::make_tree(self.git(), &others.chain([&changed]).collect::<Vec<_>>())
     }
 
-    /// The object of a regular file of a commit or tree.
+    /// Returns the object of a regular file of a commit or tree.
     pub(crate) fn blob_at(&self, tree: &str, path: &str) -> Result<Option<String>, GitError> {
         let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(tree).arg("--");
         let path = decode_path(path);
@@ -83,7 +83,7 @@ impl Repository {
         Ok(nul_separated(&output).filter_map(TreeEntry::parse).collect())
     }
 
-    /// A tree of these. The same entries give the same tree.
+    /// Returns a tree of these. The same entries give the same tree.
     pub(crate) fn make_tree(git: Git, entries: &[&TreeEntry]) -> Result<String, GitError> {
         let mut input = Vec::new();
         for entry in entries {
@@ -112,7 +112,7 @@ fn folder<'a>(entries: &'a [TreeEntry], name: &[u8]) -> Option<&'a TreeEntry> {
     entries.iter().find(|entry| entry.name == name && entry.kind == "tree")
 }
 
-/// A message as git keeps it: without zero bytes, with one line end. An empty one is refused.
+/// Returns a message as git keeps it: without zero bytes, with one line end. An empty one is refused.
 pub(crate) fn checked_message(message: &str) -> Result<String, WorkspaceError> {
     let message = message.replace('\0', "");
     let message = message.trim();

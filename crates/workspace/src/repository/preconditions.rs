@@ -46,7 +46,7 @@ impl Repository {
         Ok(problems)
     }
 
-    /// A partial clone may lack files of the commit.
+    /// Finds files of the commit that a partial clone lacks.
     fn missing_objects(&self, commit: &str) -> Result<Option<String>, GitError> {
         if !UserConfig::read(None, &self.common_dir)?.is_partial_clone() {
             return Ok(None);

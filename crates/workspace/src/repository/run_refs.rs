@@ -104,7 +104,7 @@ fn branch_update(
     Ok(BranchPlan::Follows(RefUpdate { name, from: current, to: to.to_owned() }))
 }
 
-/// The checkout of the user's that works on a branch, also in the middle of a rebase or bisect.
+/// Returns the checkout of the user's that works on a branch, also in the middle of a rebase or bisect.
 fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, WorkspaceError> {
     let output = user.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
     let mut place = PathBuf::new();

@@ -17,7 +17,7 @@ use crate::{
     verdict::Says,
 };
 
-/// How far one item is.
+/// The progress of one item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskState {
@@ -38,7 +38,7 @@ pub struct TaskState {
     pub review_retries: u32,
 }
 
-/// Whether an item may be worked on beside others.
+/// The concurrency of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
@@ -48,7 +48,7 @@ pub enum ExecutionMode {
     Parallel,
 }
 
-/// How far an item is built.
+/// The build status of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImplStatus {
@@ -76,7 +76,7 @@ pub enum ReviewStatus {
     CompletedFail,
 }
 
-/// The items of the flow's own table. Where two lists have the same id, the first one is meant.
+/// Returns the items of the flow's own table. Where two lists have the same id, the first one is meant.
 pub(super) fn task_states(run: &Run) -> BTreeMap<String, TaskState> {
     let mut returns: BTreeMap<&UnitId, u32> = BTreeMap::new();
     for back in run.history().sent_back.iter() {

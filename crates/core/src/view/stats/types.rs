@@ -13,7 +13,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// What one model used up in one call of an agent.
+/// The use of one model in one call of an agent.
 ///
 /// A call that used more than one model has one spending for each, and together they are what the
 /// call used up. The first of them carries the call: only it counts as one, and has its time.
@@ -43,7 +43,7 @@ pub struct Spending {
     pub end: CallEnd,
 }
 
-/// How a call ended, in one word.
+/// The end of a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallEnd {
@@ -123,7 +123,7 @@ pub struct StatsRow {
 }
 
 impl CallEnd {
-    /// The word.
+    /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -141,7 +141,7 @@ impl CallEnd {
         }
     }
 
-    /// How a call of a run ended.
+    /// Returns how a call of a run ended.
     pub(crate) fn from_ending(ending: &CallEnding) -> Self {
         match ending {
             CallEnding::Work(outcome) => Self::from_outcome(outcome),

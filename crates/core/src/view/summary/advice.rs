@@ -28,7 +28,7 @@ const QUOTED_CHARS_MAX: usize = 160;
 /// Setbacks of one unit that are nothing unusual.
 const SETBACKS_USUAL: u32 = 1;
 
-/// What would make the next run better. Nothing, if nothing stood in the way.
+/// Returns what would make the next run better. Nothing, if nothing stood in the way.
 pub(super) fn improvements(run: &Run) -> Vec<Improvement> {
     let mut all = Vec::new();
     if run.is_started() {
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> String {
     format!("{cut}…")
 }
 
-/// Which gates sent back what, how often, and for what.
+/// Advises on gates that sent work back.
 fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     let mut gates: BTreeMap<(&UnitId, &UnitId, &str), Vec<&[Finding]>> = BTreeMap::new();
     let mut landings: BTreeMap<&UnitId, usize> = BTreeMap::new();
@@ -119,7 +119,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     }
 }
 
-/// The findings that came most often, the most frequent first.
+/// Returns the findings that came most often, the most frequent first.
 fn commonest(found: &[&[Finding]]) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for finding in found.iter().flat_map(|findings| findings.iter()) {
@@ -143,7 +143,7 @@ fn commonest(found: &[&[Finding]]) -> String {
     }
 }
 
-/// Red at the base, and nothing that could prove anything.
+/// Advises on checks that are red at the base or missing.
 fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     let mut seen: Vec<&str> = Vec::new();
     let unverified = run.history().calls.iter().filter_map(|call| match &call.ending {
@@ -213,7 +213,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     }
 }
 
-/// What a call shows about the surroundings.
+/// A sign of trouble in the surroundings of a call.
 enum CallSymptom {
     Fault(String),
     Limited(String),
@@ -246,7 +246,7 @@ fn fate(call: &EndedCall) -> CallSymptom {
     }
 }
 
-/// The unit, and the gate behind it.
+/// Returns the unit, and the gate behind it.
 fn place(call: &EndedCall) -> String {
     match &call.call {
         CallId::Attempt(attempt) => attempt.unit.to_string(),

@@ -19,7 +19,7 @@ use crate::{
 /// The most characters of a request that a summary quotes.
 const REQUEST_CHARS_MAX: usize = 8_000;
 
-/// All of a summary.
+/// Returns all of a summary.
 pub fn markdown(view: &SummaryView) -> String {
     let mut text = String::new();
     head(view, &mut text);
@@ -310,7 +310,7 @@ fn more(text: &mut String, more: u32, what: &str) {
     }
 }
 
-/// The words of others on one line, without a tag.
+/// Returns the words of others on one line, without a tag.
 fn plain(words: &str) -> String {
     tagless(&one_line(words))
 }
@@ -326,7 +326,7 @@ fn tagless(words: &str) -> String {
     words.replace('<', "&lt;")
 }
 
-/// The words of others in a table.
+/// Returns the words of others in a table.
 fn cell(words: &str) -> String {
     // Backslashes first, so that none of theirs removes one of these.
     plain(words).replace('\\', "\\\\").replace('|', "\\|")

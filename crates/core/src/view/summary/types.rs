@@ -130,7 +130,7 @@ pub struct CheckView {
     pub colour: Colour,
 }
 
-/// Something that leaves a run, or does not.
+/// A delivery of a run, done or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryView {
     pub unit: String,
@@ -180,7 +180,7 @@ pub struct TaskRow {
     pub unknown_calls: u32,
 }
 
-/// Where a task stands.
+/// The standing of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskStanding {
@@ -211,7 +211,7 @@ pub struct RemainingFinding {
     pub finding: Finding,
 }
 
-/// Why a finding is left.
+/// The reason why a finding remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Left")]
@@ -224,7 +224,7 @@ pub enum RemainingReason {
     Note,
 }
 
-/// Something that a person changed by hand.
+/// An edit of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditView {
     /// Of which unit.
@@ -273,7 +273,7 @@ impl TaskRow {
 }
 
 impl TaskStanding {
-    /// The word.
+    /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -288,7 +288,7 @@ impl TaskStanding {
 }
 
 impl RemainingReason {
-    /// The word.
+    /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -323,7 +323,7 @@ pub struct CallView {
     pub cost: Cost,
 }
 
-/// Something that could go better.
+/// Advice for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Improvement {
     /// The observed fact.

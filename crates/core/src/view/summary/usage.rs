@@ -68,7 +68,7 @@ fn add(row: &mut StatsRow, worker: Worker, spent: &Spent, took_ms: u64) {
     }
 }
 
-/// A row for each stage, and for each gate that has a label of its own, in the flow's order.
+/// Collects a row for each stage, and for each gate with a label of its own, in the flow's order.
 fn places(stages: &[Stage], outer: &str, keys: &mut Vec<(String, Option<String>)>) {
     for stage in stages {
         let name = format!("{outer}{}", stage.name);
@@ -80,7 +80,7 @@ fn places(stages: &[Stage], outer: &str, keys: &mut Vec<(String, Option<String>)
     }
 }
 
-/// The row that a call belongs to: that of the last labelled gate so far, or of its stage.
+/// Returns the row that a call belongs to: that of the last labelled gate so far, or of its stage.
 fn place(run: &Run, call: &CallId) -> String {
     let unit = call.unit();
     let mut name = String::new();
@@ -104,7 +104,7 @@ fn place(run: &Run, call: &CallId) -> String {
     }
 }
 
-/// Every call, in the order of their ends.
+/// Returns every call, in the order of their ends.
 pub(super) fn calls(run: &Run) -> Vec<CallView> {
     let start = &run.definition().start;
     let coherence = start.coherence.iter().map(|coherence| CallView {
