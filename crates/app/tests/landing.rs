@@ -110,7 +110,7 @@ fn items_are_open_together_only_where_paths_and_dependencies_allow_it() {
         shared |= both("build.shared/implement", "chores.other/implement");
     }
     assert_eq!(most, AT_ONCE, "as many as allowed were open together");
-    // The law compares the items of one table, not those of two. That is how a conflict can be.
+    // `core` compares the items of one table, not those of two. That is how a conflict can be.
     assert!(shared, "items of two tables that write the same were open together");
 }
 

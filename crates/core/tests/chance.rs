@@ -12,12 +12,12 @@
 #![expect(clippy::disallowed_methods, reason = "its size and seed come from outside")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "chance looks at what it needs")]
 
+#[path = "chance/edits.rs"]
+mod edits;
 #[path = "chance/flows.rs"]
 mod flows;
-#[path = "chance/hands.rs"]
-mod hands;
-#[path = "stories/law.rs"]
-mod law;
+#[path = "stories/invariants.rs"]
+mod invariants;
 #[path = "chance/sometimes.rs"]
 mod sometimes;
 
@@ -42,7 +42,7 @@ use forge_core::{
     verdict::{BlockerClass, Finding, Severity, Verdict},
     view, wanted,
 };
-use law::Watch;
+use invariants::Watch;
 use sometimes::SOMETIMES;
 
 const STEPS_DEFAULT: u64 = 50_000;

@@ -23,7 +23,7 @@ use crate::{
 
 /// How many worlds there are at a time.
 const AT_ONCE: usize = 2;
-/// Fewer than the setbacks after which the law asks a person.
+/// Fewer than the setbacks after which `core` asks a person.
 const BLOWS_MAX: u64 = 4;
 /// How often a run may be taken up again after the last blow.
 const RESUMES_MAX: u32 = 8;
@@ -530,7 +530,7 @@ fn finish(world: &World, case: &Case, figures: &mut Figures) -> String {
     for _ in 0..RESUMES_MAX {
         let Some(mut driver) = go_on(world, case.answer_blow, figures) else {
             let run = world.standing().expect("it is done").0;
-            // Killed after the last record, before the files showed it: any door catches up.
+            // Killed after the last record, before the files showed it: any command catches up.
             world.json(&["status", &run, "--json"]);
             return run;
         };

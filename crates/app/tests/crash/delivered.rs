@@ -101,7 +101,7 @@ fn recorded_once(world: &World, run: &str, state: &Value) {
     assert!(kept("summary.md").contains("T3"), "the summary has its table of tasks");
 }
 
-/// What doors say was spent is what the receipts say.
+/// Asserts that commands show the spending that the receipts say.
 fn the_ledger_is_the_sum_of_the_receipts(world: &World, run: &str, facts: &[Value]) {
     let (mut known, mut tokens) = (0, 0);
     for fact in facts {

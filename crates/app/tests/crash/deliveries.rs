@@ -263,7 +263,7 @@ pub(crate) fn play_half_done(sizes: &Sizes) {
 }
 
 /// Puts the result of a run back to before its last commit, as a driver leaves it that dies right after
-/// the last record, and looks whether a door brings it on.
+/// the last record, and checks that a command brings it on.
 pub(crate) fn play_result_behind() {
     let ready = Ready::new();
     ready.hold();

@@ -6,7 +6,7 @@ use crate::{
     world::{DONE, WAITS, has},
 };
 
-/// Shell functions that forge what keepers, the bench and agents leave.
+/// Shell functions that forge what keepers, the workspace worker and agents leave.
 const FORGE: &str = r#"
 ended() { # FOLDER CALL: as if something had been run there, and had succeeded
     mkdir -p "$1/inbox" "$1/outbox"

@@ -73,9 +73,9 @@ impl Sizes {
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
-    /// The driver alone: agents, checks and the bench finish under their keepers.
+    /// The driver alone: agents, checks and the workspace worker finish under their keepers.
     Driver,
-    /// Driver, keepers, agents, bench, git: everybody at once.
+    /// Driver, keepers, agents, workspace worker, git: all at once.
     Everybody,
 }
 
@@ -214,7 +214,7 @@ fn finish(story: &Story) -> String {
             // It was killed before anybody could see its first record: it never happened.
             None => story.run(),
             Some((run, standing)) if standing == "done" => {
-                // Killed after the last record, before refs and files followed: any door may see to it.
+                // Killed after the last record, before refs and files followed: any command may do it.
                 story.world.ok(&["status", &run, "--json"]);
                 return run;
             }

@@ -1,5 +1,5 @@
 //! Where the flow `feature` needs a person: each of its fifteen points, answered in every way that it can
-//! be, through the doors that a person uses.
+//! be, through the commands that a person uses.
 //!
 //! Read `project.rs` (a small project, who plays what in it, and how its questions are answered), then the
 //! modules. `begins`: before a run exists. `design`, `tasks`: the two checkpoints. `building`: what goes wrong with a task. `ending`: the last

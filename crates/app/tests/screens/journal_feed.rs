@@ -1,6 +1,6 @@
 //! A run over many items whose facts go into a real journal, record by record, as its driver would append them.
 //!
-//! The law decides every record; only what agents, gates and a person do is made up, and is the same each time. Time is
+//! `core` decides every record; only what agents, gates and a person do is made up, and is the same each time. Time is
 //! the journal's own: so many facts a second.
 //!
 //! Not here: agents. No process runs, and no call has a directory.

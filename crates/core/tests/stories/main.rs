@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the kept journals are files")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at what it is about")]
 
-mod law;
+mod invariants;
 mod world;
 
 mod claims;

@@ -1,5 +1,5 @@
 //! Who used how much, told from the facts alone. That it adds up to the ledger is looked at in
-//! every story and in chance, by `law.rs`.
+//! every story and in chance, by `invariants.rs`.
 
 use forge_core::{
     event::{Event, Outcome, Receipt, Ruling},

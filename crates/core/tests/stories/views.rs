@@ -1,4 +1,4 @@
-//! What doors show of a run.
+//! Views of a run for user interfaces.
 
 use forge_core::{
     Run,

@@ -22,7 +22,7 @@ use forge_core::{
     view, wanted,
 };
 
-use crate::law::{Watch, watched};
+use crate::invariants::{Watch, watched};
 
 pub(crate) const FEATURE: &str = include_str!("../../../../flows/feature/flow.toml");
 pub(crate) const SPRINT: &str = include_str!("../flows/sprint.toml");

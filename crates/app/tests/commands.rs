@@ -1,0 +1,63 @@
+//! The commands, used as a person, a script and a second terminal use them: the real program in a
+//! real repository, with a real process for every agent.
+//!
+//! `goes`: a run from its start to each of its ends. `holds`: pause, stop, limits, money.
+//! `together`: several processes at once, and agents who try to be one. `reads`: what can be looked
+//! at. `edits`: what a person changes. `shapes`: what a flow can say. `code`: what is looked
+//! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
+//! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
+//! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
+//! `brief`: what an agent is given. `fixes`: what the doctor repairs.
+//! `unnamed`: commands that name no run. `notify`: notifications. `rendered`: Markdown and
+//! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
+
+mod world;
+
+#[path = "commands/agents.rs"]
+mod agents;
+#[path = "commands/asked.rs"]
+mod asked;
+#[path = "commands/brief.rs"]
+mod brief;
+#[path = "commands/code.rs"]
+mod code;
+#[path = "commands/edits.rs"]
+mod edits;
+#[path = "commands/fixes.rs"]
+mod fixes;
+#[path = "commands/goes.rs"]
+mod goes;
+#[path = "commands/holds.rs"]
+mod holds;
+#[path = "commands/lands.rs"]
+mod lands;
+#[path = "commands/live.rs"]
+mod live;
+#[path = "commands/looks.rs"]
+mod looks;
+#[path = "commands/notify.rs"]
+mod notify;
+#[path = "commands/pages.rs"]
+mod pages;
+#[path = "commands/reads.rs"]
+mod reads;
+#[path = "commands/rendered.rs"]
+mod rendered;
+#[path = "commands/reviewed.rs"]
+mod reviewed;
+#[path = "commands/settings.rs"]
+mod settings;
+#[path = "commands/shapes.rs"]
+mod shapes;
+#[path = "commands/starts.rs"]
+mod starts;
+#[path = "commands/stats.rs"]
+mod stats;
+#[path = "commands/together.rs"]
+mod together;
+#[path = "commands/unnamed.rs"]
+mod unnamed;
+#[path = "commands/watch.rs"]
+mod watch;

@@ -1,0 +1,141 @@
+//! How it all looks, as snapshots. Ids, times and paths are taken out; all else is a promise.
+//!
+//! After a change that is wanted: `INSTA_UPDATE=always cargo test -p forge --test commands looks`,
+//! and read the difference.
+
+use std::fs;
+
+use crate::world::{CONTENT, DONE, WAITS, World};
+
+fn waiting() -> (World, String) {
+    let world = World::new();
+    let findings = CONTENT.replace(
+        "findings = []",
+        "findings = [{ severity = \"minor\", path = \"draft.md\", line = 1, what = \"the title is bland\" }]",
+    );
+    world.scenario(&findings);
+    let said = world.forge(&["run", "Write about queues", "--budget", "2"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    (world, run)
+}
+
+pub(crate) const COMMANDS: [&str; 23] = [
+    "demo",
+    "init",
+    "run",
+    "resume",
+    "attach",
+    "status",
+    "show",
+    "log",
+    "watch",
+    "brief",
+    "answer",
+    "pause",
+    "stop",
+    "edit",
+    "rewind",
+    "abandon",
+    "stats",
+    "flow",
+    "agents",
+    "config",
+    "doctor",
+    "completions",
+    "man",
+];
+
+#[test]
+fn the_help_of_every_command() {
+    let world = World::new();
+    let help = world.ok(&["--help"]);
+    for command in COMMANDS {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} is in the help");
+    }
+    insta::assert_snapshot!("help", help);
+    for command in COMMANDS {
+        insta::assert_snapshot!(format!("help-{command}"), world.ok(&[command, "--help"]));
+    }
+    for command in COMMANDS.into_iter().chain([""]) {
+        let args: Vec<&str> =
+            [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+        for line in world.ok(&args).lines() {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+    for command in ["list", "show", "check"] {
+        insta::assert_snapshot!(
+            format!("help-flow-{command}"),
+            world.ok(&["flow", command, "--help"])
+        );
+    }
+    insta::assert_snapshot!("help-agents-check", world.ok(&["agents", "check", "--help"]));
+    for command in ["list", "explain", "set", "unset", "schema", "approve"] {
+        insta::assert_snapshot!(
+            format!("help-config-{command}"),
+            world.ok(&["config", command, "--help"])
+        );
+    }
+}
+
+#[test]
+fn a_run_that_waits_at_a_checkpoint() {
+    let (world, run) = waiting();
+    insta::assert_snapshot!("status-run", world.redact(&world.ok(&["status", &run])));
+    insta::assert_snapshot!("status", world.redact(&world.ok(&["status"])));
+    insta::assert_snapshot!("status-json", world.redact(&world.ok(&["status", "--json"])));
+    insta::assert_snapshot!(
+        "status-run-json",
+        world.redact(&world.ok(&["status", &run, "--json"]))
+    );
+    insta::assert_snapshot!("log", world.redact(&world.ok(&["log", &run])));
+    let state = fs::read_to_string(world.place().join(format!("runs/{run}/state.json"))).unwrap();
+    insta::assert_snapshot!("state", world.redact(&state));
+    insta::assert_snapshot!("answer", world.redact(&world.ok(&["answer", &run, "Q1", "approve"])));
+}
+
+#[test]
+fn a_run_from_its_start_to_a_checkpoint_and_from_there_to_its_end() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let said = world.forge(&["run", "Write about queues"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    insta::assert_snapshot!("run", world.redact(&said.all()));
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "approve"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    insta::assert_snapshot!("resume", world.redact(&said.all()));
+}
+
+#[test]
+fn the_brief_that_an_agent_gets() {
+    let (world, run) = waiting();
+    world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS);
+    insta::assert_snapshot!("brief-writer", world.redact(&world.brief(&run, "write#2")));
+    insta::assert_snapshot!("brief-reviewer", world.redact(&world.brief(&run, "write#2/review#1")));
+}
+
+#[test]
+fn a_flow_that_is_shown_and_a_doctor_who_is_content() {
+    let (world, _) = waiting();
+    insta::assert_snapshot!("flow-show-draft", world.ok(&["flow", "show", "draft"]));
+    insta::assert_snapshot!("flow-list", world.ok(&["flow", "list"]));
+    let doctor = world.ok(&["doctor"]);
+    let doctor: Vec<&str> = doctor.lines().filter(|line| !line.contains("git version")).collect();
+    insta::assert_snapshot!("doctor", world.redact(&doctor.join("\n")));
+}
+
+#[test]
+fn settings_that_are_listed_and_one_that_is_explained() {
+    let world = World::new();
+    world.write("forge.toml", "[limits]\nbudget = \"20\"\n[verify]\ncommands = [\"cargo test\"]\n");
+    world.write("forge.local.toml", "# mine\nlimits.budget = \"2\"\n[agents.mine]\ncommand = [\"/a.sh\", \"--fast\"]\n[roles.reviewer]\nagent = \"mine\"\n");
+    insta::assert_snapshot!("config-list", world.redact(&world.ok(&["config", "list"])));
+    let explained = world.ok(&["config", "explain", "limits.budget"]);
+    insta::assert_snapshot!("config-explain", world.redact(&explained));
+    let explained = world.ok(&["config", "explain", "agents.mine.command"]);
+    insta::assert_snapshot!("config-explain-table", world.redact(&explained));
+}
