@@ -69,8 +69,8 @@ fn main() {
     let text = one.repeat(LINES);
     let nothing = Earlier::default();
     let speed = lines_a_second(LINES, || {
-        let heard = read_transcript(registry::SCRIPTED, text.as_bytes(), &nothing);
-        assert!(heard.said_last.is_some(), "the last line was heard");
+        let summary = read_transcript(registry::SCRIPTED, text.as_bytes(), &nothing);
+        assert!(summary.said_last.is_some(), "the last line was summary");
     });
     line("agent stream, lines a second", &format!("{speed:.0}"), "at least 200000");
 
@@ -104,8 +104,8 @@ fn main() {
 
     for kind in [registry::SCRIPTED, claude_code()] {
         let before = peak_kib();
-        let heard = read_transcript(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
-        assert_eq!(heard.skipped, 1, "it is too long");
+        let summary = read_transcript(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
+        assert_eq!(summary.skipped, 1, "it is too long");
         let grown = peak_kib().saturating_sub(before);
         let what = format!("memory for a line of 1 GiB, {}", kind.name());
         line(&what, &format!("{grown} KiB"), "bounded");

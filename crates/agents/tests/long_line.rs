@@ -33,9 +33,9 @@ fn a_line_of_100_megabytes_is_skipped_and_counted_and_costs_no_memory() {
         }
         listener.push(b"\"}]}}\n", |_| {});
         listener.push(good, |_| {});
-        let heard = listener.finish(|_| {});
-        assert_eq!(heard.skipped, 1);
-        assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
+        let summary = listener.finish(|_| {});
+        assert_eq!(summary.skipped, 1);
+        assert_eq!(summary.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
         let grown = peak_kib().saturating_sub(before);
         assert!(grown < max_kib, "{grown} KiB for a line of 100 MB");
     }

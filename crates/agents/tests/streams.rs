@@ -84,7 +84,7 @@ fn recorded(name: &str) -> Vec<u8> {
     fs::read(folder().join(format!("{name}.jsonl"))).unwrap()
 }
 
-fn heard(name: &str) -> StreamSummary {
+fn summary(name: &str) -> StreamSummary {
     read_transcript(claude(), recorded(name).as_slice(), &Earlier::default())
 }
 
@@ -131,15 +131,15 @@ fn signals(kind: AgentKind, stream: &[u8], piece: usize) -> (Vec<Signal>, Stream
     for part in stream.chunks(piece) {
         listener.push(part, |signal| all.push(signal.clone()));
     }
-    let heard = listener.finish(|signal| all.push(signal.clone()));
-    (all, heard)
+    let summary = listener.finish(|signal| all.push(signal.clone()));
+    (all, summary)
 }
 
 #[test]
 fn every_recorded_stream_comes_to_its_end() {
     let mut seen = BTreeSet::new();
     for (name, code, expected) in CLAUDE {
-        let end = words(&heard(name).end(Some(&how(*code)), ""));
+        let end = words(&summary(name).end(Some(&how(*code)), ""));
         assert!(fits(&end, expected), "{name}:\n{end}\n{expected}");
         seen.insert(format!("{name}.jsonl"));
     }
@@ -152,22 +152,22 @@ fn every_recorded_stream_comes_to_its_end() {
 #[test]
 fn success_needs_a_clear_last_line_and_exit_code_0() {
     for (name, code, expected) in CLAUDE {
-        let heard = heard(name);
+        let summary = summary(name);
         if *expected == "done" {
             for bad in [ExitReason::Exited { code: 1 }, ExitReason::Signalled { signal: 15 }] {
-                assert_ne!(heard.end(Some(&bad), ""), AgentEnd::Done, "{name}");
+                assert_ne!(summary.end(Some(&bad), ""), AgentEnd::Done, "{name}");
             }
         } else {
             assert_ne!(
-                heard.end(Some(&ExitReason::Exited { code: 0 }), ""),
+                summary.end(Some(&ExitReason::Exited { code: 0 }), ""),
                 AgentEnd::Done,
                 "{name} {code}"
             );
         }
-        assert_eq!(heard.end(Some(&ExitReason::Interrupted), ""), AgentEnd::Interrupted);
-        assert_eq!(heard.end(None, ""), AgentEnd::Lost);
+        assert_eq!(summary.end(Some(&ExitReason::Interrupted), ""), AgentEnd::Interrupted);
+        assert_eq!(summary.end(None, ""), AgentEnd::Lost);
         assert!(matches!(
-            heard.end(Some(&ExitReason::OverBudget), ""),
+            summary.end(Some(&ExitReason::OverBudget), ""),
             AgentEnd::OverBudget { .. }
         ));
     }
@@ -198,10 +198,10 @@ fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never
         // Every byte of some, and some bytes of the others, which are alike.
         let step = if ["schema-defs", "oauth-429-unified"].contains(name) { 1 } else { 101 };
         for cut in (0..last).step_by(step) {
-            let (some, heard) = signals(claude(), &stream[..cut], 4096);
+            let (some, summary) = signals(claude(), &stream[..cut], 4096);
             let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
             assert!(all.starts_with(whole), "{name} cut at {cut}");
-            let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
+            let end = summary.end(Some(&ExitReason::Exited { code: 0 }), "");
             assert_ne!(end, AgentEnd::Done, "{name} cut at {cut}, {expected}");
         }
     }
@@ -260,8 +260,8 @@ fn stray_broken_and_unknown_lines_change_nothing() {
     }
     mixed.extend(stray.concat());
     for piece in [1, 7, 4096] {
-        let (_, heard) = signals(claude(), &mixed, piece);
-        assert_eq!(heard, whole);
+        let (_, summary) = signals(claude(), &mixed, piece);
+        assert_eq!(summary, whole);
     }
 }
 
@@ -279,28 +279,28 @@ fn a_stream_that_speaks_of_private_keys_means_the_same_without_them() {
     ] {
         for (name, code, _) in CLAUDE {
             let stream = String::from_utf8(recorded(name)).unwrap();
-            let told: Vec<String> = stream.lines().map(|line| telling(line, &text)).collect();
-            let told = told.join("\n");
+            let leaky: Vec<String> = stream.lines().map(|line| telling(line, &text)).collect();
+            let leaky = leaky.join("\n");
             let mut clean = Vec::new();
             let mut redactor = Redactor::new([]);
-            told.as_bytes().chunks(999).for_each(|piece| redactor.push(piece, &mut clean));
+            leaky.as_bytes().chunks(999).for_each(|piece| redactor.push(piece, &mut clean));
             redactor.finish(&mut clean);
             let shown = String::from_utf8_lossy(&clean);
             assert!(!shown.contains(&header) && !shown.contains(body), "{name}:\n{shown}");
-            let before = heard(name);
+            let before = summary(name);
             let after = read_transcript(claude(), clean.as_slice(), &Earlier::default());
-            let what = |heard: &StreamSummary| {
-                let mut uses = heard.uses();
+            let what = |summary: &StreamSummary| {
+                let mut uses = summary.uses();
                 // An answer without a last line is estimated by its length.
                 for one in uses.iter_mut().filter(|one| matches!(one.cost, Price::Estimated(_))) {
                     (one.tokens.output, one.cost) = (0, Price::Estimated(0));
                 }
-                (heard.end(Some(&how(*code)), ""), uses, heard.session.clone())
+                (summary.end(Some(&how(*code)), ""), uses, summary.session.clone())
             };
             assert_eq!(what(&after), what(&before), "{name} with {text}");
             assert_eq!(after.answer.is_some(), before.answer.is_some(), "{name} with {text}");
             let lines = signals(claude(), &clean, 4096).0.len();
-            assert_eq!(lines, signals(claude(), told.as_bytes(), 4096).0.len(), "{name}");
+            assert_eq!(lines, signals(claude(), leaky.as_bytes(), 4096).0.len(), "{name}");
         }
     }
 }
@@ -339,19 +339,19 @@ fn telling(line: &str, text: &str) -> String {
 fn a_new_stream_behind_a_finished_one_must_end_well_itself() {
     let (first, second) = (recorded("trivial"), recorded("kill-mid-tool-killed"));
     let glued = [first.clone(), second].concat();
-    let heard = read_transcript(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
-    let [used] = &heard.uses()[..] else { panic!("one model") };
+    let summary = read_transcript(claude(), glued.as_slice(), &Earlier::default());
+    assert_ne!(summary.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
+    let [used] = &summary.uses()[..] else { panic!("one model") };
     assert!(matches!(used.cost, Price::Estimated(_)), "the first is known, the second is not");
     // One that came no further than its first line has nothing to say of its end.
     let begun = recorded("no-key").split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
     let glued = [first.clone(), begun].concat();
-    let heard = read_transcript(claude(), glued.as_slice(), &Earlier::default());
-    assert_ne!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
+    let summary = read_transcript(claude(), glued.as_slice(), &Earlier::default());
+    assert_ne!(summary.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
     let twice = [first.clone(), first].concat();
-    let heard = read_transcript(claude(), twice.as_slice(), &Earlier::default());
-    assert_eq!(heard.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
-    assert_eq!(heard.uses()[0].cost, Price::Reported(2 * 4185));
+    let summary = read_transcript(claude(), twice.as_slice(), &Earlier::default());
+    assert_eq!(summary.end(Some(&ExitReason::Exited { code: 0 }), ""), AgentEnd::Done);
+    assert_eq!(summary.uses()[0].cost, Price::Reported(2 * 4185));
 }
 
 #[test]
@@ -364,8 +364,8 @@ fn a_result_of_the_largest_size_is_understood() {
     keys.insert("result".to_owned(), Value::String(answer.to_string()));
     keys.insert("structured_output".to_owned(), answer.clone());
     let line = format!("{}\n", Value::Object(keys));
-    let heard = read_transcript(claude(), line.as_bytes(), &Earlier::default());
-    assert_eq!((heard.answer, heard.skipped), (Some(answer), 0));
+    let summary = read_transcript(claude(), line.as_bytes(), &Earlier::default());
+    assert_eq!((summary.answer, summary.skipped), (Some(answer), 0));
 }
 
 #[test]
@@ -377,15 +377,15 @@ fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
         tokens,
         cost,
     };
-    assert_eq!(heard("trivial").uses(), [one(turn, Price::Reported(4185))]);
+    assert_eq!(summary("trivial").uses(), [one(turn, Price::Reported(4185))]);
     // Cumulative totals of a resumed session are not counted again.
-    assert_eq!(heard("session-resumed").uses(), [one(turn, Price::Reported(4185))]);
-    assert_eq!(heard("kill-mid-tool-resumed-twice").uses(), [one(turn, Price::Reported(4185))]);
+    assert_eq!(summary("session-resumed").uses(), [one(turn, Price::Reported(4185))]);
+    assert_eq!(summary("kill-mid-tool-resumed-twice").uses(), [one(turn, Price::Reported(4185))]);
     // Three turns, although the plain `usage` of that line tells of two.
     let three = turn.plus(turn).plus(turn);
-    assert_eq!(heard("budget-fresh").uses(), [one(three, Price::Reported(3 * 4185))]);
+    assert_eq!(summary("budget-fresh").uses(), [one(three, Price::Reported(3 * 4185))]);
     // Killed: two messages of two lines each, and output as long as what was said.
-    let [used] = &heard("kill-mid-tool-killed").uses()[..] else { panic!("one model") };
+    let [used] = &summary("kill-mid-tool-killed").uses()[..] else { panic!("one model") };
     assert_eq!(
         (used.tokens.input, used.tokens.cache_read, used.tokens.cache_write),
         (2000, 400, 200)
@@ -395,7 +395,7 @@ fn money_is_what_the_last_line_says_and_an_estimate_without_one() {
     assert!((6_800..8_370).contains(&micros), "{micros}");
     // No model was paid for these, and that is known.
     for name in ["429-plain", "no-key", "resume-unknown", "connection-refused"] {
-        assert_eq!(heard(name).uses(), [], "{name}");
+        assert_eq!(summary(name).uses(), [], "{name}");
     }
 }
 
@@ -405,9 +405,9 @@ fn an_older_claude_without_a_delta_has_its_totals_taken_apart() {
     let old = stream.replace("model_usage_since_last_result", "something_else");
     let all = read_transcript(claude(), old.as_bytes(), &Earlier::default()).uses();
     assert_eq!(all[0].cost, Price::Reported(8370));
-    let earlier = Earlier { uses: heard("kill-mid-tool-resumed").uses() };
+    let earlier = Earlier { uses: summary("kill-mid-tool-resumed").uses() };
     let since = read_transcript(claude(), old.as_bytes(), &earlier).uses();
-    assert_eq!(since, heard("kill-mid-tool-resumed-twice").uses());
+    assert_eq!(since, summary("kill-mid-tool-resumed-twice").uses());
 }
 
 #[test]
@@ -429,13 +429,13 @@ fn a_program_that_was_killed_before_its_first_answer_has_an_unknown_price() {
 
 #[test]
 fn what_an_agent_says_does_and_asks_is_told() {
-    let (all, heard) = signals(claude(), &recorded("write-bash"), 4096);
+    let (all, summary) = signals(claude(), &recorded("write-bash"), 4096);
     let Signal::Began { session, model, version } = &all[0] else { panic!("{:?}", all[0]) };
     assert_eq!(
         (model.as_deref(), version.as_deref()),
         (Some("claude-sonnet-4-5"), Some("2.1.325"))
     );
-    assert_eq!(session, &heard.session);
+    assert_eq!(session, &summary.session);
     let tools = all.iter().filter_map(|signal| match signal {
         Signal::UsedTool { name, about } => Some((name.as_str(), about.as_str())),
         _ => None,
@@ -446,8 +446,8 @@ fn what_an_agent_says_does_and_asks_is_told() {
         "{tools:?}"
     );
     assert!(tools.iter().any(|(name, about)| *name == "Bash" && !about.is_empty()), "{tools:?}");
-    assert!(heard.said_last.is_some());
-    let denied = self::heard("perm-bash-only").denied;
+    assert!(summary.said_last.is_some());
+    let denied = self::summary("perm-bash-only").denied;
     assert!(denied.iter().any(|what| what.starts_with("Write: ")), "{denied:?}");
 }
 
@@ -455,7 +455,7 @@ fn what_an_agent_says_does_and_asks_is_told() {
 fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
     let call = "build.T2/implement#3";
     let parsed = |name: &str, call: &str| {
-        let answer = heard(name).answer.unwrap();
+        let answer = summary(name).answer.unwrap();
         parse_result(&serde_json::to_vec(&answer).unwrap(), call, &[ResultKey::Verdict])
     };
     for name in ["review", "review-resumed"] {
@@ -463,8 +463,8 @@ fn an_answer_of_the_native_schema_is_validated_as_a_file_is() {
         assert!(parsed(name, "build.T2/implement#4").is_err(), "it is of another attempt");
     }
     assert!(parsed("schema-defs", call).is_err(), "it has another form");
-    assert_eq!(heard("schema-never-answered").answer, None);
-    assert_eq!(heard("trivial").answer, None);
+    assert_eq!(summary("schema-never-answered").answer, None);
+    assert_eq!(summary("trivial").answer, None);
 }
 
 #[test]
@@ -488,8 +488,8 @@ fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
 fn texts_are_understood_where_no_field_tells() {
     let end = |text: &str| {
         let line = serde_json::json!({ "type": "result", "is_error": true, "subtype": "success", "result": text });
-        let heard = read_transcript(claude(), line.to_string().as_bytes(), &Earlier::default());
-        words(&heard.end(Some(&ExitReason::Exited { code: 1 }), ""))
+        let summary = read_transcript(claude(), line.to_string().as_bytes(), &Earlier::default());
+        words(&summary.end(Some(&ExitReason::Exited { code: 1 }), ""))
     };
     assert!(
         end("Claude AI usage limit reached|1700000000")
@@ -555,8 +555,8 @@ fn every_agent_obeys_the_contract() {
             "never free by silence"
         );
         let noise: Vec<u8> = (0..=255).cycle().take(100_000).collect();
-        let (_, heard) = signals(kind, &noise, 999);
-        assert_eq!((heard.said_last, heard.answer, heard.limit), (None, None, None));
+        let (_, summary) = signals(kind, &noise, 999);
+        assert_eq!((summary.said_last, summary.answer, summary.limit), (None, None, None));
         if kind.default_command().is_some() {
             assert!(kind.version_args().is_some());
         }

@@ -101,8 +101,8 @@ impl Forge {
     fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Error> {
         let (run, _) = self.fold(id)?;
         let writes = |stage: &Stage| stage.writes.iter().any(|written| written == name);
-        let is_ours = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
-        Ok(run.definition().flow.stages.iter().any(|stage| writes(stage) && !is_ours(stage)))
+        let is_by_forge = |stage: &Stage| matches!(stage.work, Work::Deliver { .. });
+        Ok(run.definition().flow.stages.iter().any(|stage| writes(stage) && !is_by_forge(stage)))
     }
 
     /// Returns the change of a run's result.

@@ -180,11 +180,11 @@ impl Watcher<'_> {
         if let Event::QuestionAsked(question) = fact {
             self.asked.insert(question.id, question.unit.clone());
         }
-        let is_ours = match &self.target {
+        let is_about_target = match &self.target {
             Target::Unit(unit) => self.unit_of(fact).as_ref() == Some(unit),
             Target::Call(call) => fact.call().as_ref() == Some(call),
         };
-        if !is_ours {
+        if !is_about_target {
             return None;
         }
         match fact.call_started() {

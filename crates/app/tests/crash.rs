@@ -74,7 +74,7 @@ fn a_kill_after_or_within_any_step_of_a_landing_leads_to_the_same_result() {
 }
 
 #[test]
-fn a_door_takes_away_what_a_crash_left_among_the_files_that_show_a_run() {
+fn a_command_takes_away_what_a_crash_left_among_the_files_that_show_a_run() {
     let world = World::new(&BUSY);
     assert_eq!(world.run().end().code(), Some(0), "{}", world.complaints());
     let run = world.standing().unwrap().0;

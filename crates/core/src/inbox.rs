@@ -104,8 +104,8 @@ impl Search<'_> {
             for (name, blob) in &unit.artifacts {
                 let below = format!("{}/{name}", id.scope);
                 if matches_name(self.name, name) || matches_name(self.name, &below) {
-                    let is_ours = self.reader.scope.within(&id.scope);
-                    let name = if is_ours { name.clone() } else { below };
+                    let is_own = self.reader.scope.within(&id.scope);
+                    let name = if is_own { name.clone() } else { below };
                     found.entry(name).or_insert_with(|| blob.clone());
                 }
             }

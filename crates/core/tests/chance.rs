@@ -105,7 +105,7 @@ struct Game {
     journal: Vec<Record>,
     watch: Watch,
     /// Reports that were made, to be made again.
-    told: Vec<Input>,
+    inputs: Vec<Input>,
     lists: BTreeMap<String, Vec<Item>>,
     counts: BTreeMap<&'static str, u64>,
     tell: bool,
@@ -622,7 +622,7 @@ impl Game {
         if matches!(input, Input::Report(report) if !matches!(report, Report::Noticed { .. })) {
             let again = decide(&self.run, self.now, input).unwrap();
             assert_eq!(again.facts, [], "a report counted twice");
-            self.told.push(input.clone());
+            self.inputs.push(input.clone());
         }
     }
 
@@ -634,8 +634,8 @@ impl Game {
         assert_eq!(again.phase(), self.run.phase());
         assert_eq!(again.calls(), self.run.calls());
         assert_eq!(again.ledger(), self.run.ledger());
-        let told = |run: &Run| format!("{:?}", run.units());
-        assert_eq!(told(&again), told(&self.run), "a crash changed a unit");
+        let units = |run: &Run| format!("{:?}", run.units());
+        assert_eq!(units(&again), units(&self.run), "a crash changed a unit");
         self.run = again;
         self.count("a replay");
     }
@@ -670,9 +670,9 @@ impl Game {
             if !self.is_kind && self.chance.one_in(400) {
                 self.rewind();
             }
-            if !self.told.is_empty() && self.chance.one_in(8) {
-                let n = self.chance.below(self.told.len());
-                let again = decide(&self.run, self.now, &self.told[n]).unwrap();
+            if !self.inputs.is_empty() && self.chance.one_in(8) {
+                let n = self.chance.below(self.inputs.len());
+                let again = decide(&self.run, self.now, &self.inputs[n]).unwrap();
                 let is_tick = decide(&self.run, self.now, &Input::Tick).unwrap();
                 assert_eq!(again.facts, is_tick.facts, "an old report counted");
                 self.count("a report twice");
@@ -730,7 +730,7 @@ fn chance_finds_nothing() {
             run: Run::new(),
             journal: Vec::new(),
             watch: Watch::default(),
-            told: Vec::new(),
+            inputs: Vec::new(),
             lists: BTreeMap::new(),
             counts: BTreeMap::new(),
             tell,

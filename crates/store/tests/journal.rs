@@ -99,7 +99,7 @@ fn a_run_begins_once() {
 }
 
 #[test]
-fn each_door_gets_the_outcome_of_its_own_command_with_the_facts_that_follow() {
+fn each_process_gets_the_outcome_of_its_own_command_with_the_facts_that_follow() {
     let dir = tempdir().unwrap();
     let run = RUNS[0];
     let mut store = Store::open(dir.path()).unwrap();
@@ -120,8 +120,8 @@ fn each_door_gets_the_outcome_of_its_own_command_with_the_facts_that_follow() {
     assert_eq!(web.command_outcome(revise).unwrap(), None);
     store.settle_command(&writer, revise, "refused: Q1 was answered by ann").unwrap();
     assert_eq!(cli.command_outcome(approve).unwrap().as_deref(), Some("accepted"));
-    let told = web.command_outcome(revise).unwrap();
-    assert_eq!(told.as_deref(), Some("refused: Q1 was answered by ann"));
+    let outcome = web.command_outcome(revise).unwrap();
+    assert_eq!(outcome.as_deref(), Some("refused: Q1 was answered by ann"));
     assert_eq!(store.open_commands(run).unwrap(), []);
     let refused = cli.insert_command("20990101-nobody-zzzz", 1, "cli", "ann", "{}").unwrap_err();
     assert!(matches!(refused, StoreError::NoSuchRun { .. }));

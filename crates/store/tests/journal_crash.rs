@@ -1,7 +1,7 @@
 //! What the journal promises when its process dies, its disk is full, or its disk cannot be written.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(clippy::print_stderr, reason = "what was not tested must be heard of")]
+#![expect(clippy::print_stderr, reason = "what was not tested must be reported")]
 
 #[path = "journals/world.rs"]
 mod world;
@@ -36,7 +36,7 @@ fn killing_the_writer_loses_no_acknowledged_record() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let enough = chance.below(60);
-        let mut heard = 0;
+        let mut n_events = 0;
         for line in lines {
             // A line may be torn: then it acknowledges nothing.
             let Ok(line) = line else { break };
@@ -45,8 +45,8 @@ fn killing_the_writer_loses_no_acknowledged_record() {
                 continue;
             };
             acknowledged = seq.parse().unwrap();
-            heard += 1;
-            if heard == enough + 1 {
+            n_events += 1;
+            if n_events == enough + 1 {
                 child.kill().unwrap();
             }
         }

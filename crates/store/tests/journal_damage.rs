@@ -249,7 +249,7 @@ fn salvage_puts_a_record_from_one_source_between_those_of_the_other() {
 }
 
 #[test]
-fn a_wrong_byte_in_what_status_shows_or_in_what_a_door_asked_is_noticed() {
+fn a_wrong_byte_in_what_status_shows_or_in_what_a_command_asked_is_noticed() {
     let original = tempdir().unwrap();
     fill(original.path());
     let mut store = Store::open(original.path()).unwrap();

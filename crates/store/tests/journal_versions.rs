@@ -44,13 +44,13 @@ fn the_journal_of_version_1_is_whole_and_its_runs_stand_where_they_stood() {
 #[test]
 fn the_journal_of_version_1_tells_the_same_story() {
     let (_dir, store) = copy();
-    let mut told = String::new();
+    let mut text = String::new();
     for record in store.read(DONE, 1).unwrap() {
         for fact in facts(&record).unwrap() {
-            writeln!(told, "{} {}", record.seq, sentence(&fact)).unwrap();
+            writeln!(text, "{} {}", record.seq, sentence(&fact)).unwrap();
         }
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(text);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Random repositories, random orders on random benches, agents that edit and ruin, a person who
+//! Random repositories, random operations on random checkouts, agents that edit and ruin, a person who
 //! goes on working, and sometimes an operation twice, as after a crash.
 //!
 //! What must hold: of the user's nothing changes but what the person did; every commit that we ever
@@ -47,7 +47,7 @@ const CASES_DEFAULT: u64 = 25;
 const SEED_DEFAULT: u64 = 1;
 /// The longest schedule.
 const STEPS_MAX: usize = 12;
-/// How many benches at most.
+/// How many checkouts at most.
 const BENCHES_MAX: usize = 3;
 
 /// What agents do besides editing. None of it makes files that `.gitignore` hides.
@@ -112,7 +112,7 @@ struct Case {
     /// Where the head of the run stands.
     head: Option<String>,
     pins: usize,
-    told: Vec<String>,
+    log: Vec<String>,
 }
 
 impl Case {
@@ -120,18 +120,18 @@ impl Case {
         let mut chance = Chance::new(seed);
         let (world, kind) = person::born(&mut chance);
         let commits = vec![world.head()];
-        let n_benches = 1 + chance.below(BENCHES_MAX);
+        let n_checkouts = 1 + chance.below(BENCHES_MAX);
         let mut case = Self {
             chance,
             common_dir: world.repository().common_dir,
             world,
             kind,
             user: BTreeMap::new(),
-            locations: vec![None; n_benches],
+            locations: vec![None; n_checkouts],
             commits,
             head: None,
             pins: 0,
-            told: vec![format!("seed {seed}, {kind:?}")],
+            log: vec![format!("seed {seed}, {kind:?}")],
         };
         // The person's commits may be thrown away by the person; ours are kept.
         case.world.repository().pin("refs/forge/base", &case.commits[0]).unwrap();
@@ -332,7 +332,7 @@ impl Case {
         }
     }
 
-    /// Everything of the user's, without the branch that we were told.
+    /// Everything of the user's, without the branch that we were given.
     fn users(&self) -> BTreeMap<String, String> {
         let mut found = self.world.fingerprint();
         let common_dir = self.common_dir.clone();
@@ -447,10 +447,10 @@ impl Case {
     }
 
     fn tell(&mut self, what: &str) {
-        self.told.push(what.to_owned());
+        self.log.push(what.to_owned());
     }
 
     fn story(&self) -> String {
-        self.told.join("\n  ")
+        self.log.join("\n  ")
     }
 }

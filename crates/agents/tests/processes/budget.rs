@@ -25,9 +25,9 @@ fn a_child_that_spends_more_than_it_may_is_stopped_in_the_middle() {
     let spec = capped(world.shell(&format!("{SPENDS}; {SPENDS}; exec sleep 600")), 1_000);
     let (folder, ending) = world.run(&spec);
     assert_eq!(ending.how, ExitReason::OverBudget);
-    let heard =
+    let summary =
         read_transcript(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
-    assert_eq!(heard.uses()[0].cost, Price::Reported(1_200), "what was spent is still told");
+    assert_eq!(summary.uses()[0].cost, Price::Reported(1_200), "what was spent is still leaky");
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn a_silent_child_is_not_stopped_for_what_nobody_knows() {
     let world = World::new();
     let (folder, ending) = world.run(&capped(world.shell("echo working"), 0));
     assert_eq!(ending.how, ExitReason::Exited { code: 0 });
-    let heard =
+    let summary =
         read_transcript(registry::PROGRAM, transcript(&folder).as_bytes(), &Earlier::default());
-    assert_eq!(heard.uses()[0].cost, Price::Missing);
+    assert_eq!(summary.uses()[0].cost, Price::Missing);
 }
 
 #[test]

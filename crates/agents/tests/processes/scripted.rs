@@ -80,7 +80,7 @@ impl Played {
         self.output.status.code()
     }
 
-    fn heard(&self) -> StreamSummary {
+    fn summary(&self) -> StreamSummary {
         read_transcript(
             registry::SCRIPTED,
             BufReader::new(self.stdout.as_bytes()),
@@ -98,8 +98,8 @@ fn lines_are_said_with_their_delay_and_the_end_is_told() {
         "{\"text\":\"one\",\"type\":\"said\"}\n{\"text\":\"two\",\"type\":\"said\"}\n{\"ok\":true,\"type\":\"ended\"}\n"
     );
     assert!(begun.elapsed() >= Duration::from_millis(180));
-    assert_eq!(played.heard().said_last.as_deref(), Some("two"));
-    assert!(played.heard().word.is_some());
+    assert_eq!(played.summary().said_last.as_deref(), Some("two"));
+    assert!(played.summary().word.is_some());
 }
 
 #[test]
@@ -254,10 +254,10 @@ fn every_way_of_detaching_leaves_a_process_behind() {
 #[test]
 fn usage_is_told_in_tokens_and_millionths() {
     let usage = "usage = { input = 1000, output = 200, cache_read = 3, cost = \"0.0125\" }";
-    let [used] = &Theatre::new().play(usage).heard().uses()[..] else { panic!("one use") };
+    let [used] = &Theatre::new().play(usage).summary().uses()[..] else { panic!("one use") };
     let tokens = TokenCounts { input: 1000, output: 200, cache_read: 3, cache_write: 0 };
     assert_eq!((used.tokens, used.cost), (tokens, Price::Reported(12_500)));
-    let [used] = &Theatre::new().play("usage = { input = 1 }").heard().uses()[..] else {
+    let [used] = &Theatre::new().play("usage = { input = 1 }").summary().uses()[..] else {
         panic!("one use")
     };
     assert_eq!((used.tokens.input, used.cost), (1, Price::Missing));
@@ -276,7 +276,7 @@ fn a_limit_names_the_time_at_which_it_is_lifted() {
 }
 
 fn until_ms(played: &Played) -> u64 {
-    played.heard().limit.unwrap().until_ms.unwrap()
+    played.summary().limit.unwrap().until_ms.unwrap()
 }
 
 #[test]

@@ -176,13 +176,13 @@ fn kept_beside(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Returns what lies in a folder, has such a name, belongs to Forge, and was not touched for long.
-fn stale(dir: &Path, is_ours: fn(&str) -> bool) -> Vec<Fixable> {
+fn stale(dir: &Path, is_own: fn(&str) -> bool) -> Vec<Fixable> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let uid = rustix::process::getuid().as_raw();
     let mut all = Vec::new();
     for entry in entries {
         let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| is_ours(name)) else { continue };
+        let Some(name) = name.to_str().filter(|name| is_own(name)) else { continue };
         let Ok(found) = entry.metadata() else { continue };
         let age = found.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
         if found.uid() == uid && age.is_some_and(|age| age >= STALE) {

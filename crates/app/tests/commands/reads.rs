@@ -376,7 +376,7 @@ fn files_that_show_runs_are_the_same_bytes_when_made_anew() {
 }
 
 #[test]
-fn a_door_that_finds_files_behind_brings_them_up_to_date() {
+fn a_command_that_finds_files_behind_brings_them_up_to_date() {
     let (world, run) = waiting();
     let folder = world.place().join("runs").join(&run);
     let before = files(&folder);

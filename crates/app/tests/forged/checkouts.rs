@@ -114,7 +114,7 @@ fi
 }
 
 #[test]
-fn what_a_bench_remembers_can_be_forged_and_proves_nothing() {
+fn what_a_checkout_remembers_can_be_forged_and_proves_nothing() {
     planted_files_prove_nothing(&format!(
         r#"{FILES}
 mkdir -p $proofs/forge.git $proofs/aside

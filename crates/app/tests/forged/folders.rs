@@ -15,7 +15,7 @@ ended() { # FOLDER CALL: as if something had been run there, and had succeeded
     printf '{"pid":1,"start":1,"boot":"x"}' > "$1/claim"
     printf '{"type":"said","text":"fine"}\n{"type":"ended","ok":true}\n' > "$1/transcript"
 }
-made() { # FOLDER CALL JSON: as if the bench had answered this
+made() { # FOLDER CALL JSON: as if the workspace worker had answered this
     ended "$1" "$2"
     printf '{"Ok":%s}' "$3" > "$1/made.json"
 }

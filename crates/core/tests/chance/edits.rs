@@ -80,7 +80,7 @@ impl Game {
             self.count("a rewind with calls under way");
         }
         // Reports of the other run's calls never reach this one.
-        self.told.clear();
+        self.inputs.clear();
         (self.run, self.watch, self.journal) = (run, watch, shared);
     }
 }

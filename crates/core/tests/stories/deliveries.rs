@@ -67,7 +67,7 @@ fn what_was_verified_is_delivered() {
     let world = offered("yes")
         .leaves("make#1/verify#1", proof("t1", Colour::Green))
         .leaves("make#1/land#1", landed("t1"))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.before("make is good", "offer#1 started");
 }
@@ -137,7 +137,7 @@ fn the_last_commit_becomes_the_result_if_its_code_is_the_same() {
     let world = offered("yes")
         .leaves("make#1/land#1", landed("t1"))
         .leaves("record#1", last_commit("t1"))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.says("record landed as c2");
     assert_eq!(world.run.head(), Some("c2"));
@@ -150,7 +150,7 @@ fn a_last_commit_that_changes_the_code_is_a_fault() {
         .leaves("make#1/land#1", landed("t1"))
         .leaves("record#1", last_commit("t2"))
         .leaves("record#2", last_commit("t1"))
-        .told();
+        .played();
     world.says(
         "record#1 ended without a result: the last commit has the code tree `t2`, and the run's result has `t1`",
     );
@@ -161,14 +161,14 @@ fn a_last_commit_that_changes_the_code_is_a_fault() {
 
 #[test]
 fn a_last_commit_that_was_not_needed_moves_nothing() {
-    let world = offered("yes").leaves("make#1/land#1", landed("t1")).told();
+    let world = offered("yes").leaves("make#1/land#1", landed("t1")).played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.head(), Some("h1"));
 }
 
 #[test]
 fn a_delivery_starts_only_after_everything_before_it_is_closed_well() {
-    let world = World::feature("M").verdict("verify#1/verify#1", revise(1)).told();
+    let world = World::feature("M").verdict("verify#1/verify#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     world.before("verify#2/verify#1 passed", "deliver#1 started");
     world.before("verify is good", "deliver#1 started");

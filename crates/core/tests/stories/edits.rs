@@ -381,7 +381,7 @@ fn what_an_agent_makes_of_a_persons_edit_is_not_approved_by_itself() {
 
 #[test]
 fn a_run_that_is_done_or_abandoned_is_not_edited() {
-    let mut world = World::small(DESIGN).told();
+    let mut world = World::small(DESIGN).played();
     let refused = |end| Err(Refusal::Over(end));
     assert_eq!(world.try_edit("tell", rewritten("summary.md")), refused(End::Done));
     let mut world = designed();
@@ -694,7 +694,7 @@ fn an_edit_inside_tables_inside_tables_reaches_all_around_it() {
 #[test]
 fn every_unit_of_a_family_can_be_edited_as_long_as_nothing_landed_after_it() {
     for whole in [World::feature("L"), World::sprint(), World::milestone(), World::nested()] {
-        let whole = whole.told();
+        let whole = whole.played();
         let (mut edited, mut landed) = (0, 0);
         for kept in 1..whole.journal.len() {
             let cut = whole.cut(kept);

@@ -43,8 +43,10 @@ fn four() -> World {
 
 #[test]
 fn empty_output_is_tried_once_more_and_then_asked_about() {
-    let world =
-        World::small(ONE).outcome("work#1", fault("empty")).outcome("work#2", fault("void")).told();
+    let world = World::small(ONE)
+        .outcome("work#1", fault("empty"))
+        .outcome("work#2", fault("void"))
+        .played();
     assert_eq!(world.unit("work").attempt, 2);
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
 }
@@ -115,8 +117,10 @@ fn a_result_between_two_faults_begins_a_new_count() {
 
 #[test]
 fn retrying_gives_the_full_number_of_tries_again() {
-    let mut world =
-        World::small(ONE).outcome("work#1", fault("empty")).outcome("work#2", fault("void")).told();
+    let mut world = World::small(ONE)
+        .outcome("work#1", fault("empty"))
+        .outcome("work#2", fault("void"))
+        .played();
     world.say(1, Answer::Retry, "");
     world.ends("work#3", fault("third way"));
     assert_eq!(world.calls(), ["work#4"]);
@@ -158,7 +162,7 @@ fn a_result_between_losses_begins_a_new_count() {
 
 #[test]
 fn lost_reviews_never_touch_the_work() {
-    let world = World::small(ONE).ruling("work#1/critic#1", Ruling::Lost).told();
+    let world = World::small(ONE).ruling("work#1/critic#1", Ruling::Lost).played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.unit("work").attempt, 1);
 }
@@ -245,7 +249,8 @@ fn a_fingerprint_keeps_what_stays_the_same() {
 
 #[test]
 fn a_block_fails_the_unit_and_blocks_the_run() {
-    let world = World::small(ONE).verdict("work#1/critic#1", crate::world::block("illegal")).told();
+    let world =
+        World::small(ONE).verdict("work#1/critic#1", crate::world::block("illegal")).played();
     world.is(&Phase::Over(End::Blocked));
     assert_eq!(world.unit("work").state, State::Failed { kind: FailureKind::Blocked });
     world.says("work failed: illegal");
@@ -296,7 +301,7 @@ fn failed_items_that_write_the_same_open_again_one_after_the_other() {
         .list("split", items)
         .verdict("build.A/make#1/verify#1", crate::world::block("no"))
         .verdict("build.B/make#1/verify#1", crate::world::block("no"))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Blocked));
     world.resume();
     assert_eq!(world.calls(), ["build.A/make#2"]);
@@ -422,14 +427,16 @@ fn revises_of_reviews_with_one_proof_do_not_hide_behind_escalation() {
     let world = World::small(ONE)
         .verdict("work#1/critic#1", revise(2))
         .verdict("work#2/critic#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
 }
 
 #[test]
 fn a_person_who_lets_it_try_again_has_looked_at_the_failure() {
-    let mut world =
-        World::small(ONE).outcome("work#1", fault("same")).outcome("work#2", fault("same")).told();
+    let mut world = World::small(ONE)
+        .outcome("work#1", fault("same"))
+        .outcome("work#2", fault("same"))
+        .played();
     world.say(1, Answer::Retry, "");
     world.ends("work#3", fault("same"));
     assert_eq!(

@@ -11,7 +11,7 @@ fn skipped(world: &World) -> Vec<String> {
 
 #[test]
 fn a_feature_goes_from_request_to_commit() {
-    let world = World::feature("M").told();
+    let world = World::feature("M").played();
     world.is(&Phase::Over(End::Done));
     for (first, second) in [
         ("analyse is good", "investigate#1 started"),
@@ -36,7 +36,7 @@ fn a_feature_goes_from_request_to_commit() {
 
 #[test]
 fn small_medium_and_large_skip_exactly_what_the_table_says() {
-    let s = World::feature("S").told();
+    let s = World::feature("S").played();
     assert_eq!(
         skipped(&s),
         [
@@ -46,7 +46,7 @@ fn small_medium_and_large_skip_exactly_what_the_table_says() {
             "post does not apply",
         ]
     );
-    let m = World::feature("M").told();
+    let m = World::feature("M").played();
     assert_eq!(
         skipped(&m),
         [
@@ -55,7 +55,7 @@ fn small_medium_and_large_skip_exactly_what_the_table_says() {
             "post does not apply",
         ]
     );
-    assert_eq!(skipped(&World::feature("L").told()), ["post does not apply"]);
+    assert_eq!(skipped(&World::feature("L").played()), ["post does not apply"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn skips_by_parameters_are_recorded_before_anything_starts() {
 
 #[test]
 fn a_small_feature_is_investigated_and_its_code_is_reviewed() {
-    let world = World::feature("S").told();
+    let world = World::feature("S").played();
     world.is(&Phase::Over(End::Done));
     world.says("investigate is good");
     world.says("build.T1/implement#1/review#1 passed");
@@ -76,7 +76,7 @@ fn a_small_feature_is_investigated_and_its_code_is_reviewed() {
 
 #[test]
 fn the_comprehensive_review_is_a_stage_and_sends_nothing_back_to_split() {
-    let world = World::feature("M").verdict("review#1/verify#1", revise(1)).told();
+    let world = World::feature("M").verdict("review#1/verify#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     world.says("review sent back by verify: F1 src/a.rs:7: problem 0");
     assert_eq!(world.unit("split").attempt, 1);
@@ -89,7 +89,7 @@ fn when_the_final_verification_is_red_the_verifier_repairs_and_then_a_person_is_
         .verdict("verify#1/verify#1", revise(3))
         .verdict("verify#2/verify#1", revise(2))
         .verdict("verify#3/verify#1", revise(1))
-        .told();
+        .played();
     world.says("verify#2 started");
     world.says("verify#3 started");
     world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
@@ -102,7 +102,7 @@ fn a_design_that_runs_out_of_rounds_goes_to_the_person_at_the_checkpoint() {
         .verdict("design#1/review#1", revise(3))
         .verdict("design#2/review#1", revise(2))
         .verdict("design#3/review#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.before(
         "design: review has no rounds left, its findings are noted",
@@ -118,14 +118,14 @@ fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
         .verdict("design#1/review#1", revise(3))
         .verdict("design#2/review#1", revise(2))
         .verdict("design#3/review#1", revise(1))
-        .told();
+        .played();
     world.says("Q1 is asked about design: Build it like this?");
     world.never_says("approved automatically");
 }
 
 #[test]
 fn an_automatic_run_asks_nobody_when_the_reviews_pass() {
-    let world = World::feature("M").auto().told();
+    let world = World::feature("M").auto().played();
     world.is(&Phase::Over(End::Done));
     world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
     world.never_says("is asked");
@@ -144,27 +144,29 @@ fn a_full_feature_is_never_automatic() {
 #[test]
 fn an_automatic_run_asks_when_a_review_passed_with_a_critical_finding() {
     let findings = vec![finding(Severity::Critical, "leaks keys")];
-    let world =
-        World::feature("M").auto().verdict("design#1/review#1", Verdict::Pass { findings }).told();
+    let world = World::feature("M")
+        .auto()
+        .verdict("design#1/review#1", Verdict::Pass { findings })
+        .played();
     world.says("Q1 is asked about design: Build it like this?");
     let minor = vec![finding(Severity::Minor, "a word")];
     let world = World::feature("M")
         .auto()
         .verdict("design#1/review#1", Verdict::Pass { findings: minor })
-        .told();
+        .played();
     world.never_says("is asked");
 }
 
 #[test]
 fn a_revised_design_that_then_passes_is_approved_automatically() {
-    let world = World::feature("M").auto().verdict("design#1/review#1", revise(1)).told();
+    let world = World::feature("M").auto().verdict("design#1/review#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     world.never_says("is asked");
 }
 
 #[test]
 fn a_person_sends_the_design_back_with_words() {
-    let world = World::feature("M").answer(1, Answer::Revise, "use a ring buffer").told();
+    let world = World::feature("M").answer(1, Answer::Revise, "use a ring buffer").played();
     world.is(&Phase::Over(End::Done));
     world.before("design sent back by the answer to Q1: use a ring buffer", "design#2 started");
     world.says("Q2 is asked about design: Build it like this?");

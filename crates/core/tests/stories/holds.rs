@@ -241,7 +241,7 @@ fn a_failed_run_can_be_given_up_for_good() {
     let rows =
         "\n[[stage]]\nname = \"work\"\nagent = \"worker\"\ngates = [{ review = \"critic\" }]\n";
     let block = forge_core::verdict::Verdict::Block { reason: "no".to_owned() };
-    let mut world = World::small(rows).verdict("work#1/critic#1", block).told();
+    let mut world = World::small(rows).verdict("work#1/critic#1", block).played();
     world.is(&Phase::Over(End::Blocked));
     world.abandon();
     world.is(&Phase::Over(End::Abandoned));

@@ -78,7 +78,7 @@ impl Watch {
         self.facts.extend(record.facts.iter().map(|fact| (record.at, fact.clone())));
         if record.facts.iter().any(|fact| matches!(fact, Event::RunEnded { .. })) {
             self.adds_up(run);
-            is_told(run);
+            is_reported(run);
         }
         if let (Some(budget), false) = (run.budget(), self.excused) {
             assert!(ledger.committed() <= budget, "more is committed than the budget allows");
@@ -349,8 +349,8 @@ impl Watch {
     }
 }
 
-/// What is told of a run at its end agrees with its facts.
-fn is_told(run: &Run) {
+/// Checks that the summary of a run agrees with its facts.
+fn is_reported(run: &Run) {
     let summary = summary::summarize("r", run, run.now());
     let (total, ledger) = (&summary.total, run.ledger());
     assert_eq!((total.known, total.estimated), (ledger.known, ledger.estimated));

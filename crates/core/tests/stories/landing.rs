@@ -88,7 +88,7 @@ fn a_conflict_goes_back_to_where_the_gate_says() {
     let mut world = World::sprint()
         .verdict("tasks.T1/commit#1/land#1", revise(1))
         .verdict("tasks.T1/commit#2/land#1", revise(1))
-        .told();
+        .played();
     world.before(
         "tasks.T1/implement sent back, it does not land: F1 src/a.rs:7: problem 0",
         "tasks.T1/implement#2 started",

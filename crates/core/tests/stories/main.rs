@@ -1,4 +1,4 @@
-//! What the engine does, told as stories in a simulated world. Start with `world`.
+//! What the engine does, as stories in a simulated world. Start with `world`.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 #![expect(clippy::disallowed_methods, reason = "the kept journals are files")]

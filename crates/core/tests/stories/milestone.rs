@@ -6,7 +6,7 @@ use crate::world::{World, after, revise, start_of, tag, writes};
 
 #[test]
 fn a_milestone_discusses_and_researches_before_it_plans() {
-    let world = World::milestone().told();
+    let world = World::milestone().played();
     world.is(&Phase::Over(End::Done));
     world.before("discuss is good", "research#1 started");
     world.before("research is good", "plan#1 started");
@@ -16,7 +16,7 @@ fn a_milestone_discusses_and_researches_before_it_plans() {
 
 #[test]
 fn conditions_look_at_the_nearest_item_with_the_tag() {
-    let world = World::milestone().told();
+    let world = World::milestone().played();
     world.says("slices.S1/look-for-risks does not apply");
     world.says("slices.S2/look-for-risks is good");
     world.says("slices.S1/tasks.A/think-of-security is good");
@@ -30,7 +30,7 @@ fn conditions_look_at_the_nearest_item_with_the_tag() {
 fn a_tag_of_a_task_wins_over_the_tag_of_its_slice() {
     let world = World::milestone()
         .list("slices.S2/plan", vec![tag(writes("C", "y/c"), "risk", "low")])
-        .told();
+        .played();
     world.says("slices.S2/tasks.C/execute: the gate danger-scout does not apply");
 }
 
@@ -42,7 +42,7 @@ fn parameters_skip_stages_in_the_order_of_the_table() {
         &[("milestone", crate::world::MILESTONE)],
         &[("discuss", "no"), ("research", "no")],
     );
-    let world = world.told();
+    let world = world.played();
     world.is(&Phase::Over(End::Done));
     let story = world.story();
     assert_eq!(story[1..3], ["discuss does not apply", "research does not apply"]);
@@ -75,7 +75,7 @@ fn a_repair_goes_back_to_the_plan_of_the_slice_and_keeps_what_is_good() {
             "slices.S1/plan#2",
             vec![tag(writes("A", "x/other"), "security", "yes"), writes("B", "x/b")],
         )
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     // B was the last effect, so it was done before A was sent back.
     world.before(
@@ -92,7 +92,7 @@ fn a_plan_that_runs_out_of_rounds_fails_where_the_flow_says_so() {
         .verdict("slices.S1/plan#1/plan-checker#1", revise(3))
         .verdict("slices.S1/plan#2/plan-checker#1", revise(2))
         .verdict("slices.S1/plan#3/plan-checker#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Failed));
     world.says("slices.S1/plan failed: `plan-checker` sent it back too often");
     world.never_says("slices.S2/");
@@ -100,7 +100,7 @@ fn a_plan_that_runs_out_of_rounds_fails_where_the_flow_says_so() {
 
 #[test]
 fn advice_is_noted_and_stops_nothing() {
-    let world = World::milestone().verdict("slices.S1/plan#1/check-symbols#1", revise(2)).told();
+    let world = World::milestone().verdict("slices.S1/plan#1/check-symbols#1", revise(2)).played();
     world.is(&Phase::Over(End::Done));
     world.says("slices.S1/plan: check-symbols only advises, its findings are noted");
     assert_eq!(world.unit("slices.S1/plan").attempt, 1);
@@ -110,7 +110,7 @@ fn advice_is_noted_and_stops_nothing() {
 #[test]
 fn gates_that_look_first_let_work_be_done_only_where_they_find_something() {
     let world =
-        World::milestone().verdict("slices.S2/answer-review#1/challenger#1", revise(1)).told();
+        World::milestone().verdict("slices.S2/answer-review#1/challenger#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     assert!(world.unit("slices.S1/answer-review").receipt.is_none(), "nothing was worked");
     assert!(world.unit("slices.S2/answer-review").receipt.is_some());
@@ -122,7 +122,7 @@ fn gates_that_look_first_and_run_out_of_rounds_pass_with_notes() {
     let world = World::milestone()
         .verdict("slices.S2/answer-review#1/challenger#1", revise(2))
         .verdict("slices.S2/answer-review#2/challenger#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.says("slices.S2/answer-review: challenger has no rounds left, its findings are noted");
 }
@@ -133,7 +133,7 @@ fn a_failed_task_lets_its_siblings_land() {
     let world = World::milestone()
         .list("slices.S1/plan", tasks)
         .verdict("slices.S1/tasks.A/execute#1/verify#1", crate::world::block("no"))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Blocked));
     world.says("slices.S1/tasks.B/execute landed as commit-of-sl");
     world.says("slices.S1/tasks failed: these items cannot go on: A, D");

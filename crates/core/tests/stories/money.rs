@@ -40,7 +40,7 @@ fn agents_and_reviews_hold_money_back_and_commands_do_not() {
 
 #[test]
 fn without_any_cap_nothing_is_held_back_and_costs_are_counted_all_the_same() {
-    let world = World::small(ONE).cost("work#1", Cost::Known(cents(50))).told();
+    let world = World::small(ONE).cost("work#1", Cost::Known(cents(50))).played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.ledger().known, cents(50));
     world.says("work#1 ended ($0.50): did work#1");
@@ -111,7 +111,7 @@ fn a_run_that_was_stopped_without_money_is_parked_again_when_it_goes_on() {
 #[test]
 fn commands_go_on_without_money() {
     let flow = "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ verify = true }]\n";
-    let world = World::small(flow).budget("0").told();
+    let world = World::small(flow).budget("0").played();
     world.is(&Phase::Over(End::Done));
 }
 
@@ -154,7 +154,7 @@ fn what_is_known_estimated_and_unknown_is_told_apart_for_run_and_unit() {
         .cost("work#1", Cost::Known(cents(40)))
         .cost("work#1/critic#1", Cost::Unknown)
         .cost("next#1", Cost::Estimated(cents(10)))
-        .told();
+        .played();
     let view = RunView::new("r", &world.run);
     let words = "at least about $0.50 (1 call of unknown cost)";
     assert_eq!(view.row.amount().to_text(), words);

@@ -13,23 +13,23 @@ fn feature(effort: &str, pr: &str, source: &str) -> World {
 
 /// What starts, looks, is skipped and is asked, in order.
 fn way(world: World) -> String {
-    let world = world.told();
+    let world = world.played();
     world.is(&Phase::Over(End::Done));
     let ends = [" started", " does not apply", " is good", " is done"];
     let parts =
         [" is asked about ", " approved automatically ", " landed as ", " by the answer to "];
-    let told = world.story().into_iter().filter(|line| {
+    let steps = world.story().into_iter().filter(|line| {
         ends.iter().any(|end| line.ends_with(end)) || parts.iter().any(|part| line.contains(part))
     });
-    told.collect::<Vec<String>>().join("\n")
+    steps.collect::<Vec<String>>().join("\n")
 }
 
 #[test]
 fn every_effort_goes_its_own_way() {
     for effort in ["S", "M", "L"] {
         for pr in ["yes", "no"] {
-            let told = way(feature(effort, pr, "text"));
-            insta::assert_snapshot!(format!("way_{effort}_by_hand_pr_{pr}"), told);
+            let steps = way(feature(effort, pr, "text"));
+            insta::assert_snapshot!(format!("way_{effort}_by_hand_pr_{pr}"), steps);
         }
     }
 }
@@ -38,9 +38,9 @@ fn every_effort_goes_its_own_way() {
 fn an_automatic_feature_goes_the_same_way_and_asks_nobody() {
     for effort in ["S", "M"] {
         for pr in ["yes", "no"] {
-            let told = way(feature(effort, pr, "text").auto());
-            assert!(!told.contains("is asked"), "{told}");
-            insta::assert_snapshot!(format!("way_{effort}_automatic_pr_{pr}"), told);
+            let steps = way(feature(effort, pr, "text").auto());
+            assert!(!steps.contains("is asked"), "{steps}");
+            insta::assert_snapshot!(format!("way_{effort}_automatic_pr_{pr}"), steps);
         }
     }
 }
@@ -60,7 +60,7 @@ fn a_full_feature_is_never_automatic() {
 #[test]
 fn whoever_asked_is_told_where_the_request_comes_from_somewhere() {
     for source in ["github", "jira"] {
-        let world = feature("M", "yes", source).told();
+        let world = feature("M", "yes", source).played();
         world.is(&Phase::Over(End::Done));
         world.before("summary is good", "post#1 started");
         world.before("post is good", "record#1 started");
@@ -70,10 +70,10 @@ fn whoever_asked_is_told_where_the_request_comes_from_somewhere() {
 #[test]
 fn without_a_pull_request_the_summary_waits_for_the_verification() {
     for pr in ["yes", "no"] {
-        let world = feature("S", pr, "text").told();
+        let world = feature("S", pr, "text").played();
         world.before("verify is good", "summary#1 started");
     }
-    let world = feature("S", "no", "text").told();
+    let world = feature("S", "no", "text").played();
     world.never_says("deliver#1 started");
     world.before("deliver does not apply", "analyse#1 started");
 }
@@ -82,9 +82,9 @@ fn without_a_pull_request_the_summary_waits_for_the_verification() {
 fn skips_are_the_first_facts_and_stand_in_the_order_of_the_table() {
     let mut world = feature("S", "no", "text").begin();
     let first = world.records().into_iter().next().unwrap().facts;
-    let told: Vec<String> = first.iter().map(forge_core::view::sentence).collect();
+    let steps: Vec<String> = first.iter().map(forge_core::view::sentence).collect();
     assert_eq!(
-        told,
+        steps,
         [
             "ada started the flow `feature`, effort S, pr no, source text",
             "split: the gate review does not apply",

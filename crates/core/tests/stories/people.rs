@@ -86,7 +86,7 @@ fn what_cannot_be_answered_is_refused_and_changes_nothing() {
 #[test]
 fn verify_is_waived_only_by_its_name() {
     let flow = ASKED.replace("agent = \"writer\"", "agent = \"writer\"\nrounds = 0");
-    let mut world = World::small(&flow).verdict("write#1/verify#1", revise(1)).told();
+    let mut world = World::small(&flow).verdict("write#1/verify#1", revise(1)).played();
     assert_eq!(world.options(2), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     assert!(matches!(world.try_say(2, Answer::Approve, ""), Err(Refusal::NotAnOption { .. })));
     assert_eq!(
@@ -103,7 +103,7 @@ fn a_proof_without_verdict_is_retried_or_waived_by_name() {
     let mut world = World::small(ASKED)
         .ruling("write#1/verify#1", unread("no disk"))
         .ruling("write#1/verify#2", unread("no disk"))
-        .told();
+        .played();
     assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(2, Answer::Waive { gate: "verify".into() }, "seen by hand");
     world.is(&Phase::Over(End::Done));
@@ -113,7 +113,7 @@ fn a_proof_without_verdict_is_retried_or_waived_by_name() {
 fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
     let class = BlockerClass::ExternalDependency;
     let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
-    let mut world = World::small(ASKED).outcome("write#1", blocked).told();
+    let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("Q1 is asked about write: It cannot go on: no key. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "the key is in the safe");
@@ -126,7 +126,7 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let class = BlockerClass::NoAccess;
     let what = "not logged in.".to_owned();
     let blocked = forge_core::event::Outcome::Blocked { class, what };
-    let mut world = World::small(ASKED).outcome("write#1", blocked).told();
+    let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("write#1 cannot go on: not logged in.");
     world.says("Q1 is asked about write: It cannot go on, because the provider does not let the agent in: not logged in. Log in, then retry. A run keeps the model and the command that it began with: wrong ones are for a new run. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
@@ -163,7 +163,7 @@ fn a_judge_that_only_advises_and_cannot_go_on_stops_nothing() {
     use forge_core::event::Ruling;
     let flow = "[[stage]]\nname = \"a\"\nagent = \"x\"\ngates = [{ review = \"critic\", advisory = true }]\n";
     let no_key = Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".into() };
-    let world = World::small(flow).ruling("a#1/critic#1", no_key).told();
+    let world = World::small(flow).ruling("a#1/critic#1", no_key).played();
     world.says("a: critic only advises, its findings are noted");
     world.is(&Phase::Over(End::Done));
 }
@@ -173,7 +173,7 @@ fn nobody_can_accept_what_made_nothing() {
     let mut world = World::small(ASKED)
         .outcome("write#1", fault("empty"))
         .outcome("write#2", fault("empty"))
-        .told();
+        .played();
     world.says(
         "Q1 is asked about write: It has no result that can be used (last: empty). What now?",
     );

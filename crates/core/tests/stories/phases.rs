@@ -38,7 +38,7 @@ fn course(world: &World) -> String {
 
 #[test]
 fn the_course_of_a_full_feature_goes_through_all_phases_in_order() {
-    insta::assert_snapshot!("course_full", course(&World::feature("L").told()));
+    insta::assert_snapshot!("course_full", course(&World::feature("L").played()));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn skipped_phases_are_there_from_the_first_record_and_stay() {
         ("M", "standard", &["phase-4b", "checkpoint-b", "post-to-source"]),
         ("L", "full", &["post-to-source"]),
     ] {
-        for world in [World::feature(effort).begin(), World::feature(effort).told()] {
+        for world in [World::feature(effort).begin(), World::feature(effort).played()] {
             let view = phases(&world);
             assert_eq!(view.skipped_phases, skipped, "{effort}");
             assert_eq!(view.effort.as_deref(), Some(effort));
@@ -60,7 +60,7 @@ fn skipped_phases_are_there_from_the_first_record_and_stay() {
 
 #[test]
 fn a_feature_that_is_done_has_completed_every_phase_that_was_not_skipped() {
-    let view = phases(&World::feature("M").told());
+    let view = phases(&World::feature("M").played());
     assert_eq!(
         view.completed_phases,
         [
@@ -107,7 +107,7 @@ fn a_state_file_has_the_documented_fields() {
 
 #[test]
 fn a_checkpoint_waits_for_a_person_and_a_revision_is_pending_until_it_is_shown() {
-    let mut world = World::feature("M").told_until("Q1");
+    let mut world = World::feature("M").played_until("Q1");
     let view = phases(&world);
     assert_eq!(view.current_phase.as_deref(), Some("checkpoint-a"));
     assert_eq!(view.current_phase_status, PhaseStatus::AwaitingHuman);
@@ -126,7 +126,7 @@ fn a_checkpoint_waits_for_a_person_and_a_revision_is_pending_until_it_is_shown()
 
 #[test]
 fn a_run_that_failed_or_was_given_up_says_so() {
-    let world = World::feature("M").answer(1, Answer::GiveUp, "too dear").told();
+    let world = World::feature("M").answer(1, Answer::GiveUp, "too dear").played();
     let view = phases(&world);
     assert_eq!(view.current_phase_status, PhaseStatus::Failed);
     let error = view.error.unwrap();
@@ -194,7 +194,7 @@ fn a_delivery_that_had_nothing_to_deliver_is_skipped_and_not_completed() {
     let why = "nothing to deliver, because the code is what the run started from";
     let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
-    let view = phases(&world.told());
+    let view = phases(&world.played());
     assert_eq!(
         view.skipped_phases,
         ["phase-4b", "checkpoint-b", "phase-7", "pr-creation", "post-to-source"]
@@ -205,7 +205,7 @@ fn a_delivery_that_had_nothing_to_deliver_is_skipped_and_not_completed() {
 
 #[test]
 fn what_was_skipped_at_the_start_stays_skipped_when_something_before_it_is_done_again() {
-    let world = World::feature("S").verdict("design#1/review#1", revise(1)).told();
+    let world = World::feature("S").verdict("design#1/review#1", revise(1)).played();
     for kept in 1..=world.journal.len() {
         let cut = world.cut(kept);
         assert_eq!(cut.unit("post").state, State::Skipped, "after record {kept}");

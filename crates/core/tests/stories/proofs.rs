@@ -22,7 +22,7 @@ fn unverified() -> Ruling {
 
 #[test]
 fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
-    let mut world = World::small(PROVED).auto().ruling("make#1/verify#1", unverified()).told();
+    let mut world = World::small(PROVED).auto().ruling("make#1/verify#1", unverified()).played();
     world.says("make#1/verify#1 cannot prove it: no checks are configured.");
     world.says(
         "Q1 is asked about make: Nothing proves that it works: no checks are configured. What now?",
@@ -43,7 +43,7 @@ fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
 
 #[test]
 fn what_cannot_be_proved_can_be_sent_back_or_given_up() {
-    let asked = || World::small(PROVED).ruling("make#1/verify#1", unverified()).told();
+    let asked = || World::small(PROVED).ruling("make#1/verify#1", unverified()).played();
     let mut world = asked();
     world.say(1, Answer::Revise, "configure the checks");
     assert_eq!(world.calls(), ["make#2"]);
@@ -57,7 +57,7 @@ fn what_cannot_be_proved_can_be_sent_back_or_given_up() {
 fn no_setting_of_a_flow_passes_what_cannot_be_proved() {
     for setting in ["exhausted = \"pass-with-notes\"", "exhausted = \"fail\"", "rounds = 0"] {
         let flow = PROVED.replace("agent = \"m\"", &format!("agent = \"m\"\n{setting}"));
-        let world = World::small(&flow).auto().ruling("make#1/verify#1", unverified()).told();
+        let world = World::small(&flow).auto().ruling("make#1/verify#1", unverified()).played();
         assert_eq!(world.wanted(), ["Q1"], "{setting}");
     }
 }
@@ -80,7 +80,7 @@ fn any_gate_may_say_that_it_cannot_prove_it() {
         let flow = format!(
             "[[stage]]\nname = \"make\"\nagent = \"m\"\ngates = [{{ name = \"g\", {gate} }}]"
         );
-        let mut world = World::small(&flow).ruling("make#1/g#1", unverified()).told();
+        let mut world = World::small(&flow).ruling("make#1/g#1", unverified()).played();
         assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp], "{gate}");
         world.say(1, Answer::Waive { gate: "g".into() }, "nothing to prove");
         world.is(&Phase::Over(End::Done));
@@ -129,7 +129,7 @@ fn a_person_sends_back_what_guards_the_project_without_using_up_a_round() {
 
 #[test]
 fn guards_that_were_left_alone_ask_nobody() {
-    let world = World::small(GUARDED).auto().told();
+    let world = World::small(GUARDED).auto().played();
     world.is(&Phase::Over(End::Done));
     world.never_says("is asked");
 }
@@ -137,14 +137,14 @@ fn guards_that_were_left_alone_ask_nobody() {
 #[test]
 fn advice_about_guards_is_noted_and_a_block_still_blocks() {
     let advisory = GUARDED.replace("\"guarded\"", "\"guarded\", advisory = true");
-    let world = World::small(&advisory).verdict("make#1/guarded#1", revise(1)).told();
+    let world = World::small(&advisory).verdict("make#1/guarded#1", revise(1)).played();
     world.says("make: guarded only advises, its findings are noted");
-    let world = World::small(GUARDED).verdict("make#1/guarded#1", block("no")).told();
+    let world = World::small(GUARDED).verdict("make#1/guarded#1", block("no")).played();
     world.is(&Phase::Over(End::Blocked));
 }
 
 #[test]
-fn other_checks_of_ours_send_back_like_any_gate() {
+fn other_checks_of_forge_send_back_like_any_gate() {
     for check in ["changes", "new-tests"] {
         let flow = GUARDED.replace("guarded", check);
         let mut world = World::small(&flow).begin();
@@ -245,7 +245,7 @@ fn what_a_person_should_know_is_told_and_stops_nothing() {
 #[test]
 fn a_proof_that_says_no_is_never_approved() {
     let flow = PROVED.replace("agent = \"m\"", "agent = \"m\"\nrounds = 0");
-    let mut world = World::small(&flow).verdict("make#1/verify#1", revise(1)).told();
+    let mut world = World::small(&flow).verdict("make#1/verify#1", revise(1)).played();
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     let note = finding(forge_core::verdict::Severity::Minor, "slow");
     world.say(1, Answer::Revise, "mend it");

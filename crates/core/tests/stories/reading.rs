@@ -20,7 +20,7 @@ fn read(world: &World, unit: &str, gate: Option<&str>) -> Vec<String> {
 #[test]
 fn agents_of_a_feature_read_exactly_what_the_table_says() {
     let tasks = vec![writes("T1", "a"), after(writes("T2", "b"), "T1"), writes("T3", "c")];
-    let world = World::feature("L").list("split", tasks).told();
+    let world = World::feature("L").list("split", tasks).played();
     assert_eq!(read(&world, "analyse", None), ["request.md"]);
     assert_eq!(read(&world, "investigate", None), ["analysis.md by analyse#1", "request.md"]);
     assert_eq!(
@@ -60,7 +60,7 @@ fn agents_of_a_feature_read_exactly_what_the_table_says() {
 #[test]
 fn an_implementer_reads_the_reviews_of_what_it_waited_for_and_its_own() {
     let tasks = vec![writes("T1", "a"), after(writes("T2", "b"), "T1"), writes("T3", "c")];
-    let world = World::feature("S").list("split", tasks).told();
+    let world = World::feature("S").list("split", tasks).played();
     let reads = |unit| {
         let all = read(&world, unit, None);
         all.into_iter().filter(|name| name.contains("review-T")).collect::<Vec<String>>()
@@ -132,7 +132,7 @@ fn the_nearest_artifact_of_a_name_is_meant() {
 
 #[test]
 fn what_a_flow_inside_wrote_can_be_read_after_it() {
-    let world = World::nested().told();
+    let world = World::nested().played();
     assert_eq!(
         read(&world, "deliver", None),
         ["sprint.sprint/sprint.md = sprint.md by sprint.sprint/plan-sprint#1"]

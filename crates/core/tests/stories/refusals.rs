@@ -127,21 +127,21 @@ fn rows() -> Vec<String> {
 
 #[test]
 fn every_row_is_refused_and_says_why() {
-    let mut told = String::new();
+    let mut messages = String::new();
     for row in rows() {
         let refused = read(&row).expect_err(&row);
-        told.push_str(refused.split(", expected").next().unwrap().trim_end());
-        told.push('\n');
+        messages.push_str(refused.split(", expected").next().unwrap().trim_end());
+        messages.push('\n');
     }
-    insta::assert_snapshot!("refusals", told);
+    insta::assert_snapshot!("refusals", messages);
 }
 
 #[test]
 fn every_sentence_of_the_source_is_said_by_some_row() {
-    let told: Vec<String> = rows().iter().map(|row| read(row).unwrap_err()).collect();
+    let messages: Vec<String> = rows().iter().map(|row| read(row).unwrap_err()).collect();
     let said = |sentence: &str| {
-        told.iter().any(|told| {
-            let mut rest = told.as_str();
+        messages.iter().any(|message| {
+            let mut rest = message.as_str();
             fragments(sentence).iter().all(|part| match rest.find(part.as_str()) {
                 Some(at) => {
                     rest = &rest[at + part.len()..];

@@ -22,7 +22,7 @@ fn full() -> World {
 
 #[test]
 fn a_design_that_is_sent_back_once_is_made_again_and_then_shown() {
-    let world = World::feature("M").verdict("design#1/review#1", revise(2)).told();
+    let world = World::feature("M").verdict("design#1/review#1", revise(2)).played();
     world.is(&Phase::Over(End::Done));
     world.before(
         "design sent back by review: F1 src/a.rs:7: problem 0; F2 src/a.rs:7: problem 1",
@@ -38,7 +38,7 @@ fn a_design_that_is_sent_back_twice_has_used_up_its_rounds_and_may_still_pass() 
         .auto()
         .verdict("design#1/review#1", revise(2))
         .verdict("design#2/review#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     assert_eq!((world.unit("design").attempt, world.unit("design").round), (3, 2));
     world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
@@ -51,7 +51,7 @@ fn a_reviewer_who_is_never_content_leads_to_the_person_also_under_auto() {
             .verdict("design#1/review#1", revise(3))
             .verdict("design#2/review#1", revise(2))
             .verdict("design#3/review#1", revise(1))
-            .told();
+            .played();
         world.says("design: review has no rounds left, its findings are noted");
         world.says("Q1 is asked about design: Build it like this?");
         world.never_says("design: checkpoint-a approved automatically");
@@ -66,7 +66,7 @@ fn findings_that_do_not_shrink_lead_to_the_person_before_the_rounds_are_used_up(
         .auto()
         .verdict("design#1/review#1", revise(2))
         .verdict("design#2/review#1", revise(2))
-        .told();
+        .played();
     world.says("design: review found as much as before, so another round would not help; its findings are noted");
     world.says("Q1 is asked about design: Build it like this?");
     assert_eq!(world.unit("design").round, 1);
@@ -78,7 +78,7 @@ fn the_tasks_are_reviewed_and_shown_as_the_design_is() {
         .verdict("split#1/review#1", revise(1))
         .verdict("split#2/review#1", revise(1))
         .answer(2, Answer::Revise, "three tasks, not two")
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.says("split: review found as much as before, so another round would not help; its findings are noted");
     world.before("split sent back by the answer to Q2: three tasks, not two", "split#3 started");
@@ -90,7 +90,7 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
     let world = World::feature("M")
         .ruling("design#1/review#1", unread("no JSON"))
         .ruling("design#1/review#2", unread("PASS, says the prose"))
-        .told();
+        .played();
     world.says(
         "Q1 is asked about design: `review` keeps ending without a verdict (last: PASS, says the prose). What now?",
     );
@@ -100,7 +100,8 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
 
 #[test]
 fn a_review_that_blocks_ends_the_run_and_names_the_reason() {
-    let world = World::feature("M").verdict("design#1/review#1", block("it cannot be done")).told();
+    let world =
+        World::feature("M").verdict("design#1/review#1", block("it cannot be done")).played();
     world.is(&Phase::Over(End::Blocked));
     world.says("design failed: it cannot be done");
     let world = World::feature("M")
@@ -108,7 +109,7 @@ fn a_review_that_blocks_ends_the_run_and_names_the_reason() {
             "design#1/review#1",
             Ruling::Blocked { class: BlockerClass::ExternalDependency, what: "no network".into() },
         )
-        .told();
+        .played();
     assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
 }
 
@@ -125,7 +126,7 @@ fn a_person_who_says_revise_five_times_is_asked_five_times_and_heard_word_for_wo
     for (n, words) in (1..).zip(said) {
         world = world.answer(n, Answer::Revise, words);
     }
-    let world = world.told();
+    let world = world.played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(asked(&world).len(), 6, "five times sent back, and once let pass");
     let reopened: Vec<String> = world
@@ -147,7 +148,7 @@ fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
         .verdict("build.T1/implement#1/review#1", revise(3))
         .verdict("build.T1/implement#2/review#1", revise(2))
         .verdict("build.T1/implement#3/review#1", revise(1))
-        .told();
+        .played();
     let text = "Q2 is asked about build.T1/implement: `review` still wants changes, and the rounds are used up. What now?";
     world.says(text);
     assert_eq!(world.options(2), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
@@ -167,7 +168,7 @@ fn work_without_a_result_is_tried_twice_and_then_asked_about() {
     let mut world = World::feature("S")
         .outcome("build.T1/implement#1", fault("nothing"))
         .outcome("build.T1/implement#2", fault("nothing at all"))
-        .told();
+        .played();
     assert_eq!(world.options(2), [Choice::Retry, Choice::GiveUp]);
     world.say(2, Answer::Retry, "leave the tests alone");
     world.go_on();
@@ -181,7 +182,7 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
         .verdict("verify#1/verify#1", revise(1))
         .verdict("verify#2/verify#1", revise(1))
         .verdict("verify#3/verify#1", revise(1))
-        .told();
+        .played();
     world.before("verify#1/verify#1 wants changes: F1 src/a.rs:7: problem 0", "verify#2 started");
     world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
     world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
@@ -197,7 +198,7 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", unverified())
         .ruling("verify#1/verify#1", unverified())
-        .told();
+        .played();
     let text = "Nothing proves that it works: no checks are set. What now?";
     world.says(&format!("Q2 is asked about build.T1/implement: {text}"));
     assert!(world.try_say(2, Answer::Approve, "").is_err(), "an approval proves nothing");
@@ -224,7 +225,7 @@ fn a_question_that_is_open_already_is_answered_by_nobody_elses_waiver() {
         .ruling("build.T1/implement#1/verify#1", unverified())
         .ruling("build.T2/implement#1/verify#1", unverified())
         .ruling("verify#1/verify#1", unverified())
-        .told();
+        .played();
     world.says("Q3 is asked about build.T1/implement: Nothing proves that it works: no checks are set. What now?");
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
@@ -242,7 +243,7 @@ fn who_shows_something_critical_does_not_let_it_pass_where_nobody_is_asked() {
     let world = World::feature("S")
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/review#1", pass)
-        .told();
+        .played();
     world.says("build.T1/implement#2 started");
 }
 
@@ -258,7 +259,7 @@ fn who_calls_something_critical_and_does_not_show_it_gives_no_verdict_where_nobo
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/review#1", claim())
         .ruling("build.T1/implement#1/review#2", claim())
-        .told();
+        .played();
     world.says("Q2 is asked about build.T1/implement: `review` keeps ending without a verdict (last: it passes the work with a critical finding that has neither path nor proof: loses the ledger). What now?");
     world.never_says("build.T1/implement landed");
 }
@@ -272,7 +273,7 @@ fn whoever_wanted_something_else_of_a_task_than_to_go_on_without_proof_is_asked_
         .ruling("build.T1/implement#1/verify#1", unverified())
         .ruling("build.T2/implement#1/verify#1", unverified())
         .ruling("build.T2/implement#2/verify#1", unverified())
-        .told();
+        .played();
     world.say(2, Answer::Revise, "with a test, please");
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
@@ -282,7 +283,7 @@ fn whoever_wanted_something_else_of_a_task_than_to_go_on_without_proof_is_asked_
 
 #[test]
 fn a_feature_without_a_task_is_none() {
-    let world = World::feature("S").list("split", Vec::new()).told();
+    let world = World::feature("S").list("split", Vec::new()).played();
     world.says(
         "split#2 ended without a result: the list `tasks` has 0 items, and at least 1 must be done",
     );
@@ -296,7 +297,7 @@ fn what_was_waived_for_one_reason_is_asked_again_for_another() {
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))
         .ruling("verify#1/verify#1", unverified("the checks are gone"))
-        .told();
+        .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     world.says(
@@ -319,7 +320,7 @@ fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
         .ruling("build.T1/implement#1/verify#1", none())
         .ruling("build.T2/implement#1/verify#1", added(&["make check"]))
         .ruling("verify#1/verify#1", added(&["make check"]))
-        .told();
+        .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     world.says("Q3 is asked about build.T2/implement: Nothing proves that it works: the run added make check. What now?");
@@ -346,7 +347,7 @@ fn a_waiver_of_some_added_checks_is_none_of_others() {
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", added(&["make check"]))
         .ruling("verify#1/verify#1", added(&["make check", "npm test"]))
-        .told();
+        .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     world.says("Q3 is asked about verify: Nothing proves that it works: the run added make check, npm test. What now?");
@@ -358,7 +359,7 @@ fn checks_that_the_run_added_are_allowed_by_a_person_and_prove_only_when_they_we
         .list("split", vec![writes("T1", "src/a")])
         .ruling("build.T1/implement#1/verify#1", added(&["make check"]))
         .ruling("build.T1/implement#1/verify#2", revises(1))
-        .told();
+        .played();
     world.say(2, Answer::Approve, "");
     assert!(world.run.allows("make check") && !world.run.allows("make"));
     world.go_on();
@@ -374,7 +375,7 @@ fn a_waiver_answers_no_open_question_about_another_lack_of_proof() {
         .list("split", vec![writes("T1", "src/a"), writes("T2", "src/b")])
         .ruling("build.T1/implement#1/verify#1", unverified("no checks are set"))
         .ruling("build.T2/implement#1/verify#1", unverified("the checks are gone"))
-        .told();
+        .played();
     assert_eq!(world.run.questions().count(), 2);
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
@@ -384,7 +385,7 @@ fn a_waiver_answers_no_open_question_about_another_lack_of_proof() {
 
 #[test]
 fn a_green_verification_at_the_end_calls_nobody_and_changes_no_result() {
-    let world = World::feature("M").told();
+    let world = World::feature("M").played();
     assert_eq!(world.unit("verify").attempt, 1);
     assert!(world.unit("verify").receipt.is_none(), "nobody worked");
     assert!(world.unit("verify").review_tallies.is_empty());
@@ -429,7 +430,7 @@ fn an_automatic_approval_names_the_worst_verdict() {
     let world = World::feature("M")
         .auto()
         .verdict("design#1/review#1", Verdict::Pass { findings: minor })
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE_WITH_NOTES)");
     let plain = r#"
@@ -439,7 +440,7 @@ name = "s"
 agent = "x"
 gates = [{ human = "Well?", auto = true }]
 "#;
-    let world = World::of(start_of("f", &[("f", plain)], &[])).auto().told();
+    let world = World::of(start_of("f", &[("f", plain)], &[])).auto().played();
     world.says("s: human approved automatically (--auto), because no review objected");
 }
 
@@ -452,6 +453,6 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
         took_ms: None,
     };
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
-    let world = World::feature("S").leaves("verify#1/land#1", receipt).told();
+    let world = World::feature("S").leaves("verify#1/land#1", receipt).played();
     world.says("Q2 is asked about deliver: Nothing proves that it works: `make test` is red on exactly this code. What now?");
 }

@@ -29,13 +29,13 @@ fn families() -> Vec<(World, BTreeSet<String>)> {
         });
         attempts.collect()
     };
-    let told = |world: World| {
-        let world = world.told();
+    let play = |world: World| {
+        let world = world.played();
         world.is(&Phase::Over(End::Done));
         let begun = begun(&world);
         (world, begun)
     };
-    troubled.map(told).into()
+    troubled.map(play).into()
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_run_is_rewound_to_the_first_attempt_whatever_became_of_it_later() {
 
 #[test]
 fn a_rewound_run_keeps_what_it_cost_and_what_was_listed() {
-    let world = World::sprint().budget("100").told();
+    let world = World::sprint().budget("100").played();
     let again = world.rewound("tasks.T2/plan").unwrap();
     assert!(again.run.ledger().known.0 > 0);
     assert!(again.run.ledger().known < world.run.ledger().known);
@@ -129,7 +129,7 @@ fn a_rewound_run_keeps_what_it_cost_and_what_was_listed() {
 
 #[test]
 fn a_run_can_be_rewound_to_before_what_landed() {
-    let world = World::sprint().told();
+    let world = World::sprint().played();
     assert!(world.run.has_landed());
     let again = world.rewound("plan-sprint").unwrap();
     assert!(!again.run.has_landed());
@@ -159,7 +159,7 @@ fn a_rewound_run_can_be_rewound_and_a_failed_one_goes_on() {
 
 #[test]
 fn time_does_not_go_back_with_a_run() {
-    let world = World::feature("M").told();
+    let world = World::feature("M").played();
     let records: Vec<Record> = world.records();
     let unit = "split".parse().unwrap();
     let again = rewind(&records, "r", &unit, 5, &person("eve")).unwrap();
@@ -187,7 +187,7 @@ each = "tasks"
         .list("split#1", vec![writes("A", "a")])
         .list("split#2", vec![writes("B", "b")])
         .verdict("build.A/make#1/critic#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     let again = world.rewound("build.A/make").unwrap();
     assert!(again.run.has(&"build.A/make".parse().unwrap()));

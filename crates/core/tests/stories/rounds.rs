@@ -24,7 +24,7 @@ fn work_is_sent_back_twice_and_then_a_person_is_asked() {
         .verdict("write#1/critic#1", revise(3))
         .verdict("write#2/critic#1", revise(2))
         .verdict("write#3/critic#1", revise(1))
-        .told();
+        .played();
     assert_eq!(world.unit("write").attempt, 3);
     assert_eq!(world.unit("write").round, 2);
     world.says("Q1 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
@@ -37,7 +37,7 @@ fn approving_an_exhausted_review_waives_only_that_gate() {
         .verdict("write#1/critic#1", revise(3))
         .verdict("write#2/critic#1", revise(2))
         .verdict("write#3/critic#1", revise(1))
-        .told();
+        .played();
     world.say(1, Answer::Approve, "");
     world.says("write: critic waived by the answer to Q1");
     assert_eq!(world.calls(), ["write#3/command#1"], "the gates after it still look");
@@ -49,7 +49,7 @@ fn a_persons_revise_after_the_rounds_are_used_up_is_obeyed() {
         .verdict("write#1/critic#1", revise(3))
         .verdict("write#2/critic#1", revise(2))
         .verdict("write#3/critic#1", revise(1))
-        .told();
+        .played();
     world.say(1, Answer::Revise, "shorter");
     assert_eq!(world.calls(), ["write#4"]);
     assert_eq!(world.unit("write").round, 2, "a person uses up no round");
@@ -66,7 +66,7 @@ fn a_review_that_finds_as_much_as_before_stops_early() {
     let world = World::small(REVIEWED)
         .verdict("write#1/critic#1", revise(2))
         .verdict("write#2/critic#1", revise(2))
-        .told();
+        .played();
     assert_eq!(world.unit("write").attempt, 2);
     world.says("Q1 is asked about write: `critic` finds as much as before, so another round would not help. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
@@ -82,7 +82,7 @@ fn only_critical_and_major_findings_count_for_shrinking() {
     let world = World::small(REVIEWED)
         .verdict("write#1/critic#1", mixed(2, 0))
         .verdict("write#2/critic#1", mixed(1, 5))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
 }
 
@@ -91,7 +91,7 @@ fn a_command_that_stays_red_is_not_asked_whether_it_shrinks() {
     let world = World::small(REVIEWED)
         .verdict("write#1/command#1", revise(1))
         .verdict("write#2/command#1", revise(1))
-        .told();
+        .played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.unit("write").attempt, 3);
 }
@@ -157,7 +157,7 @@ gates = [{ verify = true }, { land = true }]
 fn a_unit_fails_without_rounds_where_the_flow_says_so() {
     let flow = REVIEWED
         .replace("agent = \"writer\"", "agent = \"writer\"\nrounds = 0\nexhausted = \"fail\"");
-    let world = World::small(&flow).verdict("write#1/critic#1", revise(1)).told();
+    let world = World::small(&flow).verdict("write#1/critic#1", revise(1)).played();
     world.is(&Phase::Over(End::Failed));
     world.says("write failed: `critic` sent it back too often");
     world.never_says("next");
@@ -165,7 +165,7 @@ fn a_unit_fails_without_rounds_where_the_flow_says_so() {
 
 #[test]
 fn work_that_is_partly_done_goes_on_and_uses_up_a_round() {
-    let world = World::small(REVIEWED).outcome("write#1", partial("the index")).told();
+    let world = World::small(REVIEWED).outcome("write#1", partial("the index")).played();
     world.is(&Phase::Over(End::Done));
     world.says("write goes on with what is left: the index");
     assert_eq!(world.unit("write").round, 1);
@@ -178,7 +178,7 @@ fn work_that_is_partly_done_and_has_no_rounds_left_parks_the_run_with_its_note()
         .outcome("write#1", partial("two thirds"))
         .outcome("write#2", partial("one third"))
         .outcome("write#3", partial("the index"))
-        .told();
+        .played();
     let unit = "write".parse().unwrap();
     world.is(&Phase::Held(Hold::Unfinished { unit, note: "the index".to_owned() }));
     assert_eq!(world.calls(), [] as [String; 0]);
@@ -223,7 +223,7 @@ fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
     let world = World::small(REVIEWED)
         .verdict("write#1/critic#1", verdict.clone())
         .verdict("write#1/critic#2", verdict)
-        .told();
+        .played();
     assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
     assert_eq!(world.unit("write").round, 0);
     world.says("Q1 is asked about write: `critic` keeps ending without a verdict (last: it sends the work back without a finding that has a path or a proof: a feeling). What now?");
@@ -234,7 +234,7 @@ fn a_verdict_that_cannot_be_read_is_looked_for_again_and_then_asked_about() {
     let mut world = World::small(REVIEWED)
         .ruling("write#1/critic#1", unread("no json"))
         .ruling("write#1/critic#2", unread("no json"))
-        .told();
+        .played();
     assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["write#1/critic#3"], "the number goes on");

@@ -6,7 +6,7 @@ use crate::world::{World, block, revise};
 
 #[test]
 fn a_sprint_plans_builds_and_lands_every_task() {
-    let world = World::sprint().told();
+    let world = World::sprint().played();
     world.is(&Phase::Over(End::Done));
     for task in ["T1", "T2", "T3"] {
         world.before(
@@ -23,14 +23,14 @@ fn a_sprint_plans_builds_and_lands_every_task() {
 
 #[test]
 fn a_task_waits_for_the_task_it_comes_after() {
-    let world = World::sprint().told();
+    let world = World::sprint().played();
     world.before("tasks.T1/commit is good", "tasks.T2/plan#1 started");
     world.before("tasks.T3/plan#1 started", "tasks.T1/commit is good");
 }
 
 #[test]
 fn the_architect_sends_a_task_back_to_its_plan_and_what_followed_is_reset() {
-    let world = World::sprint().verdict("tasks.T1/implement#1/architect#1", revise(1)).told();
+    let world = World::sprint().verdict("tasks.T1/implement#1/architect#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     world.before(
         "tasks.T1/plan sent back by architect: F1 src/a.rs:7: problem 0",
@@ -48,13 +48,14 @@ fn when_the_plan_has_no_rounds_left_it_is_the_unit_with_the_gate_that_asks() {
         .verdict("tasks.T1/implement#1/architect#1", revise(3))
         .verdict("tasks.T1/implement#2/architect#1", revise(2))
         .verdict("tasks.T1/implement#3/architect#1", revise(1))
-        .told();
+        .played();
     world.says("Q1 is asked about tasks.T1/implement: `architect` still wants changes, and the rounds are used up. What now?");
 }
 
 #[test]
 fn a_blocked_task_stops_only_what_waits_for_it() {
-    let world = World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).told();
+    let world =
+        World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
     world.is(&Phase::Over(End::Blocked));
     world.says("tasks.T3/commit landed as commit-of-ta");
     world.never_says("tasks.T2/");
@@ -65,7 +66,7 @@ fn a_blocked_task_stops_only_what_waits_for_it() {
 #[test]
 fn a_blocked_run_that_is_resumed_reopens_only_the_failed_leaf() {
     let mut world =
-        World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).told();
+        World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
     let before = world.journal.len();
     world.resume();
     world.go_on();
@@ -89,7 +90,7 @@ fn no_more_items_are_open_than_the_flow_says() {
 
 #[test]
 fn a_flow_inside_a_flow_is_one_item_of_its_own() {
-    let world = World::nested().told();
+    let world = World::nested().played();
     world.is(&Phase::Over(End::Done));
     world.says("sprint.sprint/tasks.T1/commit landed as commit-of-sp");
     world.before("sprint.sprint/retrospective is good", "sprint#1 ended");

@@ -1,4 +1,4 @@
-//! Who used how much, told from the facts alone. That it adds up to the ledger is looked at in
+//! Who used how much, counted from the facts alone. That it adds up to the ledger is looked at in
 //! every story and in chance, by `invariants.rs`.
 
 use forge_core::{
@@ -39,11 +39,11 @@ fn cents(n: u64) -> Cost {
     Cost::Known(Money(n * 10_000))
 }
 
-fn told(world: &World) -> Vec<Spending> {
-    told_as("r1", world)
+fn spendings_of(world: &World) -> Vec<Spending> {
+    spendings_as("r1", world)
 }
 
-fn told_as(run: &str, world: &World) -> Vec<Spending> {
+fn spendings_as(run: &str, world: &World) -> Vec<Spending> {
     let records = world.records();
     let facts = records.iter().flat_map(|record| record.facts.iter().map(|f| (record.at, f)));
     spendings(run, facts)
@@ -70,7 +70,7 @@ fn every_call_of_an_agent_is_told_with_all_that_is_known_of_it() {
         .cost("plan#1", cents(30))
         .begin();
     world.end("plan#1");
-    let all = told(&world);
+    let all = spendings_of(&world);
     let tokens = Tokens { input: 10, output: 1, ..Tokens::default() };
     let expected = Spending {
         run: "r1".into(),
@@ -93,7 +93,7 @@ fn every_call_of_an_agent_is_told_with_all_that_is_known_of_it() {
 
 #[test]
 fn a_command_that_used_nothing_is_not_told() {
-    let mut free = World::small(TWO).told().records();
+    let mut free = World::small(TWO).played().records();
     for fact in free.iter_mut().flat_map(|record| &mut record.facts) {
         if let Event::Judged { receipt, .. } | Event::AttemptEnded { receipt: Some(receipt), .. } =
             fact
@@ -117,7 +117,7 @@ fn work_that_made_way_is_no_call() {
         *receipt = Receipt::from_spent(Spent::NOTHING);
     }
     world.report(deferred);
-    assert_eq!(told(&world), []);
+    assert_eq!(spendings_of(&world), []);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_call_with_two_models_counts_once_and_adds_up() {
         .cost("plan#1", cents(30))
         .begin();
     world.end("plan#1");
-    let all = told(&world);
+    let all = spendings_of(&world);
     let of = |spending: &Spending| (spending.part, spending.cost, spending.tokens.input);
     let parts: Vec<_> = all.iter().map(of).collect();
     assert_eq!(parts, [(0, cents(25), 7), (1, cents(5), 3)], "the first carries what is left");
@@ -148,7 +148,7 @@ fn models_that_claim_more_than_the_call_get_no_more_than_there_is() {
         .cost("plan#1", Cost::Estimated(Money(300_000)))
         .begin();
     world.end("plan#1");
-    let all = told(&world);
+    let all = spendings_of(&world);
     let of = |spending: &Spending| (spending.cost, spending.tokens.input);
     let parts: Vec<_> = all.iter().map(of).collect();
     let about = |cents: u64| Cost::Estimated(Money(cents * 10_000));
@@ -164,7 +164,10 @@ fn a_model_of_unknown_cost_has_cost_what_the_others_leave() {
         .cost("plan#1", cents(30))
         .begin();
     world.end("plan#1");
-    assert_eq!(told(&world).iter().map(|s| s.cost).collect::<Vec<_>>(), [cents(20), cents(10)]);
+    assert_eq!(
+        spendings_of(&world).iter().map(|s| s.cost).collect::<Vec<_>>(),
+        [cents(20), cents(10)]
+    );
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn a_call_of_unknown_cost_is_unknown_for_each_of_its_models_and_counts_once() {
         .cost("plan#1", Cost::Unknown)
         .begin();
     world.end("plan#1");
-    let view = stats(&told(&world), Axis::Model);
+    let view = stats(&spendings_of(&world), Axis::Model);
     assert_eq!(row(&view.rows[0]), ("large", 1, 0, 0, 1, 1_000));
     assert_eq!(row(&view.rows[1]), ("small", 0, 0, 0, 1, 0), "unknown is never nothing");
     assert_eq!(row(&view.total), ("total", 1, 0, 0, 1, 1_000));
@@ -194,8 +197,8 @@ fn tables_are_made_by_every_axis() {
         .leaves("build#1", by("claude", vec![model("large", 10, 10)]))
         .cost("build#1", cents(10))
         .cost("plan#1/command#1", cents(1))
-        .told();
-    let all = told(&world);
+        .played();
+    let all = spendings_of(&world);
     let named = |rows: &[(&str, u32, u64)]| -> Vec<(String, u32, u64)> {
         rows.iter().map(|(key, calls, cents)| ((*key).to_owned(), *calls, *cents)).collect()
     };
@@ -216,7 +219,7 @@ fn tables_are_made_by_every_axis() {
 
 #[test]
 fn days_come_in_their_order_whatever_they_cost() {
-    let world = World::small(TWO).budget("10").cost("build#1", cents(10)).told();
+    let world = World::small(TWO).budget("10").cost("build#1", cents(10)).played();
     let records = world.records();
     let mut facts: Vec<(u64, &Event)> =
         records.iter().flat_map(|record| &record.facts).map(|fact| (DAY, fact)).collect();
@@ -240,8 +243,8 @@ fn what_costs_the_same_is_told_by_its_tokens() {
         .leaves("plan#1", receipt("a"))
         .leaves("plan#1/critic#1", receipt("b"))
         .leaves("build#1", receipt("b"))
-        .told();
-    let agents = rows(&told(&world), Axis::Agent);
+        .played();
+    let agents = rows(&spendings_of(&world), Axis::Agent);
     assert_eq!(agents.iter().map(|(agent, ..)| agent.as_str()).collect::<Vec<_>>(), ["b", "a"]);
 }
 
@@ -256,7 +259,7 @@ fn every_end_of_a_call_has_its_word() {
     world.rules("plan#3/critic#2", revises(1));
     world.abandon();
     world.end("plan#4");
-    let all = told(&world);
+    let all = spendings_of(&world);
     let words: Vec<String> =
         all.iter().map(|one| format!("{} {}", one.call, one.end.as_str())).collect();
     assert_eq!(
@@ -279,7 +282,7 @@ fn a_call_that_no_longer_mattered_is_told_with_who_used_it() {
         World::small(TWO).leaves("plan#1", by("claude", vec![model("large", 0, 10)])).begin();
     world.abandon();
     world.end("plan#1");
-    let all = told(&world);
+    let all = spendings_of(&world);
     assert_eq!(
         (all[0].agent.as_str(), all[0].model.as_str(), all[0].took_ms),
         ("claude", "large", 1_000)
@@ -293,11 +296,11 @@ fn what_a_rewound_run_shares_is_paid_for_once() {
         .cost("plan#1", cents(30))
         .cost("plan#1/critic#1", cents(0))
         .cost("build#1", cents(10))
-        .told();
+        .played();
     let mut other = world.rewound("build").unwrap();
     other.go_on();
-    let first = told_as("20261115-queue-aaaa", &world);
-    let second = told_as("20261115-queue-bbbb", &other);
+    let first = spendings_as("20261115-queue-aaaa", &world);
+    let second = spendings_as("20261115-queue-bbbb", &other);
     assert_eq!(stats(&second, Axis::Run).total.known, other.run.ledger().known);
     let both: Vec<Spending> = first.into_iter().chain(second).collect();
     assert_eq!(

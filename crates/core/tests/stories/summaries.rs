@@ -14,7 +14,7 @@ use crate::world::{World, after, fault, finding, item, red, revise, writes};
 
 const ID: &str = "20261115-add-a-queue-abcd";
 
-fn told(world: &World) -> String {
+fn summary_text(world: &World) -> String {
     summary::markdown(&summary::summarize(ID, &world.run, world.run.now()))
 }
 
@@ -69,12 +69,12 @@ fn a_run_that_is_done_is_told_from_the_request_to_the_last_commit() {
     world.start.branch = Some("forge/add-a-queue".to_owned());
     world.start.chosen = [("effort".to_owned(), "story points: 8".to_owned())].into();
     world.start.source = Some("https://example.org/issues/7".to_owned());
-    let world = world.told();
+    let world = world.played();
     world.is(&Phase::Over(End::Done));
-    insta::assert_snapshot!("summary_done", told(&world));
+    insta::assert_snapshot!("summary_done", summary_text(&world));
     assert_eq!(
-        told(&world),
-        told(&world.cut(world.journal.len())),
+        summary_text(&world),
+        summary_text(&world.cut(world.journal.len())),
         "the same facts, the same bytes"
     );
 }
@@ -91,8 +91,8 @@ fn with_debug_every_call_is_told() {
         summary: "clear".to_owned(),
         came_to: TriageOutcome::Pass,
     });
-    let world = world.told();
-    insta::assert_snapshot!("summary_debug", told(&world));
+    let world = world.played();
+    insta::assert_snapshot!("summary_debug", summary_text(&world));
 }
 
 #[test]
@@ -102,30 +102,30 @@ fn a_look_at_the_request_that_came_to_nothing_is_not_said_to_have_passed() {
     let (spent, came_to) = (Spent::NOTHING, TriageOutcome::Nothing);
     let look = Coherence { spent, used: None, took_ms: 5, summary: String::new(), came_to };
     world.start.coherence = Some(look);
-    let text = told(&world.told());
+    let text = summary_text(&world.played());
     let row = text.lines().find(|line| line.contains("coherence#1")).unwrap();
     assert!(row.contains("fault") && !row.contains("passed"), "{row}");
 }
 
 #[test]
 fn runs_that_did_not_come_to_their_end_are_told_as_well() {
-    let failed = World::feature("S").answer(1, Answer::GiveUp, "too dear").told();
-    insta::assert_snapshot!("summary_failed", told(&failed));
+    let failed = World::feature("S").answer(1, Answer::GiveUp, "too dear").played();
+    insta::assert_snapshot!("summary_failed", summary_text(&failed));
     let blocked = World::feature("S")
         .verdict("design#1/review#1", crate::world::block("it cannot be done"))
-        .told();
-    assert!(told(&blocked).contains("The run is **blocked**: design: it cannot be done."));
+        .played();
+    assert!(summary_text(&blocked).contains("The run is **blocked**: design: it cannot be done."));
     let mut abandoned = World::feature("S").begin();
     abandoned.abandon();
     abandoned.end("analyse#1");
-    let text = told(&abandoned);
+    let text = summary_text(&abandoned);
     assert!(text.contains("The run was **abandoned**."), "{text}");
     assert!(text.contains("- pull-request: not delivered: the run did not come so far"), "{text}");
     let going = World::feature("S").begin();
-    assert!(told(&going).contains("The run is **still going**."));
-    let waiting = World::feature("S").told_until("Q1");
+    assert!(summary_text(&going).contains("The run is **still going**."));
+    let waiting = World::feature("S").played_until("Q1");
     assert!(
-        told(&waiting)
+        summary_text(&waiting)
             .contains("The run **waits for a person**: it waits for an answer: Q1 about design.")
     );
     let fresh = summary::summarize(ID, &forge_core::Run::new(), 0);
@@ -134,8 +134,8 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
 
 #[test]
 fn a_run_in_which_nothing_went_wrong_has_nothing_to_improve() {
-    let world = World::feature("S").told();
-    assert!(told(&world).contains("Nothing stood in the way: nothing to improve."));
+    let world = World::feature("S").played();
+    assert!(summary_text(&world).contains("Nothing stood in the way: nothing to improve."));
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn what_was_waived_is_told_with_who_and_why() {
         .ruling("build.T1/implement#1/verify#1", unverified())
         .answer(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype")
         .ruling("verify#1/verify#1", unverified())
-        .told();
-    let text = told(&world);
+        .played();
+    let text = summary_text(&world);
     for line in [
         "- proof: **unverified**, nothing proves tree `tree`",
         "- build.T1/implement: verify waived by bob: a prototype",
@@ -188,7 +188,7 @@ fn long_lists_are_cut_and_counted() {
     let notes = (0..60).map(|n| finding(Severity::Minor, &format!("note {n}"))).collect();
     let mut world = many(120).verdict("split#1/critic#1", Verdict::Pass { findings: notes });
     world.start.request = "x".repeat(20_000);
-    let world = world.told_until("build.T0/make#1");
+    let world = world.played_until("build.T0/make#1");
     let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!((view.tasks.len(), view.more_tasks), (summary::TASKS_MAX, 20));
     assert_eq!((view.findings.len(), view.more_findings), (summary::FINDINGS_MAX, 10));
@@ -211,7 +211,7 @@ fn calls_are_cut_and_counted() {
     }
     let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!((view.calls.len(), view.more_calls), (summary::CALLS_MAX, 3));
-    assert!(told(&world).contains("… and 3 more calls"));
+    assert!(summary_text(&world).contains("… and 3 more calls"));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn advice_is_cut_and_counted() {
     for n in 0..30 {
         world = world.verdict(&format!("build.T{n}/make#1/critic#1"), revise(4));
     }
-    let text = told(&world.told());
+    let text = summary_text(&world.played());
     let cut = "- 10 more like these.\n  Next time: `forge log` tells all of it.";
     assert!(text.contains(cut), "{text}");
     assert!(
@@ -270,7 +270,7 @@ fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
         summary: String::new(),
         came_to: TriageOutcome::Pass,
     });
-    let world = world.told();
+    let world = world.played();
     let records = world.records();
     let facts = records.iter().flat_map(|record| record.facts.iter().map(|fact| (record.at, fact)));
     let counted = stats(&spendings(ID, facts), Axis::Run).total.calls;
@@ -278,7 +278,7 @@ fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
     let view = summary::summarize(ID, &world.run, world.run.now());
     assert_eq!(view.total.calls, counted, "the summary");
     assert_eq!(view.phases.iter().map(|row| row.used.calls).sum::<u32>(), counted, "its rows");
-    let forges_own = view.phases.iter().find(|row| row.stage == "deliver").expect("it is told");
+    let forges_own = view.phases.iter().find(|row| row.stage == "deliver").expect("it has a row");
     assert_eq!((forges_own.attempts, forges_own.used.calls), (1, 0));
     let log = PhasesView::new(ID, &world.run).phase_log;
     assert_eq!(log.len(), counted as usize, "the log of state.json");
@@ -297,7 +297,7 @@ fn tags_in_the_words_of_others_are_none_in_the_summary() {
         .verdict("build.T1/implement#1/review#1", Verdict::Pass { findings: left })
         .answer(1, Answer::Approve, TAG);
     world.start.request = format!("Add a queue\r<!-- {TAG}\n{TAG}");
-    let text = told(&world.told());
+    let text = summary_text(&world.played());
     assert!(!text.contains('<') && !text.contains('\r'), "{text}");
     assert!(text.contains("| a &lt;/td>&lt;details open> \\\\\\| x |"), "{text}");
     assert_eq!(text.matches("&lt;details open>").count(), 5, "{text}");
@@ -306,14 +306,14 @@ fn tags_in_the_words_of_others_are_none_in_the_summary() {
 #[test]
 fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_left() {
     let world = World::feature("S").answer(1, Answer::Approve, "");
-    let mut world = world.told_until("Q1");
+    let mut world = world.played_until("Q1");
     world.say(1, Answer::Approve, "");
     while !world.wanted().contains(&"summary#1".to_owned()) {
         let next = world.wanted().pop().unwrap();
-        assert!(told(&world).contains("still going"));
+        assert!(summary_text(&world).contains("still going"));
         world.end(&next);
     }
-    let text = told(&world);
+    let text = summary_text(&world);
     assert!(text.contains("The work is **done**, and is being written down."), "{text}");
     assert!(text.contains("- pull-request: delivered"), "{text}");
 }
@@ -338,14 +338,14 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
         .leaves("build.T2/implement#1/land#1", lands("second", Some("merged")))
         .leaves("build.T3/implement#1/land#1", lands("third", Some("merged")));
     world.start.base = Some("base".to_owned());
-    let world = world.told();
+    let world = world.played();
     world.is(&Phase::Over(End::Done));
     let tasks = summary::summarize(ID, &world.run, world.run.now()).tasks;
     let states: Vec<_> = tasks.iter().map(|task| (task.id.as_str(), task.state)).collect();
     // One that adds nothing to what the run began with, and one that adds nothing to what landed before.
     let (landed, unchanged) = (TaskStanding::Landed, TaskStanding::Unchanged);
     assert_eq!(states, [("T1", unchanged), ("T2", landed), ("T3", unchanged)]);
-    let text = told(&world);
+    let text = summary_text(&world);
     assert_eq!(text.matches("| nothing changed | 1 |").count(), 2, "{text}");
     assert_eq!(text.matches("| landed | 1 |").count(), 1, "{text}");
 }
@@ -355,7 +355,7 @@ fn a_delivery_that_had_nothing_to_deliver_is_not_called_delivered() {
     let why = "nothing to deliver, because the code is what the run started from";
     let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
-    let text = told(&world.told());
+    let text = summary_text(&world.played());
     assert!(text.contains(&format!("- pull-request: not delivered: {why}")), "{text}");
     assert!(!text.contains("pull-request: delivered"), "{text}");
 }
@@ -373,8 +373,8 @@ fn a_check_that_failed_before_the_run_is_named_once() {
     let world = World::feature("S")
         .verdict("build.T1/implement#1/verify#1", old())
         .verdict("build.T2/implement#1/verify#1", old())
-        .told();
-    let text = told(&world);
+        .played();
+    let text = summary_text(&world);
     assert_eq!(
         text.matches("- `make lint` failed where the run started, too.").count(),
         1,

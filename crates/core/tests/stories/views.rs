@@ -31,7 +31,7 @@ fn every_standing_has_its_word_and_exit_code() {
     assert_eq!(standing(&going), (Standing::Going, 5));
     going.ends("write#1", Outcome::Limited { until: 900_000, what: String::new() });
     assert_eq!(standing(&going), (Standing::Limited, 5));
-    let waiting = World::small(ASKED).verdict("write#1/verify#1", revise(1)).told();
+    let waiting = World::small(ASKED).verdict("write#1/verify#1", revise(1)).played();
     assert_eq!(standing(&waiting), (Standing::Waiting, 3));
     let mut paused = begin();
     paused.pause();
@@ -47,16 +47,16 @@ fn every_standing_has_its_word_and_exit_code() {
     let mut abandoned = begin();
     abandoned.abandon();
     assert_eq!(standing(&abandoned), (Standing::Abandoned, 1));
-    assert_eq!(standing(&World::small(ASKED).told()), (Standing::Done, 0));
-    let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no")).told();
+    assert_eq!(standing(&World::small(ASKED).played()), (Standing::Done, 0));
+    let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no")).played();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
     assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
-    let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).told();
+    let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).played();
     assert_eq!(standing(&failed), (Standing::Failed, 1));
     let misses = ASKED.replace("rounds = 0", "misses = 5");
     let same = |world: World, n: u32| world.outcome(&format!("write#{n}"), fault("same"));
-    let escalated = (1..=3).fold(World::small(&misses), same).told();
+    let escalated = (1..=3).fold(World::small(&misses), same).played();
     assert_eq!(standing(&escalated), (Standing::Escalated, 4));
     assert_eq!(
         RunRow::new("r", &escalated.run).why,

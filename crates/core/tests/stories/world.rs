@@ -459,7 +459,7 @@ impl World {
     }
 
     /// From the beginning as far as the script goes.
-    pub(crate) fn told(self) -> Self {
+    pub(crate) fn played(self) -> Self {
         let mut world = self.begin();
         world.go_on();
         world
@@ -467,7 +467,7 @@ impl World {
 
     /// The journal as sentences.
     /// From the beginning until something of this name is wanted.
-    pub(crate) fn told_until(self, name: &str) -> Self {
+    pub(crate) fn played_until(self, name: &str) -> Self {
         let mut world = self.begin();
         for _ in 0..STEPS_MAX {
             let wanted = world.wanted();
@@ -550,7 +550,7 @@ impl World {
 
     /// Kills the driver after every record, restarts it, and lets it go on.
     pub(crate) fn survives_every_crash(self) {
-        let whole = self.clone().told();
+        let whole = self.clone().played();
         assert!(whole.journal.len() > 3);
         for kept in 0..whole.journal.len() {
             let mut again = whole.cut(kept);

@@ -261,8 +261,8 @@ impl Git {
         loop {
             let output = self.once()?;
             // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
-            let is_ours = output.status.signal() == Some(SIGINT);
-            if !(is_ours && output.stdout.is_empty() && output.stderr.is_empty()) {
+            let is_by_forge = output.status.signal() == Some(SIGINT);
+            if !(is_by_forge && output.stdout.is_empty() && output.stderr.is_empty()) {
                 return Ok(output);
             }
         }

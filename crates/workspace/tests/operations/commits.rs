@@ -92,7 +92,7 @@ fn only_refs_of_forge_are_pinned() {
 }
 
 #[test]
-fn a_bench_that_was_never_opened_cannot_be_committed() {
+fn a_checkout_that_was_never_opened_cannot_be_committed() {
     let world = World::new();
     let failure = failure(&Operation::Commit(world.committing("a", &[&world.head()])));
     assert!(failure.what.contains("not there, or damaged"), "{failure}");

@@ -215,7 +215,7 @@ fn hooks_cannot_run_where_nothing_was_opened() {
 }
 
 #[test]
-fn a_hook_that_was_killed_leaves_a_bench_that_opens_again() {
+fn a_hook_that_was_killed_leaves_a_checkout_that_opens_again() {
     let world = World::new();
     let operation = ready(&world);
     let tree = operation.location.dir.join("tree");

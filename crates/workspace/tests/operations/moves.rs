@@ -189,7 +189,7 @@ fn a_place_is_written_down_exactly() {
 }
 
 #[test]
-fn a_lock_that_a_killed_git_left_on_a_ref_of_ours_is_in_nobodys_way() {
+fn a_lock_that_a_killed_git_left_on_a_ref_of_forge_is_in_nobodys_way() {
     let (world, commits, operation) = ready();
     let common = world.repository().common_dir;
     for name in ["refs/forge/run/head", "refs/forge/run/calls/0011"] {

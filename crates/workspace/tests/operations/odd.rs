@@ -180,7 +180,7 @@ fn a_filter_that_fails_is_a_failure_with_a_next_step() {
 }
 
 #[test]
-fn settings_that_hold_for_the_users_folder_hold_on_the_bench() {
+fn settings_that_hold_for_the_users_folder_hold_on_the_checkout() {
     let world = World::new();
     let included = world.beside("included");
     fs::write(&included, "[user]\n\tname = Included\n").unwrap();
@@ -225,14 +225,14 @@ fn signing_monitors_and_templates_of_the_user_do_not_stop_us() {
 }
 
 #[test]
-fn a_repository_and_a_bench_with_odd_names_work() {
+fn a_repository_and_a_checkout_with_odd_names_work() {
     let mut base = World::new();
     let name = std::ffi::OsString::from_vec(b"#a \"\xff\n:b".to_vec());
     let root = base.beside("odd").join(&name);
     fs::create_dir_all(root.parent().unwrap()).unwrap();
     fs::rename(&base.root, &root).unwrap();
     let Repository { common_dir, top } = Repository::find(&root).unwrap();
-    let location = CheckoutLocation { common_dir, top, dir: base.beside("benches").join(&name) };
+    let location = CheckoutLocation { common_dir, top, dir: base.beside("checkouts").join(&name) };
     base.root = root;
     let mut operation = base.opening("a");
     operation.location = location.clone();
@@ -410,7 +410,7 @@ fn git_lfs_works_with_its_program_or_is_refused_in_words() {
 }
 
 #[test]
-fn a_store_of_git_lfs_is_shared_with_the_bench() {
+fn a_store_of_git_lfs_is_shared_with_the_checkout() {
     let world = World::new();
     fs::create_dir_all(world.root.join(".git/lfs")).unwrap();
     let tree = opened(&world.opening("a")).tree;

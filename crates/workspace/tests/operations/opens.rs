@@ -13,7 +13,7 @@ use forge_workspace::{FileAccess, FilesPolicy, OpenCheckout, Operation, RestoreF
 use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
 #[test]
-fn an_opened_bench_has_the_files_of_the_commit_and_a_git_on_its_branch() {
+fn an_opened_checkout_has_the_files_of_the_commit_and_a_git_on_its_branch() {
     let world = World::new();
     world.write("dirty.txt", "not committed");
     let before = world.fingerprint();
@@ -388,7 +388,7 @@ fn a_merge_with_conflict_leaves_markers_and_the_usual_state() {
     write(&made.tree, "a.txt", "one\nboth\nthree\n");
     operation.files = FilesPolicy::KeepWork;
     let again = opened(&operation);
-    assert_eq!(again.conflicts, ["a.txt"], "told again");
+    assert_eq!(again.conflicts, ["a.txt"], "reported again");
     assert_eq!(read(&made.tree, "a.txt"), "one\nboth\nthree\n");
 }
 

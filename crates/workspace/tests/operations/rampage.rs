@@ -126,7 +126,7 @@ fn tree_of(world: &World) -> PathBuf {
 }
 
 #[test]
-fn after_any_rampage_a_bench_opens_exactly() {
+fn after_any_rampage_a_checkout_opens_exactly() {
     let expected = clean_files(&user());
     each(RAMPAGES, tree_of, |world, script| {
         let tree = opened(&world.opening("a")).tree;
@@ -177,7 +177,7 @@ fn after_any_rampage_a_tree_is_put_back() {
 }
 
 #[test]
-fn a_bench_whose_folders_were_ruined_opens_exactly() {
+fn a_checkout_whose_folders_were_ruined_opens_exactly() {
     let expected = clean_files(&user());
     each(
         OUTSIDE,
@@ -191,7 +191,7 @@ fn a_bench_whose_folders_were_ruined_opens_exactly() {
 }
 
 #[test]
-fn the_folder_of_a_bench_may_have_become_a_link_to_the_user() {
+fn the_folder_of_a_checkout_may_have_become_a_link_to_the_user() {
     let world = user();
     let before = world.fingerprint();
     let dir = world.location("a").dir;

@@ -57,7 +57,7 @@ fn a_tree_can_be_put_back_to_an_older_commit_and_be_written_again() {
 }
 
 #[test]
-fn a_bench_that_was_never_opened_cannot_be_put_back() {
+fn a_checkout_that_was_never_opened_cannot_be_put_back() {
     let world = World::new();
     let failure = failure(&Operation::Restore(restoring(&world, FileAccess::Write)));
     assert!(failure.next.contains("opened again"), "{failure}");

@@ -1,4 +1,4 @@
-//! A world for one test: a real repository of a user's in a folder of its own, and benches beside
+//! A world for one test: a real repository of a user's in a folder of its own, and checkouts beside
 //! it, used as Forge uses them.
 //!
 //! Start with [`World`]. [`fingerprint`] is everything of the user's that must never change.
@@ -103,7 +103,7 @@ impl World {
     /// A private checkout beside the repository.
     pub(crate) fn location(&self, name: &str) -> CheckoutLocation {
         let Repository { common_dir, top } = self.repository();
-        CheckoutLocation { common_dir, top, dir: self.beside("benches").join(name) }
+        CheckoutLocation { common_dir, top, dir: self.beside("checkouts").join(name) }
     }
 
     /// Returns the operation that opens a checkout at the user's HEAD.
