@@ -201,35 +201,10 @@ impl Watcher<'_> {
 
     /// Returns the unit that a fact is about.
     fn unit_of(&self, fact: &Event) -> Option<UnitId> {
-        match fact {
-            Event::UnitSkipped { unit }
-            | Event::GateSkipped { unit, .. }
-            | Event::GatePassed { unit, .. }
-            | Event::GateWaived { unit, .. }
-            | Event::UnitReopened { unit, .. }
-            | Event::UnitAccepted { unit }
-            | Event::UnitFailed { unit, .. }
-            | Event::Landed { unit, .. }
-            | Event::Noticed { unit, .. } => Some(unit.clone()),
-            Event::QuestionAsked(question) => Some(question.unit.clone()),
-            Event::Answered { question, .. } => self.asked.get(question).cloned(),
-            Event::EffectIntended { attempt, .. } | Event::EffectDone { attempt, .. } => {
-                Some(attempt.unit.clone())
-            }
-            Event::AttemptStarted { .. }
-            | Event::AttemptEnded { .. }
-            | Event::JudgementStarted { .. }
-            | Event::Judged { .. }
-            | Event::CallSettled { .. }
-            | Event::Edited { .. } => fact.call().map(|call| call.unit().clone()),
-            Event::RunStarted(_)
-            | Event::RunHeld { .. }
-            | Event::RunResumed { .. }
-            | Event::BudgetRaised { .. }
-            | Event::ItemsListed { .. }
-            | Event::RunRewound { .. }
-            | Event::RunEnded { .. } => None,
+        if let Event::Answered { question, .. } = fact {
+            return self.asked.get(question).cloned();
         }
+        fact.unit()
     }
 
     /// Drops queued output before the call that is running, or before the last attempt.
@@ -283,17 +258,7 @@ impl Watcher<'_> {
 
     /// Returns true if a call is under way only on paper: nobody works on it, and nobody drives the run.
     fn is_left(&mut self, stream: &TranscriptReader) -> bool {
-        self.has_no_driver()
-            && match stream.standing() {
-                Some(AttemptStatus::Alive(_)) => false,
-                Some(
-                    AttemptStatus::Ended(_)
-                    | AttemptStatus::Dead
-                    | AttemptStatus::Void
-                    | AttemptStatus::Unclaimed,
-                )
-                | None => true,
-            }
+        self.has_no_driver() && !matches!(stream.standing(), Some(AttemptStatus::Alive(_)))
     }
 
     /// Returns true if nobody drives the run. Asked only now and then: who asks gets in the way of a driver.

@@ -17,10 +17,7 @@ use std::{
 };
 
 use forge_core::hex::hex;
-use forge_core::{
-    event::Person,
-    flow::{Check, Stage, Work},
-};
+use forge_core::{event::Person, flow::Stage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -142,25 +139,8 @@ pub fn commands(settings: &Settings, found: &FoundFlow) -> Vec<String> {
 
 fn add_stage_commands(stages: &[Stage], commands: &mut Vec<String>) {
     for stage in stages {
-        match &stage.work {
-            Work::Command { run } => commands.push(run.clone()),
-            Work::Agent { .. }
-            | Work::Each { .. }
-            | Work::Flow { .. }
-            | Work::Deliver { .. }
-            | Work::Nothing => {}
-        }
-        for gate in &stage.gates {
-            match &gate.check {
-                Check::Command { run } => commands.push(run.clone()),
-                Check::Artifact { .. }
-                | Check::Review { .. }
-                | Check::Human { .. }
-                | Check::Verify
-                | Check::Land
-                | Check::BuiltIn { .. } => {}
-            }
-        }
+        let gates = stage.gates.iter().filter_map(|gate| gate.check.command());
+        commands.extend(stage.work.command().into_iter().chain(gates).map(str::to_owned));
         add_stage_commands(stage.inner(), commands);
     }
 }

@@ -483,21 +483,12 @@ impl Probe<'_> {
 
 /// Returns what a limit means to who only wants to know.
 fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<String>) {
-    let state = match limit.class {
-        ErrorClass::Network => ProbeState::NoNetwork,
-        ErrorClass::Server => ProbeState::ProviderTrouble,
-        ErrorClass::RateLimit
-        | ErrorClass::UsageWindow
-        | ErrorClass::Auth
-        | ErrorClass::Overflow
-        | ErrorClass::Refusal
-        | ErrorClass::Tooling
-        | ErrorClass::Permission
-        | ErrorClass::NoModel
-        | ErrorClass::NoSession
-        | ErrorClass::OutOfBudget
-        | ErrorClass::Stopped
-        | ErrorClass::Unknown => ProbeState::Limited,
+    let state = if limit.class == ErrorClass::Network {
+        ProbeState::NoNetwork
+    } else if limit.class == ErrorClass::Server {
+        ProbeState::ProviderTrouble
+    } else {
+        ProbeState::Limited
     };
     let until = limit.until_ms.map(|until| format!(" until {}", moment(until)));
     let what = format!("{}{}", limit.what.trim(), until.as_deref().unwrap_or_default());

@@ -251,18 +251,9 @@ fn samples(records: &[JournalRecord]) -> Result<Vec<(String, u64)>, Error> {
         run.apply_record(&record);
         times.apply_record(stored.epoch, &record, &run);
     }
-    let is_good = |state: &State| match state {
-        State::Accepted => true,
-        State::Waiting
-        | State::Working
-        | State::Judging { .. }
-        | State::Asking { .. }
-        | State::Skipped
-        | State::Failed { .. } => false,
-    };
     let took = times.at(run.now());
     let units = run.units();
-    let good = units.iter().filter(|(_, _, unit)| is_good(&unit.state));
+    let good = units.iter().filter(|(_, _, unit)| matches!(unit.state, State::Accepted));
     let sample = |(id, _, _): &(UnitId, _, _)| Some((id.place(), *took.get(&id.to_string())?));
     Ok(good.filter_map(sample).collect())
 }

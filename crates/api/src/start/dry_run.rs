@@ -243,14 +243,7 @@ impl Ready {
                 phase: stage.phase.clone(),
                 runs: own,
                 does: does(stage),
-                player: match &stage.work {
-                    Work::Agent { role } => self.player(role),
-                    Work::Command { .. }
-                    | Work::Each { .. }
-                    | Work::Flow { .. }
-                    | Work::Deliver { .. }
-                    | Work::Nothing => None,
-                },
+                player: stage.work.role().and_then(|role| self.player(role)),
                 rounds: stage.rounds,
                 then: match stage.exhausted {
                     Exhausted::Ask => "a person is asked",
@@ -267,15 +260,7 @@ impl Ready {
                         phase: gate.phase.clone(),
                         runs: both(own, runs(&gate.when, params)),
                         wants: wants(gate),
-                        player: match &gate.check {
-                            Check::Review { role } => self.player(role),
-                            Check::Artifact { .. }
-                            | Check::Command { .. }
-                            | Check::Human { .. }
-                            | Check::Verify
-                            | Check::Land
-                            | Check::BuiltIn { .. } => None,
-                        },
+                        player: gate.check.role().and_then(|role| self.player(role)),
                     })
                     .collect(),
             });

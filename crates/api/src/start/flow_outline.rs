@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_core::flow::{Check, Condition, Flow, Gate, Stage, When, Work};
+use forge_core::flow::{Condition, Flow, Gate, Stage, When, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,14 +62,8 @@ pub(super) fn pruned(flow: &Flow, params: &BTreeMap<String, String>) -> Flow {
                 stage.rounds = 0;
             }
             stage.gates.retain(|gate| runs(&gate.when, params) != Runs::Skipped);
-            match &mut stage.work {
-                Work::Each { stages, .. } | Work::Flow { stages, .. } => {
-                    *stages = table(stages, params);
-                }
-                Work::Agent { .. }
-                | Work::Command { .. }
-                | Work::Deliver { .. }
-                | Work::Nothing => {}
+            if let Work::Each { stages, .. } | Work::Flow { stages, .. } = &mut stage.work {
+                *stages = table(stages, params);
             }
             stage
         };
@@ -126,14 +120,7 @@ pub(super) fn both(outer: Runs, own: Runs) -> Runs {
 
 /// Gates that call somebody are phases of their own to a person.
 fn is_of_interest(gate: &Gate) -> bool {
-    match gate.check {
-        Check::Review { .. } | Check::Human { .. } => true,
-        Check::Artifact { .. }
-        | Check::Command { .. }
-        | Check::Verify
-        | Check::Land
-        | Check::BuiltIn { .. } => false,
-    }
+    gate.check.is_call()
 }
 
 #[cfg(test)]

@@ -93,23 +93,13 @@ impl CheckArgs {
         } else {
             terminal_output::print(&check_text(&probed, terminal_info::terminal_width()));
         }
-        Ok(ExitCode::from(match probed.state {
-            ProbeState::Ready => 0,
-            ProbeState::Interrupted => INTERRUPTED,
-            ProbeState::NotFound
-            | ProbeState::TooOld
-            | ProbeState::NotLoggedIn
-            | ProbeState::NotAllowed
-            | ProbeState::NoModel
-            | ProbeState::NoNetwork
-            | ProbeState::Limited
-            | ProbeState::ProviderTrouble
-            | ProbeState::Refused
-            | ProbeState::NoResult
-            | ProbeState::TooSlow
-            | ProbeState::TooDear
-            | ProbeState::Broken => UNUSABLE,
-        }))
+        Ok(if probed.state == ProbeState::Ready {
+            ExitCode::SUCCESS
+        } else if probed.state == ProbeState::Interrupted {
+            ExitCode::from(INTERRUPTED)
+        } else {
+            ExitCode::from(UNUSABLE)
+        })
     }
 }
 

@@ -184,21 +184,10 @@ pub(crate) fn report_screen_exit(
         ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
         ScreenExit::Detached => detach(forge, run, None),
         ScreenExit::Closed(standing) => {
-            let text = match standing {
-                Standing::Paused => format!("{run} stays paused\nnext: forge resume {run}"),
-                Standing::Going
-                | Standing::Limited
-                | Standing::Waiting
-                | Standing::Interrupted
-                | Standing::Stopped
-                | Standing::Parked
-                | Standing::Escalated
-                | Standing::Done
-                | Standing::Failed
-                | Standing::Blocked
-                | Standing::Abandoned => {
-                    format!("{run} goes on; look again with: forge attach {run}")
-                }
+            let text = if standing == Standing::Paused {
+                format!("{run} stays paused\nnext: forge resume {run}")
+            } else {
+                format!("{run} goes on; look again with: forge attach {run}")
             };
             terminal_output::print_progress(&format!("\n{text}"));
             Ok(ExitCode::SUCCESS)

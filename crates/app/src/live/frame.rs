@@ -10,7 +10,7 @@
 //! Invariant: the states that are shown are those of `forge status`.
 
 use forge_api::follow::RunSnapshot;
-use forge_core::view::Standing;
+use forge_core::view::{Course, Standing};
 
 use super::{
     header::{DrivenBy, LOW_HEIGHT, header, is_active, lacks_driver},
@@ -95,17 +95,11 @@ pub(crate) enum OnLeave {
 }
 
 pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
-    match standing {
-        Standing::Going | Standing::Limited => OnLeave::Continues,
-        Standing::Waiting | Standing::Paused | Standing::Parked | Standing::Escalated => {
-            OnLeave::StaysHeld
-        }
-        Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Done
-        | Standing::Failed
-        | Standing::Blocked
-        | Standing::Abandoned => OnLeave::Stops,
+    match standing.course() {
+        Course::Driven => OnLeave::Continues,
+        Course::Asking => OnLeave::StaysHeld,
+        Course::Held if !standing.is_stopped() => OnLeave::StaysHeld,
+        Course::Held | Course::Failed | Course::Over => OnLeave::Stops,
     }
 }
 

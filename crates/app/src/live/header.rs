@@ -98,18 +98,14 @@ pub(crate) const fn is_active(standing: Standing) -> bool {
     }
 }
 
-const fn standing_style(standing: Standing) -> LineStyle {
-    match standing {
-        Standing::Going => LineStyle::Cyan,
-        Standing::Done => LineStyle::Green,
-        Standing::Waiting
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked => LineStyle::Yellow,
-        Standing::Escalated | Standing::Failed | Standing::Blocked | Standing::Abandoned => {
-            LineStyle::Red
-        }
+fn standing_style(standing: Standing) -> LineStyle {
+    if standing == Standing::Going {
+        LineStyle::Cyan
+    } else if standing == Standing::Done {
+        LineStyle::Green
+    } else if standing.has_gone_wrong() {
+        LineStyle::Red
+    } else {
+        LineStyle::Yellow
     }
 }

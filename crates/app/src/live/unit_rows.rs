@@ -167,39 +167,26 @@ fn n_details(unit: &UnitView, snapshot: &RunSnapshot) -> usize {
 
 /// Returns the details of a unit: beside it on a wide screen, below it on a narrow one.
 fn details(unit: &UnitView, snapshot: &RunSnapshot) -> Vec<String> {
-    match unit.state {
-        UnitState::Limited => {
-            let until = unit.until.map(|until| format::future_time(until, snapshot.now));
-            let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
-            vec![format!("{until}{}", unit.why)]
-        }
-        UnitState::Waiting
-        | UnitState::Working
-        | UnitState::Judging
-        | UnitState::Asking
-        | UnitState::Accepted
-        | UnitState::Skipped
-        | UnitState::Failed
-        | UnitState::Blocked => {
-            let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
-            calls.iter().map(latest_line).collect()
-        }
+    if unit.state == UnitState::Limited {
+        let until = unit.until.map(|until| format::future_time(until, snapshot.now));
+        let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
+        return vec![format!("{until}{}", unit.why)];
     }
+    let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
+    calls.iter().map(latest_line).collect()
 }
 
 fn depth(unit: &UnitView) -> usize {
     usize::try_from(unit.depth).unwrap_or_default()
 }
 
-const fn priority(unit: &UnitView) -> RowPriority {
-    match unit.state {
-        UnitState::Asking => RowPriority::Asking,
-        UnitState::Limited
-        | UnitState::Working
-        | UnitState::Judging
-        | UnitState::Failed
-        | UnitState::Blocked => RowPriority::Active,
-        UnitState::Waiting | UnitState::Accepted | UnitState::Skipped => RowPriority::Quiet,
+fn priority(unit: &UnitView) -> RowPriority {
+    if unit.state == UnitState::Asking {
+        RowPriority::Asking
+    } else if unit.state.is_quiet() {
+        RowPriority::Quiet
+    } else {
+        RowPriority::Active
     }
 }
 
@@ -275,17 +262,9 @@ const fn mark(state: UnitState) -> (&'static str, LineStyle) {
     }
 }
 
-const fn name_style(state: UnitState) -> LineStyle {
-    match state {
-        UnitState::Waiting | UnitState::Skipped => LineStyle::Grey,
-        UnitState::Limited
-        | UnitState::Working
-        | UnitState::Judging
-        | UnitState::Asking
-        | UnitState::Accepted
-        | UnitState::Failed
-        | UnitState::Blocked => LineStyle::Plain,
-    }
+fn name_style(state: UnitState) -> LineStyle {
+    let has_begun = !state.is_quiet() || state == UnitState::Accepted;
+    if has_begun { LineStyle::Plain } else { LineStyle::Grey }
 }
 
 /// Formats the state of a unit: its items, or its state with its round.

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use forge_core::{
     Time,
-    view::{Amount, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
+    view::{Amount, Course, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 
 use super::question_text::{QuestionLayout, question_text};
@@ -129,23 +129,19 @@ pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> Strin
 /// Returns the next command for a run that has stopped.
 pub(crate) fn next_command(view: &RunView) -> Option<String> {
     let run = &view.row.run;
-    match view.row.standing {
-        Standing::Parked if view.budget.is_some() => {
+    let standing = view.row.standing;
+    match standing.course() {
+        Course::Held if standing == Standing::Parked && view.budget.is_some() => {
             Some(format!("forge resume {run} --budget AMOUNT"))
         }
-        Standing::Going
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked => Some(format!("forge resume {run}")),
-        Standing::Escalated => {
+        Course::Held if standing == Standing::Escalated => {
             Some(format!("forge log {run} (what failed), mend the cause, then forge resume {run}"))
         }
-        Standing::Failed | Standing::Blocked => {
+        Course::Driven | Course::Held => Some(format!("forge resume {run}")),
+        Course::Failed => {
             Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
         }
         // A waiting run is continued by answers, which are shown with its questions.
-        Standing::Waiting | Standing::Done | Standing::Abandoned => None,
+        Course::Asking | Course::Over => None,
     }
 }

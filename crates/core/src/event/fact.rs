@@ -182,6 +182,39 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns the unit that a fact is about. An answer names its question only, and the run as a whole is no unit.
+    pub fn unit(&self) -> Option<UnitId> {
+        match self {
+            Self::UnitSkipped { unit }
+            | Self::GateSkipped { unit, .. }
+            | Self::GatePassed { unit, .. }
+            | Self::GateWaived { unit, .. }
+            | Self::UnitReopened { unit, .. }
+            | Self::UnitAccepted { unit }
+            | Self::UnitFailed { unit, .. }
+            | Self::Landed { unit, .. }
+            | Self::Noticed { unit, .. } => Some(unit.clone()),
+            Self::QuestionAsked(question) => Some(question.unit.clone()),
+            Self::EffectIntended { attempt, .. } | Self::EffectDone { attempt, .. } => {
+                Some(attempt.unit.clone())
+            }
+            Self::AttemptStarted { .. }
+            | Self::AttemptEnded { .. }
+            | Self::JudgementStarted { .. }
+            | Self::Judged { .. }
+            | Self::CallSettled { .. }
+            | Self::Edited { .. } => self.call().map(|call| call.unit().clone()),
+            Self::RunStarted(_)
+            | Self::RunHeld { .. }
+            | Self::RunResumed { .. }
+            | Self::BudgetRaised { .. }
+            | Self::Answered { .. }
+            | Self::ItemsListed { .. }
+            | Self::RunRewound { .. }
+            | Self::RunEnded { .. } => None,
+        }
+    }
+
     /// Returns the call that it starts, ends, or puts a person's change in the place of.
     pub fn call(&self) -> Option<CallId> {
         match self {

@@ -128,6 +128,18 @@ pub enum Work {
     Nothing,
 }
 
+impl Work {
+    /// Returns the line for the shell, if it is a command.
+    pub fn command(&self) -> Option<&str> {
+        if let Self::Command { run } = self { Some(run) } else { None }
+    }
+
+    /// Returns the role of the agent that works, if it is one.
+    pub fn role(&self) -> Option<&str> {
+        if let Self::Agent { role } = self { Some(role) } else { None }
+    }
+}
+
 /// A delivery out of the run, once. Forge does it itself, without an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -221,6 +233,23 @@ pub enum Check {
     Land,
     /// A check that Forge brings along.
     BuiltIn { check: BuiltIn },
+}
+
+impl Check {
+    /// Returns the line for the shell, if it is a command.
+    pub fn command(&self) -> Option<&str> {
+        if let Self::Command { run } = self { Some(run) } else { None }
+    }
+
+    /// Returns the role of the agent that reads the result, if one does.
+    pub fn role(&self) -> Option<&str> {
+        if let Self::Review { role } = self { Some(role) } else { None }
+    }
+
+    /// Returns true if an agent or a person is called for it.
+    pub const fn is_call(&self) -> bool {
+        matches!(self, Self::Review { .. } | Self::Human { .. })
+    }
 }
 
 /// The checks that Forge brings along.

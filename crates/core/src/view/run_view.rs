@@ -133,6 +133,13 @@ pub enum UnitState {
     Blocked,
 }
 
+impl UnitState {
+    /// Returns true if nothing of interest happens to it: it has not started, is good, or does not apply.
+    pub const fn is_quiet(self) -> bool {
+        matches!(self, Self::Waiting | Self::Accepted | Self::Skipped)
+    }
+}
+
 /// An open question, with all that helps to answer it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionView {

@@ -62,6 +62,16 @@ impl Standing {
         }
     }
 
+    /// Returns true if it stands still because something went wrong or was given up.
+    pub const fn has_gone_wrong(self) -> bool {
+        matches!(self, Self::Escalated | Self::Failed | Self::Blocked | Self::Abandoned)
+    }
+
+    /// Returns true if a person ended its driver: Ctrl-C, or `forge stop`.
+    pub const fn is_stopped(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Stopped)
+    }
+
     /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {
