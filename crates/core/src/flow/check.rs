@@ -104,6 +104,10 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
             return Err(wrong(format!("writes `{REQUEST}`, which is the user's")));
         }
     }
+    let roles = stage.gates.iter().filter_map(|gate| gate.check.role());
+    if let Some(role) = roles.into_iter().find(|role| !is_plain_name(role)) {
+        return Err(wrong(format!("is reviewed by `{role}`, which is not a plain name of a role")));
+    }
     if let Work::Deliver { what } = stage.work {
         delivery(what, known).map_err(wrong)?;
     }

@@ -280,6 +280,10 @@ fn gates_have_one_check_and_a_name_of_their_own() {
         ),
         ("{ name = \"a b\", verify = true }", "has a gate called `a b`, which is not a plain name"),
         (
+            "{ name = \"a\", review = \"../x\" }",
+            "is reviewed by `../x`, which is not a plain name of a role",
+        ),
+        (
             "{ verify = true, auto = true }",
             "has a gate `verify` with `auto`, which only a human gate can have",
         ),

@@ -109,6 +109,7 @@ fn rows() -> Vec<String> {
         gates("{ name = \"x\" }"),
         gates("{ check = \"none\" }"),
         gates("{ name = \"a b\", verify = true }"),
+        gates("{ name = \"a\", review = \"../x\" }"),
         gates("{ verify = true, auto = true }"),
         gates("{ human = \"?\", advisory = true }"),
         gates("{ review = \"a\" }, { review = \"a\" }"),
