@@ -36,6 +36,7 @@ mod types;
 mod values;
 
 pub use explain::{Explained, SaidRow, SettingRow};
+pub use glob::PathGlobs;
 pub use layers::Layer;
 pub use renamed_keys::{RenamedKeys, rename_keys};
 pub use repository_commands::NotifierKind;

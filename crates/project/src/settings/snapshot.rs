@@ -10,7 +10,7 @@ use forge_core::event::Blob;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    glob::glob_matches,
+    glob::PathGlobs,
     resolve::Settings,
     types::{Claims, FinalCheckout, RunRecord, SecretSettings},
     values::{RUN_MARK, to_strings},
@@ -83,10 +83,9 @@ impl From<&SecretSettings> for SecretsTable {
 }
 
 impl SecretsTable {
-    /// Returns true if a change of this path, relative to the top of the checkout, may hold what looks
-    /// like a secret.
-    pub fn allows(&self, path: &str) -> bool {
-        self.allow.iter().any(|pattern| glob_matches(pattern, path))
+    /// Returns the paths, relative to the top of the checkout, that may hold what looks like a secret.
+    pub fn allowed_paths(&self) -> PathGlobs {
+        PathGlobs::new(&self.allow)
     }
 
     pub fn is_empty(&self) -> bool {
