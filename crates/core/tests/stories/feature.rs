@@ -93,7 +93,7 @@ fn when_the_final_verification_is_red_the_verifier_repairs_and_then_a_person_is_
     world.says("verify#2 started");
     world.says("verify#3 started");
     world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
-    world.never_says("pull-request#1");
+    world.never_says("deliver#1");
 }
 
 #[test]

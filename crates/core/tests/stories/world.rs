@@ -4,7 +4,7 @@
 //! twice. Every report and every answer is delivered twice: the second must mean nothing. The
 //! journal is kept as lines of JSON, so that a crash can cut it anywhere.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, Time, decide,
@@ -12,7 +12,7 @@ use forge_core::{
         Answer, Approvals, Blob, Call, Choice, Detail, Edit, Event, Limits, Outcome, Person,
         Receipt, Record, Ruling, Start,
     },
-    flow::{Check, Work},
+    flow::{Check, Stage, Work},
     id::{AttemptId, CallId, JudgementId, QuestionId},
     item::Item,
     money::{Cost, Money, Spent, Tokens},
@@ -31,6 +31,12 @@ pub(crate) const NESTED: &str = include_str!("../flows/nested.toml");
 
 /// More inputs than any story needs.
 const STEPS_MAX: usize = 5_000;
+
+/// What the sentences of a journal are made of: the texts in their source.
+static SENTENCES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let source = include_str!("../../src/view/sentence.rs");
+    source.split('"').skip(1).step_by(2).collect()
+});
 
 #[derive(Clone)]
 pub(crate) struct World {
@@ -465,7 +471,6 @@ impl World {
         world
     }
 
-    /// The journal as sentences.
     /// From the beginning until something of this name is wanted.
     pub(crate) fn played_until(self, name: &str) -> Self {
         let mut world = self.begin();
@@ -479,6 +484,7 @@ impl World {
         panic!("`{name}` is never wanted");
     }
 
+    /// The journal as sentences.
     pub(crate) fn story(&self) -> Vec<String> {
         self.facts().iter().map(view::sentence).collect()
     }
@@ -499,10 +505,56 @@ impl World {
         assert!(story.iter().any(|l| l == line), "no `{line}` in\n{}", story.join("\n"));
     }
 
+    /// Nothing in the story has this in it, although a story of this flow could.
     #[track_caller]
     pub(crate) fn never_says(&self, part: &str) {
+        let words = self.words_not_of_names(part);
+        let cannot = words.iter().find(|words| !SENTENCES.iter().any(|said| said.contains(*words)));
+        assert_eq!(
+            cannot, None,
+            "no name of this flow and in no sentence: `{part}` proves nothing"
+        );
         let about = self.about(part);
         assert_eq!(about, [] as [String; 0], "`{part}` in\n{}", self.story().join("\n"));
+    }
+
+    /// What is between the names of this flow, each as it stands there.
+    fn words_not_of_names(&self, part: &str) -> Vec<String> {
+        let mut between = vec![Vec::new()];
+        for word in part.split_whitespace() {
+            if self.is_name(word.trim_end_matches(':')) {
+                between.push(Vec::new());
+            } else {
+                between.last_mut().unwrap().push(word);
+            }
+        }
+        between.iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect()
+    }
+
+    /// Whether this is a question, a gate, or the whole or the beginning of the name of a unit or call that this flow can have.
+    fn is_name(&self, word: &str) -> bool {
+        if word.parse::<QuestionId>().is_ok() {
+            return true;
+        }
+        let flow = &self.run.definition().flow;
+        let mut items: Vec<&str> = self.lists.values().flatten().map(|item| &*item.id).collect();
+        items.extend(self.start.texts.keys().map(String::as_str));
+        let (mut table, mut gates) = (&*flow.stages, all_gates(&flow.stages));
+        for piece in word.split('/') {
+            let (name, number) = piece.split_once('#').unwrap_or((piece, "1"));
+            let (name, item) = name.split_once('.').map_or((name, None), |(n, i)| (n, Some(i)));
+            let stage = table.iter().find(|stage| stage.name == name);
+            let is_known = stage.is_some() || name.is_empty() || gates.contains(&name);
+            if !is_known
+                || number.parse::<u32>().is_err()
+                || item.is_some_and(|item| !items.contains(&item))
+            {
+                return false;
+            }
+            table = item.and(stage).map_or(&[], |stage| stage.inner());
+            gates = stage.iter().flat_map(|stage| &stage.gates).map(|gate| &*gate.name).collect();
+        }
+        true
     }
 
     /// Whether one line comes before another.
@@ -561,6 +613,16 @@ impl World {
             assert_eq!(again.journal, whole.journal, "after a crash behind record {kept}");
         }
     }
+}
+
+/// The names of all gates of a table, and of those inside.
+fn all_gates(table: &[Stage]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for stage in table {
+        names.extend(stage.gates.iter().map(|gate| &*gate.name));
+        names.extend(all_gates(stage.inner()));
+    }
+    names
 }
 
 fn written(names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
