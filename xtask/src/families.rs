@@ -118,10 +118,10 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: "points",
         tests: &[("forge", "points")],
         seed: Some("FORGE_POINTS_SEED"),
-        // From how many of four places each question is answered.
-        ci: &[("FORGE_POINTS_WAYS", "1")],
-        full: &[("FORGE_POINTS_WAYS", "all")],
-        on_disk: Some(Small { filter: "checkpoint_b", sizes: &[("FORGE_POINTS_WAYS", "1")] }),
+        // Each question from another place, and a person who revises often.
+        ci: &[("FORGE_POINTS_STORIES", "8")],
+        full: &[("FORGE_POINTS_STORIES", "all")],
+        on_disk: Some(Small { filter: "every_question", sizes: &[("FORGE_POINTS_STORIES", "1")] }),
     },
     Family {
         name: "fuzz",
@@ -136,8 +136,9 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: CLAUDE,
         tests: &[("forge", "claude"), ("forge-scripted-model", "claude")],
         seed: None,
-        ci: &[("FORGE_CLAUDE_SILENCE", "skip")],
-        full: &[("FORGE_CLAUDE_SILENCE", "wait")],
+        // In full size, tests that are ignored otherwise.
+        ci: &[],
+        full: &[],
         on_disk: None,
     },
 ];
@@ -230,7 +231,8 @@ pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
     for (package, test) in family.tests {
         // The unit tests of a program have its name.
         let kind = if test == package { "--bin" } else { "--test" };
-        let args = ["test", "--release", "--package", package, kind, test, "--", "--nocapture"];
+        let args = ["test", "--release", "--package", package, kind, test];
+        let args = [&args[..], &["--", "--include-ignored", "--nocapture"]].concat();
         if cargo_with(&args, &variables) != ExitCode::SUCCESS {
             code = ExitCode::FAILURE;
         }

@@ -38,6 +38,8 @@ struct Gate {
     began: Instant,
     steps: Vec<(&'static str, Duration)>,
     slowest: Vec<(String, Duration)>,
+    /// What could not be done here.
+    not_proved: Vec<String>,
 }
 
 /// Runs the gate.
@@ -45,11 +47,14 @@ pub(crate) fn run(size: Size, seed: Option<u64>) -> ExitCode {
     let seed = seed.unwrap_or_else(seed::from_commit);
     say(&format!("== seed {seed}; the same samples again: cargo xtask test --seed {seed}"));
     let (began, steps, slowest) = (Instant::now(), Vec::new(), Vec::new());
-    let mut gate = Gate { seed, size, began, steps, slowest };
+    let mut gate = Gate { seed, size, began, steps, slowest, not_proved: Vec::new() };
     let result = gate.all();
     gate.tell_times();
     match result {
         Ok(()) => {
+            for what in &gate.not_proved {
+                say(&format!("== {what}"));
+            }
             say("== all good");
             ExitCode::SUCCESS
         }
@@ -140,6 +145,7 @@ impl Gate {
             say(&format!("failed: {}", failed.join(", ")));
         }
         let is_good = failed.is_empty();
+        self.not_proved.extend(ended.iter().flat_map(|ended| ended.not_proved.iter().cloned()));
         self.slowest.extend(ended.into_iter().map(|ended| (ended.name, ended.took)));
         is_good.then_some(())
     }

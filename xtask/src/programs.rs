@@ -28,6 +28,8 @@ const ONE_THREAD: &[(&str, &str)] =
 const RESULT: &str = "test result: ";
 /// What a test says, past libtest, that could not be done here.
 const NOT_PROVED: &str = "NOT PROVED";
+/// What a test says, past libtest, of a case that is in its sample.
+const SAMPLE: &str = "SAMPLE: ";
 
 /// One test program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub(crate) struct Ended {
     pub(crate) name: String,
     pub(crate) took: Duration,
     pub(crate) is_good: bool,
+    /// What its tests could not do here.
+    pub(crate) not_proved: Vec<String>,
 }
 
 #[cfg(test)]
@@ -141,15 +145,24 @@ fn run_one(task: &Task) -> Ended {
         }
         Ok(_) => None,
     };
-    let shown = said.lines().filter(|line| line.starts_with(RESULT) || line.contains(NOT_PROVED));
+    let shown = shown(&said);
     let seconds = took.as_secs_f32();
     if let Some(problem) = &problem {
         say(&format!("{said}\n{seconds:>7.1} s  {name}: {problem}"));
     } else {
-        let shown: Vec<&str> = shown.collect();
         say(&format!("{seconds:>7.1} s  {name}\n{}", shown.join("\n")));
     }
-    Ended { name, took, is_good: problem.is_none() }
+    let not_proved = said.lines().filter(|line| line.contains(NOT_PROVED));
+    let not_proved = not_proved.map(|line| format!("{name}: {line}")).collect();
+    Ended { name, took, is_good: problem.is_none(), not_proved }
+}
+
+/// What is shown of a program that passes.
+fn shown(said: &str) -> Vec<&str> {
+    let is_shown = |line: &&str| {
+        line.starts_with(RESULT) || line.contains(NOT_PROVED) || line.contains(SAMPLE)
+    };
+    said.lines().filter(is_shown).collect()
 }
 
 /// Runs a program as `cargo test` would, and keeps all that it says in a file.
@@ -251,6 +264,19 @@ mod tests {
         assert_eq!(status.code(), Some(3));
         let here = env!("CARGO_MANIFEST_DIR");
         assert_eq!(fs::read_to_string(said).unwrap(), format!("{here}\n{here} xtask\n"));
+    }
+
+    #[test]
+    fn samples_and_what_is_not_proved_are_shown_of_a_program_that_passes() {
+        let said =
+            "test a ... ok\nSAMPLE: b by keys\ntest c ... NOT PROVED: no disk\ntest result: ok.";
+        let wanted = ["SAMPLE: b by keys", "test c ... NOT PROVED: no disk", "test result: ok."];
+        assert_eq!(shown(said), wanted);
+        let mut task = task(&["-c", "echo NOT PROVED: no disk >&2; exit 0"]);
+        task.program.name = "of-not-proved".to_owned();
+        let ended = run_one(&task);
+        assert!(ended.is_good);
+        assert_eq!(ended.not_proved, ["xtask of-not-proved: NOT PROVED: no disk"]);
     }
 
     #[test]

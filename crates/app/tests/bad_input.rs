@@ -5,7 +5,6 @@
 //! `results`: what agents leave. `places`: where the program is called. `journals`: a database
 //! that is not what was written. `disks`: full, and read-only.
 
-#![expect(clippy::print_stderr, reason = "what could not be proved is said aloud")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
 mod world;

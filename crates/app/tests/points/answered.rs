@@ -1,10 +1,17 @@
 //! Every question of a run, answered in every way that it offers, from everywhere: one run for each question and way, in
 //! which each answer is given once. What a person says reaches the next brief word for word.
 //!
-//! There are many of them: for every change each point is told in one way, and which is up to the seed; `cargo xtask test
-//! --full points` tells all. `FORGE_POINTS_WAYS=all cargo test -p forge --test points checkpoint_b` does it for one.
+//! There are many of them. For every change each point is told in one way and each way tells some, and one person revises five
+//! times; which, is up to the seed, and is said. `cargo xtask test --full points` tells all, and
+//! `FORGE_POINTS_STORY="a red task by keys" cargo test -p forge --test points every_question` one.
 //!
 //! Invariant: the answers of a story are exactly those that the program offers at its question.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write as _},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use serde_json::Value;
 
@@ -18,9 +25,10 @@ use crate::{
 };
 
 /// A point where a run asks, and what is played so that it comes there.
-struct Point {
-    /// Its place in the list, which makes samples differ.
-    at: usize,
+pub(crate) struct Point {
+    /// Its number in docs/feature.md.
+    pub(crate) number: u8,
+    name: &'static str,
     plays: fn() -> String,
     effort: &'static str,
     more: &'static [&'static str],
@@ -57,8 +65,24 @@ const WORDS: &str = concat!(
     "the end."
 );
 
-/// In the order in which samples take them.
-const WAYS: [Way; 4] = [Way::Keys, Way::Pipes, Way::Elsewhere, Way::Detached];
+/// From where each question is answered.
+pub(crate) const WAYS: [Way; 4] = [Way::Keys, Way::Pipes, Way::Elsewhere, Way::Detached];
+
+/// All questions of a run.
+pub(crate) const POINTS: [&Point; 7] =
+    [&CHECKPOINT_A, &CHECKPOINT_B, &TASK_REVIEW, &NOTHING_OF_USE, &NO_VERDICT, &RED_TASK, &RED_END];
+
+/// Where a person says revise over and over.
+const PATIENT: [(&Point, Way); 5] = [
+    (&CHECKPOINT_A, Way::Keys),
+    (&CHECKPOINT_B, Way::Pipes),
+    (&CHECKPOINT_B, Way::Elsewhere),
+    (&TASK_REVIEW, Way::Keys),
+    (&TASK_REVIEW, Way::Detached),
+];
+
+/// So often.
+const PATIENCE: usize = 5;
 
 const REVISE: Says = Says::Revise(WORDS);
 
@@ -98,7 +122,8 @@ fn no_verdict() -> String {
 
 /// Point 8.
 const CHECKPOINT_A: Point = Point {
-    at: 0,
+    number: 8,
+    name: "checkpoint A",
     plays: || STOPS_HERE.to_owned(),
     effort: "M",
     more: &[],
@@ -114,7 +139,8 @@ const CHECKPOINT_A: Point = Point {
 
 /// Point 10.
 const CHECKPOINT_B: Point = Point {
-    at: 1,
+    number: 10,
+    name: "checkpoint B",
     plays: nobody_builds,
     effort: "L",
     more: &[],
@@ -130,7 +156,8 @@ const CHECKPOINT_B: Point = Point {
 
 /// Point 11.
 const TASK_REVIEW: Point = Point {
-    at: 2,
+    number: 11,
+    name: "a task that fails its review",
     plays: never_content,
     effort: "S",
     more: &["--auto"],
@@ -142,7 +169,8 @@ const TASK_REVIEW: Point = Point {
 
 /// Point 12, of an agent that works.
 const NOTHING_OF_USE: Point = Point {
-    at: 3,
+    number: 12,
+    name: "an agent without a result",
     plays: no_analyst,
     effort: "S",
     more: &["--auto"],
@@ -154,7 +182,8 @@ const NOTHING_OF_USE: Point = Point {
 
 /// Point 12, of an agent that reviews.
 const NO_VERDICT: Point = Point {
-    at: 4,
+    number: 12,
+    name: "a review without a verdict",
     plays: no_verdict,
     effort: "S",
     more: &["--auto"],
@@ -171,7 +200,8 @@ const NO_VERDICT: Point = Point {
 
 /// Point 13.
 const RED_TASK: Point = Point {
-    at: 5,
+    number: 13,
+    name: "a red task",
     plays: red_for_ever,
     effort: "S",
     more: &["--auto"],
@@ -187,7 +217,8 @@ const RED_TASK: Point = Point {
 
 /// Point 14.
 const RED_END: Point = Point {
-    at: 6,
+    number: 14,
+    name: "a red end",
     plays: red_at_the_end,
     effort: "S",
     more: &["--auto"],
@@ -211,33 +242,9 @@ struct Told<'a> {
 }
 
 impl Point {
-    /// Answers all that can be answered, one after the other.
-    fn told(&self, way: Way) {
-        if self.is_in_sample(way) {
-            self.told_as(way, self.story);
-        }
-    }
-
-    /// Whether this way is in the sample: so many of the four, for each point others.
-    fn is_in_sample(&self, way: Way) -> bool {
-        let number = |name: &str, otherwise: usize| match std::env::var(name) {
-            Ok(text) if text == "all" => WAYS.len(),
-            Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
-            Err(_) => otherwise,
-        };
-        let (ways, seed) = (number("FORGE_POINTS_WAYS", 1), number("FORGE_POINTS_SEED", 1));
-        let at = WAYS.iter().position(|known| *known == way).expect("it is one of them");
-        (self.at + at + seed) % WAYS.len() < ways
-    }
-
-    /// A person who says revise so often is asked as often, and then approves.
-    fn revised(&self, way: Way, times: usize) {
-        if !self.is_in_sample(way) {
-            return;
-        }
-        let mut story = vec![(Says::Revise("no, not like this"), Then::Again); times];
-        story.push(*self.story.last().expect("a story has an end"));
-        self.told_as(way, &story);
+    /// The words of all answers that it takes.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = &'static str> {
+        self.story.iter().map(|(says, _)| says.word())
     }
 
     fn told_as(&self, way: Way, story: &[(Says, Then)]) {
@@ -357,60 +364,99 @@ fn named<'a>(facts: &'a [Value], name: &str) -> Vec<(usize, &'a Value)> {
     facts.iter().enumerate().filter_map(|(n, fact)| Some((n, fact.get(name)?))).collect()
 }
 
-/// One test for each point and way.
-macro_rules! stories {
-    ($($name:ident: $point:ident by $way:ident;)*) => {
-        $(#[test]
-        fn $name() {
-            $point.told(Way::$way);
-        })*
-    };
+/// One run, in which a question is answered in one way.
+#[derive(Clone, Copy)]
+struct Story {
+    point: &'static Point,
+    way: Way,
+    is_patient: bool,
 }
 
-stories! {
-    checkpoint_a_is_answered_in_every_way_by_keys: CHECKPOINT_A by Keys;
-    checkpoint_a_is_answered_in_every_way_by_pipes: CHECKPOINT_A by Pipes;
-    checkpoint_a_is_answered_in_every_way_from_elsewhere: CHECKPOINT_A by Elsewhere;
-    checkpoint_a_is_answered_in_every_way_while_detached: CHECKPOINT_A by Detached;
-    checkpoint_b_is_answered_in_every_way_by_keys: CHECKPOINT_B by Keys;
-    checkpoint_b_is_answered_in_every_way_by_pipes: CHECKPOINT_B by Pipes;
-    checkpoint_b_is_answered_in_every_way_from_elsewhere: CHECKPOINT_B by Elsewhere;
-    checkpoint_b_is_answered_in_every_way_while_detached: CHECKPOINT_B by Detached;
-    a_task_that_fails_its_review_is_answered_in_every_way_by_keys: TASK_REVIEW by Keys;
-    a_task_that_fails_its_review_is_answered_in_every_way_by_pipes: TASK_REVIEW by Pipes;
-    a_task_that_fails_its_review_is_answered_in_every_way_from_elsewhere: TASK_REVIEW by Elsewhere;
-    a_task_that_fails_its_review_is_answered_in_every_way_while_detached: TASK_REVIEW by Detached;
-    an_agent_without_a_result_is_answered_in_every_way_by_keys: NOTHING_OF_USE by Keys;
-    an_agent_without_a_result_is_answered_in_every_way_by_pipes: NOTHING_OF_USE by Pipes;
-    an_agent_without_a_result_is_answered_in_every_way_from_elsewhere: NOTHING_OF_USE by Elsewhere;
-    an_agent_without_a_result_is_answered_in_every_way_while_detached: NOTHING_OF_USE by Detached;
-    a_review_without_a_verdict_is_answered_in_every_way_by_keys: NO_VERDICT by Keys;
-    a_review_without_a_verdict_is_answered_in_every_way_by_pipes: NO_VERDICT by Pipes;
-    a_review_without_a_verdict_is_answered_in_every_way_from_elsewhere: NO_VERDICT by Elsewhere;
-    a_review_without_a_verdict_is_answered_in_every_way_while_detached: NO_VERDICT by Detached;
-    a_red_task_is_answered_in_every_way_by_keys: RED_TASK by Keys;
-    a_red_task_is_answered_in_every_way_by_pipes: RED_TASK by Pipes;
-    a_red_task_is_answered_in_every_way_from_elsewhere: RED_TASK by Elsewhere;
-    a_red_task_is_answered_in_every_way_while_detached: RED_TASK by Detached;
-    a_red_end_is_answered_in_every_way_by_keys: RED_END by Keys;
-    a_red_end_is_answered_in_every_way_by_pipes: RED_END by Pipes;
-    a_red_end_is_answered_in_every_way_from_elsewhere: RED_END by Elsewhere;
-    a_red_end_is_answered_in_every_way_while_detached: RED_END by Detached;
+impl Story {
+    fn name(&self) -> String {
+        let way = match self.way {
+            Way::Keys => "by keys",
+            Way::Pipes => "by pipes",
+            Way::Elsewhere => "from elsewhere",
+            Way::Detached => "while detached",
+        };
+        let often = if self.is_patient { ", revised five times" } else { "" };
+        format!("{} {way}{often}", self.point.name)
+    }
+
+    /// Every answer once, or a person who says revise so often, is asked as often, and then approves.
+    fn tell(&self) {
+        if !self.is_patient {
+            return self.point.told_as(self.way, self.point.story);
+        }
+        let mut story = vec![(Says::Revise("no, not like this"), Then::Again); PATIENCE];
+        story.push(*self.point.story.last().expect("a story has an end"));
+        self.point.told_as(self.way, &story);
+    }
+}
+
+/// All stories, those first that a sample takes first: each point once in another way, one patient person, and so on.
+fn stories(seed: usize) -> Vec<Story> {
+    let mut all = Vec::new();
+    for turn in 0..WAYS.len().max(PATIENT.len()) {
+        if turn < WAYS.len() {
+            all.extend(POINTS.iter().enumerate().map(|(at, point)| Story {
+                point,
+                way: WAYS[at.wrapping_add(seed).wrapping_add(turn) % WAYS.len()],
+                is_patient: false,
+            }));
+        }
+        let (point, way) = PATIENT[seed.wrapping_add(turn) % PATIENT.len()];
+        all.push(Story { point, way, is_patient: true });
+    }
+    all
+}
+
+/// A size or a seed; `all` is more than there are.
+fn number(name: &str, otherwise: usize) -> usize {
+    match std::env::var(name) {
+        Ok(text) if text == "all" => usize::MAX,
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => otherwise,
+    }
 }
 
 #[test]
-fn who_revises_the_design_five_times_by_keys_is_asked_five_times_more() {
-    CHECKPOINT_A.revised(Way::Keys, 5);
+fn every_question_is_answered_in_every_way_from_everywhere() {
+    let wanted = number("FORGE_POINTS_STORIES", POINTS.len() + 1);
+    let mut chosen = stories(number("FORGE_POINTS_SEED", 1));
+    match std::env::var("FORGE_POINTS_STORY") {
+        Ok(name) => chosen.retain(|story| story.name() == name),
+        Err(_) => chosen.truncate(wanted),
+    }
+    assert!(!chosen.is_empty(), "there is such a story");
+    let mut failed = Vec::new();
+    for story in chosen {
+        let name = story.name();
+        // Past libtest, which keeps to itself what a test says that passes; and at once, so that it is one line.
+        io::stderr().write_all(format!("SAMPLE: {name}\n").as_bytes()).unwrap();
+        if catch_unwind(AssertUnwindSafe(|| story.tell())).is_err() {
+            failed.push(format!("FORGE_POINTS_STORY=\"{name}\""));
+        }
+    }
+    assert!(failed.is_empty(), "these failed, and can be told alone: {failed:#?}");
 }
 
 #[test]
-fn who_revises_the_tasks_five_times_by_pipes_or_from_elsewhere_is_asked_five_times_more() {
-    CHECKPOINT_B.revised(Way::Pipes, 5);
-    CHECKPOINT_B.revised(Way::Elsewhere, 5);
-}
-
-#[test]
-fn who_revises_a_task_five_times_by_keys_or_while_detached_is_asked_five_times_more() {
-    TASK_REVIEW.revised(Way::Keys, 5);
-    TASK_REVIEW.revised(Way::Detached, 5);
+fn every_sample_has_every_point_and_every_way_and_other_seeds_have_other_stories() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..WAYS.len() * PATIENT.len() {
+        let all = stories(seed);
+        let names: BTreeSet<String> = all.iter().map(Story::name).collect();
+        assert_eq!(names.len(), WAYS.len() * POINTS.len() + PATIENT.len(), "each once");
+        assert_eq!(names.len(), all.len());
+        let sample = &all[..=POINTS.len()];
+        let points: BTreeSet<&str> = sample.iter().map(|story| story.point.name).collect();
+        assert_eq!(points.len(), POINTS.len());
+        let told: Vec<Way> = sample[..POINTS.len()].iter().map(|story| story.way).collect();
+        assert!(WAYS.iter().all(|way| told.contains(way)), "{told:?}");
+        assert!(sample[POINTS.len()].is_patient);
+        seen.extend(sample.iter().map(Story::name));
+    }
+    assert_eq!(seen.len(), WAYS.len() * POINTS.len() + PATIENT.len(), "in the end all are told");
 }

@@ -6,7 +6,7 @@
 //! look, and the summary. `unproved`: a project without checks. `reviewers`: what judges may say. `words`: what a person
 //! says reaches whom it is for. `sees`: what can be looked at before one answers. `several`: more than one person. `terminal`: the same at a real terminal. `sequences`: what happens when, as snapshots.
 //! `ways`: the same answer by keys, by pipes, from a second process. `answered`: every question, each of its answers, in each of these ways. `chosen`: the same
-//! for what is refused or chosen before a run exists. `table`: which test answers which point from where; it fails where a cell has none.
+//! for what is refused or chosen before a run exists. `table`: which test shows the other points from where; it fails where a cell has none.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
