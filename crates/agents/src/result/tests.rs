@@ -55,7 +55,16 @@ fn every_flaw_has_its_sentence() {
             "{\"forge\":1,\n nope".to_owned(),
             "`result.json` is not JSON: key must be a string, in line 2, column 2",
         ),
+        (
+            String::new(),
+            "`result.json` is not JSON: EOF while parsing a value, in line 1, column 0",
+        ),
+        (
+            "all good, PASS".to_owned(),
+            "`result.json` is not JSON: expected value, in line 1, column 1",
+        ),
         ("[]".to_owned(), "`result.json` is not a JSON object"),
+        (r#"{"verdict":"pass"}"#.to_owned(), "the key `forge` is missing"),
         ("{}".to_owned(), "the key `forge` is missing"),
         (r#"{"forge":2,"new":1}"#.to_owned(), "`forge` is 2, and must be 1"),
         (r#"{"forge":1}"#.to_owned(), "the key `attempt` is missing"),
@@ -64,6 +73,10 @@ fn every_flaw_has_its_sentence() {
             "`attempt` is `build.T2/implement#2`, and this attempt is `build.T2/implement#3`",
         ),
         (blocked, "`status` is blocked, and `blocker` does not say by what"),
+        (
+            with("").replace("done", "finished"),
+            "`result.json` is not as agreed: unknown variant `finished`, expected one of `done`, `partial`, `blocked`, in line 1, column 63",
+        ),
         (
             with(r#","commit":7"#),
             "`result.json` is not as agreed: invalid type: integer `7`, expected a string, in line 1, column 89",
@@ -149,7 +162,13 @@ fn every_limit_can_be_reached() {
     let huge = " ".repeat(1024 * 1024 + 1);
     assert_eq!(flaw(&huge, &[]), "`result.json` is larger than 1048576 bytes");
     // Deep nesting is an error, and not the end of our stack.
-    assert!(flaw(&"[".repeat(1_000_000), &[]).contains("recursion limit"));
+    let deep = with(&format!(r#","memory":{}{}"#, "[".repeat(100_000), "]".repeat(100_000)));
+    for text in ["[".repeat(1_000_000), r#"{"a":"#.repeat(100_000), deep] {
+        let flaw = flaw(&text, &[]);
+        assert!(flaw.starts_with("`result.json` is not JSON: recursion limit exceeded"), "{flaw}");
+    }
+    let flaw = parse_result(b"\xff\xfe", CALL, &[]).unwrap_err().to_string();
+    assert_eq!(flaw, "`result.json` is not JSON: expected value, in line 1, column 1");
 }
 
 #[test]
@@ -165,10 +184,21 @@ fn a_result_is_read_only_if_it_is_a_file_in_the_outbox() {
     fs::create_dir(&file).unwrap();
     assert_eq!(read().unwrap_err().to_string(), "`result.json` is not a regular file");
     fs::remove_dir(&file).unwrap();
+    for elsewhere in ["/dev/zero", "/nowhere/at/all", RESULT_FILE] {
+        symlink(elsewhere, &file).unwrap();
+        assert_eq!(read().unwrap_err(), ResultError::NotAFile, "{elsewhere}");
+        fs::remove_file(&file).unwrap();
+    }
     fs::write(&file, vec![b' '; 1024 * 1024 + 1]).unwrap();
     assert_eq!(read().unwrap_err(), ResultError::TooLarge);
     fs::write(&file, with("")).unwrap();
     assert_eq!(read().unwrap().summary, "did it");
+    // The same result, in an outbox that is a link or gone.
+    let link = home.path().join("link");
+    symlink(home.path(), &link).unwrap();
+    assert_eq!(read_result(&link, CALL, &[]).unwrap_err(), ResultError::NotAFile);
+    let gone = home.path().join("gone");
+    assert_eq!(read_result(&gone, CALL, &[]).unwrap_err(), ResultError::Missing);
 }
 
 #[test]

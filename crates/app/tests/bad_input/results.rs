@@ -1,5 +1,8 @@
 //! What agents leave: results, artifacts and lists. It is data from outside: what cannot be
 //! read is a fault with a reason, never a pass, and never an end of the program.
+//!
+//! Not here: everything that can be wrong with them. Of results that is in `agents/src/result/tests.rs`, of files in an outbox in
+//! `keeper/src/attempt/outbox.rs`, of verdicts and forms in `driver/src/agent_call/output/tests.rs`, of lists in `core/tests/stories/lists.rs`.
 
 use std::fs;
 
@@ -20,65 +23,30 @@ fn told(flow: &str, script: &str) -> (World, String) {
 const PLAIN: &str = "[[stage]]\nname = \"a\"\nagent = \"worker\"\nmisses = 1\n";
 const GOOD: &str = r#"{"forge":1,"attempt":"a#1","status":"done","summary":"x"}"#;
 
+/// What the agent is said to have left.
 #[track_caller]
-fn result(script: &str, expected: &[&str]) {
+fn result(script: &str, why: &str) {
     let (_, told) = told(PLAIN, &format!("cd $FORGE_OUTBOX\n{script}"));
-    has(&told, &["ended without a result"]);
-    has(&told, expected);
+    has(&told, &[&format!("a#1 ended without a result (cost unknown): {why}")]);
 }
 
 #[test]
-fn a_result_that_cannot_be_read_is_none() {
-    result("true", &["result.json"]);
-    result("echo 'all good, PASS' > result.json", &["result.json"]);
-    result(": > result.json", &["result.json"]);
-    result("printf '\\377\\376' > result.json", &["result.json"]);
-    result("head -c 1100000 /dev/zero | tr '\\0' ' ' > result.json", &["result.json", "1048576"]);
-    result(&format!("echo '{}' > result.json", GOOD.replace("a#1", "a#2")), &["a#2", "a#1"]);
+fn a_result_that_is_missing_or_of_another_attempt_is_none() {
+    result("true", "it left no result: there is no `result.json` in the outbox");
+    let other = GOOD.replace("a#1", "a#2");
     result(
-        &format!("echo '{}' > result.json", GOOD.replace("\"forge\":1", "\"forge\":2")),
-        &["forge"],
+        &format!("echo '{other}' > result.json"),
+        "`attempt` is `a#2`, and this attempt is `a#1`",
     );
-    result(
-        &format!("echo '{}' > result.json", GOOD.replace("\"summary\":\"x\"", "\"sumary\":\"x\"")),
-        &["sumary"],
-    );
-    result(
-        &format!("echo '{}' > result.json", GOOD.replace(",\"summary\":\"x\"", "")),
-        &["summary"],
-    );
-    result(&format!("echo '{}' > result.json", GOOD.replace("done", "finished")), &["finished"]);
-    result(&format!("echo '{}' > result.json", GOOD.replace("done", "blocked")), &["blocker"]);
 }
 
 #[test]
 fn a_result_that_is_no_file_is_none_and_keeps_nobody_waiting() {
-    result(
-        &format!("echo '{GOOD}' > elsewhere; ln -s elsewhere result.json"),
-        &["result.json", "not a regular file"],
-    );
-    result(
-        &format!(
-            "echo '{GOOD}' > /tmp/forge-outside-$$; ln -s /tmp/forge-outside-$$ result.json; rm /tmp/forge-outside-$$"
-        ),
-        &["result.json"],
-    );
-    result("mkdir result.json", &["result.json", "not a regular file"]);
-    result("mkfifo result.json", &["result.json", "not a regular file"]);
-    result("ln -s /dev/zero result.json", &["result.json"]);
-    result("ln -s result.json result.json", &["result.json"]);
-    result("cd ..; rm -rf outbox; ln -s /tmp outbox", &["result.json"]);
-    result("chmod 000 .; cd ..; rm -rf outbox", &["result.json"]);
-}
-
-#[test]
-fn a_result_nested_a_hundred_thousand_deep_is_none() {
-    result("{ printf '%0100000d' 0 | tr 0 '['; } > result.json", &["result.json"]);
-    result(
-        "{ printf '{\"forge\":1,\"attempt\":\"a#1\",\"status\":\"done\",\"summary\":'; printf '%0100000d' 0 | tr 0 '['; printf '%0100000d' 0 | tr 0 ']'; printf '}'; } > result.json",
-        &["result.json"],
-    );
-    result("{ printf '%0100000d' 0 | sed 's/0/{\"a\":/g'; } > result.json", &["result.json"]);
+    result("mkfifo result.json", "`result.json` is not a regular file");
+    let elsewhere = "mkdir ../other; echo '%' > ../other/result.json".replace('%', GOOD);
+    let linked =
+        format!("{elsewhere}; cd ..; rm -rf $FORGE_OUTBOX; ln -s $PWD/other $FORGE_OUTBOX");
+    result(&linked, "`result.json` is not a regular file");
 }
 
 #[test]
@@ -86,19 +54,11 @@ fn a_review_without_a_verdict_is_no_pass() {
     let world = World::new();
     world.roles(&["worker", "judge"]);
     world.flow("f", "[[stage]]\nname = \"a\"\nagent = \"worker\"\nmisses = 1\ngates = [{ review = \"judge\" }]\n");
-    for result in [
-        "result = { summary = \"VERDICT: PASS, all good\" }",
-        "result = { verdict = \"revise\", findings = [] }",
-        "result = { verdict = \"revise\", findings = [{ severity = \"major\", what = \"I do not like it\" }] }",
-        "result = { status = \"partial\", summary = \"half\", verdict = \"pass\" }",
-        "result_text = '''{\"verdict\":\"pass\"}'''",
-        "no_result = true\nsay = [\"PASS\"]",
-    ] {
-        world.scenario(&format!("[[play]]\nrole = \"judge\"\n{result}\n[[play]]\n"));
-        let said = world.run("f", &["--auto"]);
-        assert_eq!(said.code, WAITS, "{result}: {said}");
-        has(&said.out, &["without a verdict", "approve", "retry"]);
-    }
+    let prose = "result = { summary = \"VERDICT: PASS, all good\" }";
+    world.scenario(&format!("[[play]]\nrole = \"judge\"\n{prose}\n[[play]]\n"));
+    let said = world.run("f", &["--auto"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["without a verdict (last: the key `verdict` is missing)", "approve", "retry"]);
 }
 
 const WRITES: &str = "[[stage]]\nname = \"a\"\nagent = \"worker\"\nmisses = 1\nwrites = [\"plan.md\", \"sub/data.json\"]\n";
@@ -118,21 +78,17 @@ fn artifact(script: &str, expected: &[&str]) -> World {
 }
 
 #[test]
-fn an_artifact_that_is_missing_or_no_file_is_not_taken() {
+fn an_artifact_that_is_missing_or_too_large_is_not_taken() {
     artifact("rm plan.md", &["`plan.md` is not in the outbox"]);
-    artifact("rm plan.md; mkdir plan.md", &["`plan.md` is not a regular file"]);
-    artifact("rm plan.md; mkfifo plan.md", &["`plan.md` is not a regular file"]);
-    artifact("rm plan.md; ln -s sub/data.json plan.md", &["`plan.md` is not a regular file"]);
-    artifact("rm plan.md; ln -s /etc/passwd plan.md", &["`plan.md` is not a regular file"]);
-    artifact("rm -r sub; ln -s /etc sub", &["`sub/data.json`"]);
-    artifact("rm plan.md; ln -s /dev/zero plan.md", &["`plan.md` is not a regular file"]);
     artifact("truncate -s 17M plan.md", &["`plan.md` is larger than 16777216 bytes"]);
-    artifact("truncate -s 1T plan.md", &["`plan.md` is larger than"]);
 }
 
 #[test]
 fn the_secret_of_somebody_else_is_never_read_through_a_link() {
-    let world = artifact("rm plan.md; ln -s /etc/shadow plan.md", &["`plan.md`"]);
+    let world = artifact(
+        "rm plan.md; ln -s /etc/shadow plan.md",
+        &["`plan.md` is not a regular file, or lies behind a symlink"],
+    );
     let blobs = world.place().join("blobs");
     let secret = fs::read("/etc/shadow").unwrap_or_default();
     let mut open = vec![blobs];
@@ -156,15 +112,10 @@ fn an_artifact_whose_form_is_wrong_goes_back_to_its_author() {
         "[[stage]]\nname = \"a\"\nagent = \"worker\"\nwrites = [\"x.json\", \"y.toml\", \"z.md\"]\nrounds = 1\n\
          gates = [{ name = \"x\", artifact = \"x.json\" }, { name = \"y\", artifact = \"y.toml\" }, { name = \"z\", artifact = \"z.md\" }]\n",
     );
-    let deep = "cd $FORGE_OUTBOX; printf '%0100000d' 0 | tr 0 '[' > x.json; { printf 'a = '; printf '%0100000d' 0 | tr 0 '['; } > y.toml; : > z.md";
-    world.scenario(&format!("[[play]]\nrun = '''{deep}'''\n"));
+    world.scenario("[[play]]\nartifacts = { \"x.json\" = \"{}\", \"y.toml\" = \"a = [[[[\", \"z.md\" = \"z\" }\n");
     let said = world.run("f", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["`x.json`: it is not JSON"]);
-    world.scenario("[[play]]\nartifacts = { \"x.json\" = \"{}\", \"y.toml\" = \"a = [[[[\", \"z.md\" = \"z\" }\n");
-    has(&world.run("f", &[]).out, &["`y.toml`: it is not TOML"]);
-    world.scenario("[[play]]\nartifacts = { \"x.json\" = \"{}\", \"y.toml\" = \"a = 1\", \"z.md\" = \" \\n\" }\n");
-    has(&world.run("f", &[]).out, &["`z.md`: it is empty"]);
+    has(&said.out, &["a sent back by y: ", "`y.toml`: it is not TOML: unclosed array"]);
 }
 
 #[test]
@@ -176,37 +127,18 @@ fn a_list_that_nobody_could_work_off_is_not_taken() {
         "[[stage]]\nname = \"a\"\nagent = \"worker\"\nlist = \"tasks\"\nmisses = 1\n\
          [[stage]]\nname = \"tasks\"\neach = \"tasks\"\nitems_max = 3\n[[stage.stage]]\nname = \"b\"\ncommand = \"true\"\n",
     );
-    let item = |id: &str, more: &str| format!("{{ id = \"{id}\", title = \"\"{more} }}");
-    for (items, expected) in [
-        (vec![item("A", ", after = [\"B\"]"), item("B", ", after = [\"A\"]")], "waits for itself"),
-        (vec![item("A", ", after = [\"A\"]")], "waits for itself"),
-        (vec![item("A", ", after = [\"Z\"]")], "`A` waits for an item that is not listed"),
-        (vec![item("A", ""), item("a", "")], "two items have the id `a`"),
-        (vec![item("../A", "")], "`../A` is not an item id"),
-        (vec![item("", "")], "`` is not an item id"),
-        (vec![item("A", ", writes = [\"../x\"]")], "../x"),
-        (vec![item("A", ", writes = [\"/etc\"]")], "/etc"),
-        (vec![item("A", ", writes = [\"a/*/../../b\"]")], "a/*/../../b"),
-        (
-            vec![item("A", ""), item("B", ""), item("C", ""), item("D", "")],
-            "4 items, and at most 3",
-        ),
-    ] {
-        world.scenario(&format!(
-            "[[play]]\nresult = {{ lists = {{ tasks = [{}] }} }}\n",
-            items.join(", ")
-        ));
-        let said = world.run("f", &[]);
-        assert_eq!(said.code, WAITS, "{said}");
-        has(&said.out, &[expected]);
-        assert!(!said.out.contains("tasks#1 started"), "{said}");
-    }
-    for wrong in ["result = { lists = { other = [] } }", "result = {}"] {
-        world.scenario(&format!("[[play]]\n{wrong}\n"));
-        let said = world.run("f", &[]);
-        assert_eq!(said.code, WAITS, "{wrong}: {said}");
-        has(&said.out, &["list"]);
-    }
+    let circle =
+        r#"[{ id = "A", title = "", after = ["B"] }, { id = "B", title = "", after = ["A"] }]"#;
+    world.scenario(&format!("[[play]]\nresult = {{ lists = {{ tasks = {circle} }} }}\n"));
+    let said = world.run("f", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(
+        &said.out,
+        &["the list `tasks` cannot be worked off: `A` waits for itself, by way of other items"],
+    );
+    let run = world.latest();
+    let started = |fact: &serde_json::Value| fact.to_string().contains("tasks#1");
+    assert!(!world.facts(&run).iter().any(started), "{said}");
 }
 
 #[test]
@@ -220,8 +152,9 @@ fn an_agent_that_floods_its_output_or_removes_its_folder_ends_no_driver() {
     );
     world.scenario("[[play]]\nhuge_output_bytes = 3000000\n");
     has(&world.run("f", &[]).out, &["it printed more than it may"]);
+    let nothing = "it left no result: there is no `result.json` in the outbox";
     world.scenario("[[play]]\nrun = 'rm -rf $FORGE_INBOX $FORGE_OUTBOX'\nno_result = true\n");
-    has(&world.run("f", &[]).out, &["ended without a result"]);
+    has(&world.run("f", &[]).out, &[nothing]);
     world.scenario("[[play]]\nrun = 'rm -rf \"$PWD\"'\nno_result = true\n");
-    has(&world.run("f", &[]).out, &["ended without a result"]);
+    has(&world.run("f", &[]).out, &["_ is not there, or damaged; resume: it is opened again"]);
 }

@@ -14,7 +14,7 @@ const OFFERS: &[(&str, &str)] = &[
 ];
 
 /// What a reviewer of the tasks says.
-pub(crate) fn tasks_review(verdict: &str, findings: &[&str]) -> String {
+fn tasks_review(verdict: &str, findings: &[&str]) -> String {
     review("role = \"task-reviewer\"", "review-tasks.md", verdict, findings)
 }
 

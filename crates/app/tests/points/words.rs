@@ -1,7 +1,7 @@
 //! What a person says reaches whom it is for, word for word, and is never overruled.
 
 use crate::{
-    project::{Left, Project, design_review, task_review},
+    project::Project,
     world::{DONE, has},
 };
 
@@ -59,40 +59,6 @@ fn words_of_every_kind_reach_the_next_brief_as_they_were_said() {
     for words in difficult() {
         has(&said, &[&words]);
     }
-}
-
-/// Revises so often, and is asked each time.
-fn revises(mut left: Left<'_>, first: u32, times: u32) -> Left<'_> {
-    for n in first..first + times {
-        left = left.answer(&[&format!("Q{n}"), "revise", &format!("no {n}")]);
-        left.waits_for(n + 1);
-    }
-    left
-}
-
-#[test]
-fn a_person_who_says_revise_five_times_is_asked_five_times_more() {
-    let project = Project::new("");
-    let left = revises(project.asks("M", &[]), 1, 5);
-    assert_eq!((left.count("question_asked"), left.tries("design")), (6, 6));
-    left.answer(&["Q6", "approve"]).ends(DONE);
-}
-
-#[test]
-fn a_person_may_say_revise_after_the_rounds_of_the_reviewer_are_used_up() {
-    // Of the design: its reviewer is never content, and the person is asked all the same.
-    let project = Project::new(&design_review("revise", &["major"]));
-    let left = project.asks("M", &["--auto"]);
-    let before = left.tries("design");
-    let left = revises(left, 1, 5);
-    assert!(left.tries("design") >= before + 5, "{}", left.story());
-    // Of a task.
-    let project = Project::new(&task_review("revise", &["major"]));
-    let left = project.asks("S", &["--auto"]);
-    let before = left.tries("build.T1/implement");
-    let left = revises(left, 1, 5);
-    assert!(left.tries("build.T1/implement") >= before + 5, "{}", left.story());
-    left.answer(&["Q6", "approve"]).ends(DONE);
 }
 
 #[test]

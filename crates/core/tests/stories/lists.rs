@@ -60,6 +60,10 @@ fn a_list_that_nobody_could_finish_is_a_fault_of_who_made_it() {
             "`a/b` is not an item id (a letter or digit, then at most 39 letters, digits, `-` or `_`)",
         ),
         (vec![item("T1"), item("t1")], "two items have the id `t1` (case does not count)"),
+        (
+            vec![item("../A")],
+            "`../A` is not an item id (a letter or digit, then at most 39 letters, digits, `-` or `_`)",
+        ),
         (vec![after(item("A"), "B")], "`A` waits for an item that is not listed"),
         (vec![after(item("A"), "A")], "`A` waits for itself, by way of other items"),
         (

@@ -34,4 +34,5 @@ mod sprint;
 mod stats;
 mod summaries;
 mod time;
+mod verdicts;
 mod views;

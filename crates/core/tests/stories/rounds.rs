@@ -219,14 +219,19 @@ fn findings_without_path_and_proof_are_noted_and_not_sent_back() {
 fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
     let loose =
         forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
-    let verdict = Verdict::Revise { findings: vec![loose] };
-    let world = World::small(REVIEWED)
-        .verdict("write#1/critic#1", verdict.clone())
-        .verdict("write#1/critic#2", verdict)
-        .played();
-    assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
-    assert_eq!(world.unit("write").round, 0);
-    world.says("Q1 is asked about write: `critic` keeps ending without a verdict (last: it sends the work back without a finding that has a path or a proof: a feeling). What now?");
+    let why = "it sends the work back without a finding that has a path or a proof";
+    for (findings, last) in
+        [(vec![loose], format!("{why}: a feeling")), (vec![], format!("{why}:"))]
+    {
+        let verdict = Verdict::Revise { findings };
+        let world = World::small(REVIEWED)
+            .verdict("write#1/critic#1", verdict.clone())
+            .verdict("write#1/critic#2", verdict)
+            .played();
+        assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
+        assert_eq!(world.unit("write").round, 0);
+        world.says(&format!("Q1 is asked about write: `critic` keeps ending without a verdict (last: {last}). What now?"));
+    }
 }
 
 #[test]

@@ -379,3 +379,6 @@ fn resolve_symlinked_writes(
     }
     Ok(lists)
 }
+
+#[cfg(test)]
+mod tests;

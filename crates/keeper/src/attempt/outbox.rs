@@ -153,12 +153,25 @@ mod tests {
         symlink(&outbox, home.path().join("other")).unwrap();
         let mode = Mode::RUSR | Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, outbox.join("pipe"), FileType::Fifo, mode, 0).unwrap();
-        for (place, name) in
-            [("outbox", "link"), ("outbox", "folder/a"), ("outbox", "pipe"), ("other", "real/a")]
-        {
+        symlink("/etc/passwd", outbox.join("password")).unwrap();
+        symlink("/dev/zero", outbox.join("endless")).unwrap();
+        symlink("/etc", outbox.join("elsewhere")).unwrap();
+        for (place, name) in [
+            ("outbox", "link"),
+            ("outbox", "folder/a"),
+            ("outbox", "pipe"),
+            ("outbox", "password"),
+            ("outbox", "endless"),
+            ("outbox", "elsewhere/passwd"),
+            ("other", "real/a"),
+        ] {
             let flaw = collect(&home.path().join(place), name, 10).unwrap_err();
             assert!(matches!(flaw, ArtifactFlaw::NotAFile { .. }), "{place} {name}: {flaw:?}");
         }
         assert_eq!(collect(&outbox, "real/a", 10).unwrap(), b"a");
+        // Only what is allowed is read of a file that says it has a terabyte.
+        File::create(outbox.join("huge")).unwrap().set_len(1 << 40).unwrap();
+        let flaw = collect(&outbox, "huge", 10).unwrap_err().to_string();
+        assert_eq!(flaw, "`huge` is larger than 10 bytes");
     }
 }
