@@ -3,7 +3,7 @@
 //! `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
 //! `turns`: a result is mended and an interrupted call goes on, with the scripted agent. `budgets`:
 //! caps of run, stage and call, and who spends how. `ledger`: whatever was spent, all that tell of it
-//! tell the same. `pasted`: the example of the documentation works as it is written.
+//! tell the same. `recorded`: streams of the real Claude Code, played again. `pasted`: the example of the documentation works as it is written.
 //!
 //! Not here: what a vendor's program does, and how lines are understood (`forge-agents`).
 
@@ -24,6 +24,8 @@ mod pasted;
 #[expect(dead_code, reason = "only a part of it is needed here")]
 #[path = "crash/processes.rs"]
 mod processes;
+#[path = "agents/recorded.rs"]
+mod recorded;
 #[path = "agents/troubles.rs"]
 mod troubles;
 #[path = "agents/turns.rs"]

@@ -18,8 +18,6 @@ mod world;
 
 #[path = "landing/cases.rs"]
 mod cases;
-#[path = "landing/parallel.rs"]
-mod parallel;
 #[path = "landing/processes.rs"]
 mod processes;
 #[path = "landing/promises.rs"]

@@ -7,6 +7,8 @@
 //! depend on us: starting `true`, the disk's own fsync, or the bound that we promise. A program
 //! that does not end as it should was not measured, and then the whole task fails.
 
+mod side_by_side;
+
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         // First what makes few files: a file system that has just lost many is slow to make new ones.
         ("stages", &|| stages(&forge)),
         ("agents", &|| agents(&forge)),
+        ("side by side", &|| side_by_side::measure(&forge)),
         ("resume", &|| resume(&forge)),
         ("status", &|| status(&forge)),
     ];

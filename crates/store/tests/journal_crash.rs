@@ -1,7 +1,6 @@
 //! What the journal promises when its process dies, its disk is full, or its disk cannot be written.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(clippy::print_stderr, reason = "what was not tested must be reported")]
 
 #[path = "journals/world.rs"]
 mod world;

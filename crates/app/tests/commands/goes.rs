@@ -103,25 +103,6 @@ fn words_that_are_given_without_quotes_are_kept_as_one_sentence() {
 }
 
 #[test]
-fn a_person_who_revises_five_times_is_asked_five_times_and_the_sixth_answer_counts() {
-    let world = World::new();
-    world.scenario(CONTENT);
-    assert_eq!(world.run("draft", &[]).code, WAITS);
-    let run = world.latest();
-    for n in 1..=5 {
-        world.ok(&["answer", &run, &format!("Q{n}"), "revise", &format!("again {n}")]);
-        let said = world.forge(&["resume", &run]);
-        assert_eq!(said.code, WAITS, "round {n}: {said}");
-        has(&said.out, &[&format!("Q{} about write", n + 1)]);
-        let brief = world.brief(&run, &format!("write#{}", n + 1));
-        has(&brief, &[&format!("> again {n}")]);
-    }
-    world.ok(&["answer", &run, "Q6", "approve"]);
-    assert_eq!(world.forge(&["resume", &run]).code, DONE);
-    assert_eq!(world.view(&run)["units"][0]["round"], 0, "a person uses up no rounds");
-}
-
-#[test]
 fn a_revise_without_words_is_refused_and_nothing_is_journaled() {
     let world = World::new();
     world.scenario(CONTENT);

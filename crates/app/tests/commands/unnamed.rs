@@ -3,7 +3,7 @@
 
 use crate::{
     goes::UNTIL_GO,
-    world::{CONTENT, DONE, INTERRUPTED, PARKED, Said, WAITS, WRONG, World, has, pty::Person},
+    world::{CONTENT, DONE, INTERRUPTED, Said, WAITS, WRONG, World, has, pty::Person},
 };
 
 /// A world with a run that waits, and a newer one that is done.
@@ -109,10 +109,6 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     is_alone(&world.forge(&["attach", &waits]), &waits);
     world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
     is_alone(&world.forge(&["attach", &waits]), &waits);
-    let mut person = Person::at(&world, &["attach", &waits]);
-    person.until_sees("r drive it on here");
-    person.press("q");
-    assert_eq!(person.end(), PARKED, "{}", person.screen());
     let mut person = Person::at(&world, &["attach", &waits]);
     person.until_sees("r drive it on here");
     person.press("r");

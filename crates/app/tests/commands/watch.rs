@@ -135,7 +135,7 @@ fn a_large_transcript_is_never_in_memory_as_a_whole() {
     let world = World::new();
     world.scenario(&CONTENT.replacen(
         "role = \"writer\"",
-        "role = \"writer\"\nhuge_output_bytes = 67000000",
+        "role = \"writer\"\nhuge_output_bytes = 24000000",
         1,
     ));
     world.write("forge.local.toml", "limits.output_mib = 128\n");
@@ -143,12 +143,12 @@ fn a_large_transcript_is_never_in_memory_as_a_whole() {
     let run = world.latest();
     for more in ["", "--raw"] {
         // Of its own memory it gets less than the transcript has.
-        let line = format!("ulimit -d 49152; exec {FORGE} watch {run} write {more} | wc -c");
+        let line = format!("ulimit -d 16384; exec {FORGE} watch {run} write {more} | wc -c");
         let mut shell = Command::new("/bin/sh");
         world.surround(&mut shell);
         let said = finish(shell.args(["-c", &line]).current_dir(&world.repo));
         let bytes: usize = said.out.trim().parse().unwrap();
-        assert!(bytes > if more.is_empty() { 1_000 } else { 67_000_000 }, "{more} {said}");
+        assert!(bytes > if more.is_empty() { 1_000 } else { 24_000_000 }, "{more} {said}");
     }
 }
 
