@@ -16,8 +16,8 @@ type Variable = (&'static str, &'static str);
 pub(crate) struct Family {
     /// How a person calls it.
     pub(crate) name: &'static str,
-    /// Packages and their test programs; a program's own name stands for its unit tests.
-    tests: &'static [(&'static str, &'static str)],
+    /// Packages, their test programs, and how the names of its tests begin there; a program's own name stands for its unit tests.
+    tests: &'static [(&'static str, &'static str, &'static str)],
     /// The variable for the seed.
     seed: Option<&'static str>,
     /// Sizes for every change.
@@ -39,7 +39,7 @@ struct Small {
 pub(crate) const FAMILIES: &[Family] = &[
     Family {
         name: "chance",
-        tests: &[("forge-core", "chance")],
+        tests: &[("forge-core", "chance", "")],
         seed: Some("FORGE_CHANCE_SEED"),
         ci: &[("FORGE_CHANCE_STEPS", "60000")],
         full: &[("FORGE_CHANCE_STEPS", "5000000")],
@@ -47,7 +47,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "crash",
-        tests: &[("forge", "crash")],
+        tests: &[("forge", "faults", "crash::own_flows::")],
         seed: Some("FORGE_CRASH_SEED"),
         ci: &[
             ("FORGE_CRASH_KILLS", "6"),
@@ -59,24 +59,27 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("FORGE_CRASH_RECORDS", "all"),
             ("FORGE_CRASH_STEPS", "all"),
         ],
-        on_disk: Some(Small { filter: "random_moments", sizes: &[("FORGE_CRASH_KILLS", "1")] }),
+        on_disk: Some(Small {
+            filter: "crash::own_flows::kills_at_random",
+            sizes: &[("FORGE_CRASH_KILLS", "1")],
+        }),
     },
     Family {
         name: "feature-crash",
-        tests: &[("forge", "feature_crash")],
+        tests: &[("forge", "faults", "crash::efforts::")],
         // The seed is that of `crash`.
         seed: None,
         // Records are for each of the three efforts; after as many of M and L, the driver is asked to end.
         ci: &[("FORGE_FEATURE_CRASH_KILLS", "2"), ("FORGE_FEATURE_CRASH_RECORDS", "2")],
         full: &[("FORGE_FEATURE_CRASH_KILLS", "150"), ("FORGE_FEATURE_CRASH_RECORDS", "all")],
         on_disk: Some(Small {
-            filter: "random_moments",
+            filter: "crash::efforts::kills_at_random",
             sizes: &[("FORGE_FEATURE_CRASH_KILLS", "1")],
         }),
     },
     Family {
         name: "damage",
-        tests: &[("forge-store", "journal_damage")],
+        tests: &[("forge-store", "journal_damage", "")],
         seed: Some("FORGE_JOURNAL_SEED"),
         ci: &[("FORGE_FLIPS", "100")],
         full: &[("FORGE_FLIPS", "4000")],
@@ -84,7 +87,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "states",
-        tests: &[("forge-workspace", "states")],
+        tests: &[("forge-workspace", "states", "")],
         seed: Some("FORGE_STATES_SEED"),
         ci: &[("FORGE_STATES", "25")],
         full: &[("FORGE_STATES", "2000")],
@@ -92,15 +95,18 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "landing",
-        tests: &[("forge", "landing")],
+        tests: &[("forge", "faults", "landing::")],
         seed: Some("FORGE_LANDING_SEED"),
         ci: &[("FORGE_LANDING_RECORDS", "4")],
         full: &[("FORGE_LANDING_RECORDS", "all")],
-        on_disk: Some(Small { filter: "any_record", sizes: &[("FORGE_LANDING_RECORDS", "1")] }),
+        on_disk: Some(Small {
+            filter: "landing::a_kill_after",
+            sizes: &[("FORGE_LANDING_RECORDS", "1")],
+        }),
     },
     Family {
         name: "budgets",
-        tests: &[("forge", "agents")],
+        tests: &[("forge", "agents", "")],
         seed: Some("FORGE_BUDGETS_SEED"),
         ci: &[("FORGE_BUDGETS_RUNS", "12")],
         full: &[("FORGE_BUDGETS_RUNS", "1000")],
@@ -108,7 +114,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "screens",
-        tests: &[("forge", "screens")],
+        tests: &[("forge", "commands", "screens::")],
         seed: None,
         ci: &[("FORGE_SCREENS_ITEMS", "36")],
         full: &[("FORGE_SCREENS_ITEMS", "300")],
@@ -116,16 +122,19 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "points",
-        tests: &[("forge", "points")],
+        tests: &[("forge", "commands", "points::")],
         seed: Some("FORGE_POINTS_SEED"),
         // Each question from another place, and a person who revises often.
         ci: &[("FORGE_POINTS_STORIES", "8")],
         full: &[("FORGE_POINTS_STORIES", "all")],
-        on_disk: Some(Small { filter: "every_question", sizes: &[("FORGE_POINTS_STORIES", "1")] }),
+        on_disk: Some(Small {
+            filter: "points::answered::every_question",
+            sizes: &[("FORGE_POINTS_STORIES", "1")],
+        }),
     },
     Family {
         name: "fuzz",
-        tests: &[("forge-fuzz", "targets"), ("forge", "forge")],
+        tests: &[("forge-fuzz", "targets", ""), ("forge", "forge", "")],
         seed: Some("FORGE_FUZZ_SEED"),
         // Each target replays its corpus and then mutates it for so long.
         ci: &[("FORGE_FUZZ_MS", "1000")],
@@ -134,7 +143,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: CLAUDE,
-        tests: &[("forge", "claude"), ("forge-scripted-model", "claude")],
+        tests: &[("forge", "claude", ""), ("forge-scripted-model", "claude", "")],
         seed: None,
         // In full size, tests that are ignored otherwise.
         ci: &[],
@@ -159,12 +168,12 @@ pub(crate) enum Claude {
 /// Checks that every test program of the table is there: one that was moved would be run in its default size, and not on the disk.
 pub(crate) fn complete(programs: Vec<Program>) -> Result<Vec<Program>, String> {
     let all = FAMILIES.iter().flat_map(|family| family.tests);
-    let is_there = |(package, name): &(&str, &str)| {
+    let is_there = |(package, name, _): &(&str, &str, &str)| {
         programs.iter().any(|program| program.package == *package && program.name == *name)
     };
     match all.copied().find(|test| !is_there(test)) {
         None => Ok(programs),
-        Some((package, name)) => Err(format!("families.rs: {package} has no test `{name}`")),
+        Some((package, name, _)) => Err(format!("families.rs: {package} has no test `{name}`")),
     }
 }
 
@@ -187,7 +196,7 @@ pub(crate) fn ci(
             program: program.clone(),
             filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
             variables: variables.clone(),
-            note: if is_smoke { ", some" } else { "" },
+            note: if is_smoke { ", some".to_owned() } else { String::new() },
         }
     };
     programs.iter().map(task).collect()
@@ -206,7 +215,7 @@ pub(crate) fn on_disk(programs: &[Program], seed: u64) -> Vec<Task> {
                 program: program.clone(),
                 filters: vec![small.filter.to_owned()],
                 variables: variables.clone(),
-                note: ", on the disk",
+                note: format!(", {} on the disk", family.name),
             },
         ));
     }
@@ -228,11 +237,11 @@ pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
     let variables: Vec<(&str, &str)> = seeds.chain(family.full.iter().copied()).collect();
     let began = Instant::now();
     let mut code = ExitCode::SUCCESS;
-    for (package, test) in family.tests {
+    for (package, test, filter) in family.tests {
         // The unit tests of a program have its name.
         let kind = if test == package { "--bin" } else { "--test" };
-        let args = ["test", "--release", "--package", package, kind, test];
-        let args = [&args[..], &["--", "--include-ignored", "--nocapture"]].concat();
+        let args = ["test", "--release", "--package", package, kind, test, "--", filter];
+        let args = [&args[..], &["--include-ignored", "--nocapture"]].concat();
         if cargo_with(&args, &variables) != ExitCode::SUCCESS {
             code = ExitCode::FAILURE;
         }
@@ -246,8 +255,10 @@ fn find(name: &str) -> Option<&'static Family> {
 }
 
 fn is_of(program: &Program, family: Option<&Family>) -> bool {
-    let own = (program.package.as_str(), program.name.as_str());
-    family.is_some_and(|family| family.tests.contains(&own))
+    let is_own = |(package, name, _): &(&str, &str, &str)| {
+        *package == program.package && *name == program.name
+    };
+    family.is_some_and(|family| family.tests.iter().any(is_own))
 }
 
 /// The seed in the variable of each family.
@@ -261,16 +272,21 @@ mod tests {
     use super::*;
 
     fn programs() -> Vec<Program> {
-        let all = FAMILIES.iter().flat_map(|family| family.tests);
-        all.map(|(package, name)| Program::for_test(package, name)).collect()
+        let mut all: Vec<(&str, &str)> = FAMILIES
+            .iter()
+            .flat_map(|family| family.tests.iter().map(|(package, name, _)| (*package, *name)))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.iter().map(|(package, name)| Program::for_test(package, name)).collect()
     }
 
     #[test]
     fn a_test_program_that_is_not_there_is_named() {
         assert_eq!(complete(programs()).unwrap().len(), programs().len());
         let mut all = programs();
-        all.retain(|program| program.name != "landing");
-        assert_eq!(complete(all).unwrap_err(), "families.rs: forge has no test `landing`");
+        all.retain(|program| program.name != "faults");
+        assert_eq!(complete(all).unwrap_err(), "families.rs: forge has no test `faults`");
     }
 
     #[test]
@@ -290,6 +306,8 @@ mod tests {
     fn the_smallest_part_of_a_family_runs_on_the_disk() {
         let tasks = on_disk(&programs(), 7);
         assert!(tasks.iter().all(|task| task.filters.len() == 1));
-        assert!(tasks.iter().any(|task| task.program.name == "crash"));
+        let of_faults = tasks.iter().filter(|task| task.program.name == "faults");
+        let filters: Vec<&str> = of_faults.map(|task| task.filters[0].as_str()).collect();
+        assert_eq!(filters.len(), 3, "crash, feature-crash and landing: {filters:?}");
     }
 }

@@ -21,8 +21,7 @@ use crate::{
 };
 
 /// Programs with one thread, which leave a core to others.
-const ONE_THREAD: &[(&str, &str)] =
-    &[("forge-core", "chance"), ("forge", "screens"), ("forge-agents", "long_line")];
+const ONE_THREAD: &[(&str, &str)] = &[("forge-core", "chance"), ("forge-agents", "long_line")];
 
 /// How libtest begins its last line.
 const RESULT: &str = "test result: ";
@@ -49,7 +48,7 @@ pub(crate) struct Task {
     pub(crate) filters: Vec<String>,
     pub(crate) variables: Vec<(String, OsString)>,
     /// Shown after its name.
-    pub(crate) note: &'static str,
+    pub(crate) note: String,
 }
 
 /// How one program ended.
@@ -227,7 +226,7 @@ mod tests {
         let (package, name) = ("xtask".to_owned(), "xtask".to_owned());
         let program = Program { package, name, folder, path: "/bin/sh".into() };
         let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
-        Task { program, filters, variables: Vec::new(), note: "" }
+        Task { program, filters, variables: Vec::new(), note: String::new() }
     }
 
     #[test]

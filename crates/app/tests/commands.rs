@@ -10,9 +10,19 @@
 //! `brief`: what an agent is given. `fixes`: what the doctor repairs.
 //! `unnamed`: commands that name no run. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
+//!
+//! `feature`: the flow `feature` from a request to a delivered branch. `points`: where it needs a person. `projects`: small projects in five
+//! languages. `screens`: many items on a real terminal.
+//!
+//! Not here: what goes wrong outside (`faults`), agents of every kind (`agents`), the real Claude Code (`claude`). Few programs, because each is
+//! linked and has its own copy of `world`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where it stands")]
 
+mod feature;
+mod points;
+mod projects;
+mod screens;
 mod world;
 
 #[path = "commands/agents.rs"]

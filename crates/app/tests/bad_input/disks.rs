@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::world::{CONTENT, DONE, WAITS, WRONG, World, has};
+use super::world::{CONTENT, DONE, WAITS, WRONG, World, has};
 
 /// A small disk on the folder of a world, until it is dropped.
 struct Disk {

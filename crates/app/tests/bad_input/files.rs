@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use crate::world::{CONTENT, DONE, World, has};
+use super::world::{CONTENT, DONE, World, has};
 
 /// A flow is refused by `check`, by `show` and by `run`, in the same words, and nothing is made.
 #[track_caller]

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use crate::world::{CONTENT, WAITS, WRONG, World, has};
+use super::world::{CONTENT, WAITS, WRONG, World, has};
 
 /// Commands that would write.
 fn changing(run: &str) -> Vec<Vec<&str>> {

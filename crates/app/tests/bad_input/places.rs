@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::world::{CONTENT, DONE, FORGE, WAITS, WRONG, World, finish, has};
+use super::world::{CONTENT, DONE, FORGE, WAITS, WRONG, World, finish, has};
 
 const ALL: [&[&str]; 11] = [
     &["run", "do it"],

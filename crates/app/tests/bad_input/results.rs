@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use crate::world::{WAITS, World, has};
+use super::world::{WAITS, World, has};
 
 /// Lets an agent do something, and says what was said of it.
 fn told(flow: &str, script: &str) -> (World, String) {

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
-use crate::world::{CONTENT, DONE, WAITS, WRONG, World, has};
+use super::world::{CONTENT, DONE, WAITS, WRONG, World, has};
 
 #[test]
 fn amounts_that_are_none_are_refused() {

@@ -15,7 +15,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::{
+use super::{
     processes::{kept, signal},
     promises::{self, Calls, Fruit},
     world::{Driver, LOOK_EVERY, Script, Waited, World},

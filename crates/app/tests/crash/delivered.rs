@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use super::world::World;
 
 /// The course of a run that must always be the same. Looks at the rest on the way.
 pub(crate) fn course(world: &World, run: &str) -> BTreeMap<String, Value> {

@@ -22,7 +22,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{
+use super::{
     cases::{Sizes, undisturbed},
     feature::EFFORTS,
     processes::{left_over, signal},

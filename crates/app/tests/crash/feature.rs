@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::{delivered, world::Script};
+use super::{delivered, world::Script};
 
 /// The project. What is in `parts` must be ready, and there is nothing in it yet.
 const FILES: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@
 
 use rustix::process::Signal;
 
-use crate::{
+use super::{
     cases::{self, Blow, Case, Chance, Moment, Sizes, Victim, named, undisturbed},
     feature::EFFORTS,
     world::Script,

@@ -11,7 +11,7 @@ use std::{
 use forge_store::journal::{GENESIS, JournalRecord};
 use serde_json::Value;
 
-use crate::{
+use super::{
     processes::left_over,
     world::{Script, Tree, World, tree},
 };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::world::{Script, World};
+use super::world::{Script, World};
 
 /// One check that is green as soon as something was made.
 const SETTINGS: &str =

@@ -8,7 +8,7 @@ use std::{sync::Mutex, thread};
 
 use rustix::process::Signal;
 
-use crate::{
+use super::{
     cases::Sizes,
     processes::{left_over, signal},
     promises::{self, Fruit},

@@ -20,7 +20,7 @@ use rustix::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::processes::{left_over, signal};
+use super::processes::{left_over, signal};
 
 /// The program under test.
 const FORGE: &str = env!("CARGO_BIN_EXE_forge");

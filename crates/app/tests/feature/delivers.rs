@@ -5,8 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::project::{Project, REQUEST};
-use crate::world::has;
+use super::project::{Project, REQUEST};
+use super::world::has;
 
 /// What is written whatever the effort is.
 const ALWAYS: [&str; 10] = [

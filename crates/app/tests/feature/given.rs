@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
 
-use crate::project::Project;
-use crate::world::{World, has};
+use super::project::Project;
+use super::world::{World, has};
 
 /// The design and the first task are sent back once.
 const SENT_BACK: &str = r#"

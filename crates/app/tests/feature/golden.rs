@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::world::{DONE, Running, WAITS, World, has};
+use super::world::{DONE, Running, WAITS, World, has};
 
 /// The folder of these tests.
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/feature");

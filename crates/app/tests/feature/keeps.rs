@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use crate::project::{CHECKS, Project};
+use super::project::{CHECKS, Project};
 
 #[test]
 fn only_the_summary_is_kept_if_that_is_set_and_commit_hooks_are_not_asked() {

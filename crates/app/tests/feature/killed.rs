@@ -2,8 +2,8 @@
 
 use rustix::process::Signal;
 
-use crate::project::{Project, REQUEST};
-use crate::world::{WAITS, WRONG};
+use super::project::{Project, REQUEST};
+use super::world::{WAITS, WRONG};
 
 /// Sentences after which the driver is killed, one driver after the other.
 const MOMENTS: [&str; 6] = [

@@ -7,7 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::world::{Said, WAITS, World};
+use super::world::{Said, WAITS, World};
 
 /// What a person asks for.
 pub(crate) const REQUEST: &str = "Add a greeting and a farewell to the program, with their tests";

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::project::{Project, REQUEST};
-use crate::world::{WAITS, World, has};
+use super::project::{Project, REQUEST};
+use super::world::{WAITS, World, has};
 
 /// The analyst is never content with itself.
 const GIVES_UP: &str = r#"

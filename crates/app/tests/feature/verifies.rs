@@ -1,8 +1,8 @@
 //! The last look at the whole: who mends what is red, and that nothing is delivered that is neither
 //! proved nor waived by name.
 
-use crate::project::Project;
-use crate::world::{DONE, WAITS, has};
+use super::project::Project;
+use super::world::{DONE, WAITS, has};
 
 /// The check turns red once both tasks have landed: whoever reviews the second one sees to it.
 const TURNS_RED: &str = r#"

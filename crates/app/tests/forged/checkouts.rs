@@ -1,7 +1,7 @@
 //! Files that are changed where nobody should: after the checks were green, in the checkout in which
 //! proofs are made, and in Forge's own git folders beside it.
 
-use crate::{
+use super::{
     project::{HONEST, Project, play},
     world::{DONE, WAITS, has},
 };

@@ -1,7 +1,7 @@
 //! Tests, checks and settings that are bent so that they say green. Each is found by a gate that the
 //! agent cannot reach, and nothing lands before a person was asked by name.
 
-use crate::{
+use super::{
     project::{FLOW, HONEST, Project, play},
     world::{DONE, WAITS, has},
 };

@@ -1,7 +1,7 @@
 //! Forged endings, results and orders in the folders of calls. An agent is told its own folder, and
 //! the others lie beside it, with numbers that can be guessed.
 
-use crate::{
+use super::{
     project::{FIND_USER, HONEST, Project, play},
     world::{DONE, WAITS, has},
 };

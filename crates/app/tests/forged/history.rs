@@ -4,7 +4,7 @@
 //! Refs of the user's repository cannot be protected from somebody who writes them on purpose. What is
 //! proved is that no fact follows them, that Forge builds nothing on them, and that it says so.
 
-use crate::{
+use super::{
     project::{FIND_USER, HONEST_FILE, Project, play},
     world::{DONE, has},
 };

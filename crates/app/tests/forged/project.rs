@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::world::{Said, World};
+use super::world::{Said, World};
 
 /// The flow of the stories: somebody who reads, somebody who writes, and every gate.
 pub(crate) const FLOW: &str = "strict";

@@ -3,7 +3,7 @@
 //!
 //! [`Project::run`] compares everything of the user's before and after.
 
-use crate::{
+use super::{
     project::{FIND_USER, HONEST, HONEST_FILE, Project, play},
     world::{DONE, has},
 };

@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     processes::{kill, kill_everybody},
     promises::{self, Endings},
     story::{Driver, Story, Waited},

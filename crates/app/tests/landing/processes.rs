@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::world::{until, until_or};
+use super::world::{until, until_or};
 
 /// Kills a process. Somebody who is gone already hears nothing.
 pub(crate) fn kill(pid: i32) -> bool {

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     processes::nobody_is_left,
     story::{Story, UNITS},
     world::World,

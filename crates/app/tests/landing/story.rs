@@ -18,7 +18,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::world::World;
+use super::world::World;
 
 /// Anything that has not happened by then will not happen. Generous: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -228,6 +228,6 @@ fn persons(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Nobody outlives a story, also if a test failed because somebody would have.
 impl Drop for Story {
     fn drop(&mut self) {
-        crate::processes::kill_everybody(self.world.repo.parent().unwrap());
+        super::processes::kill_everybody(self.world.repo.parent().unwrap());
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::{
+use super::{
     processes::{kill_everybody, nobody_is_left},
     promises::starts,
     world::{DONE, Running, World, until},

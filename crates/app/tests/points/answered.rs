@@ -3,7 +3,7 @@
 //!
 //! There are many of them. For every change each point is told in one way and each way tells some, and one person revises five
 //! times; which, is up to the seed, and is said. `cargo xtask test --full points` tells all, and
-//! `FORGE_POINTS_STORY="a red task by keys" cargo test -p forge --test points every_question` one.
+//! `FORGE_POINTS_STORY="a red task by keys" cargo test -p forge --test commands every_question` one.
 //!
 //! Invariant: the answers of a story are exactly those that the program offers at its question.
 
@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     building::breaks,
     ending::{TRIES, TURNS_RED},
     project::{Project, STOPS_HERE, task_review},

@@ -1,6 +1,6 @@
 //! Before a run exists: what is no request (points 1 to 3), and what a person chooses (points 4 to 6).
 
-use crate::{
+use super::{
     project::{Project, REQUEST},
     world::{DONE, Said, WAITS, WRONG, World, finish, has},
 };

@@ -1,7 +1,7 @@
 //! What goes wrong while a task is built, and comes to a person: a reviewer who is never content (point
 //! 11), an agent that leaves nothing of use (point 12), tests that stay red (point 13).
 
-use crate::{
+use super::{
     project::{Left, Project, TWO_TASKS, at, task_review},
     world::{DONE, WAITS, has},
 };

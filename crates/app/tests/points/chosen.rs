@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     project::{Project, REQUEST},
     ways::ESCAPE,
     world::{DONE, INTERRUPTED, Said, WAITS, WRONG, has, pty::Person},

@@ -1,6 +1,6 @@
 //! Checkpoint A: a person decides whether the design is built (points 7 and 8).
 
-use crate::{
+use super::{
     project::{Project, STOPS_HERE, at, design_review, joined},
     world::{DONE, has},
 };

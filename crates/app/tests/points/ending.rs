@@ -1,6 +1,6 @@
 //! The last look at the whole (point 14), and the summary at the end (point 15).
 
-use crate::{
+use super::{
     project::{Left, Project, REQUEST, task_review},
     world::{DONE, has},
 };

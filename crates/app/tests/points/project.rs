@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::world::{Said, WAITS, WRONG, World, has};
+use super::world::{Said, WAITS, WRONG, World, has};
 
 /// What a person asks for.
 pub(crate) const REQUEST: &str = "Add a greeting to the program, with its test";

@@ -4,7 +4,7 @@
 //! Not here: every verdict of every reviewer in every order (`core/tests/stories/verdicts.rs`), and everything that is no verdict
 //! (`agents/src/result/tests.rs`). The reviewer of a design without a verdict is in `building.rs`.
 
-use crate::{
+use super::{
     project::{Project, STOPS_HERE, at, design_review, task_review},
     world::{ESCALATED, has},
 };

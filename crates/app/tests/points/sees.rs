@@ -3,7 +3,7 @@
 
 use std::{ffi::OsString, fs, path::PathBuf};
 
-use crate::{
+use super::{
     project::{Left, Project, REQUEST, TWO_TASKS, at, joined, task_review},
     world::{WAITS, has, pty::Person, until, until_or},
 };

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     project::{Left, Project},
     world::{DONE, WAITS},
 };

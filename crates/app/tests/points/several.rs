@@ -1,7 +1,7 @@
 //! More than one person, and more than one process: answers from elsewhere while the run is driven, and two
 //! answers at the same moment.
 
-use crate::{
+use super::{
     project::{Project, TWO_TASKS, at, task_review},
     world::{DONE, FAILED, Running, Said, WRONG, has},
 };

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use self::{By::Cannot, By::Tests, Place::Pipes, Place::Second, Place::Terminal};
-use crate::answered;
+use super::answered;
 
 /// Where an answer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Checkpoint B: a person decides whether it is built in these tasks (points 9 and 10). Only effort L has
 //! it, and effort L has no automatic approvals: point 9 can only happen in a flow of one's own.
 
-use crate::{
+use super::{
     project::{Project, TWO_TASKS, at, review},
     world::{DONE, has},
 };

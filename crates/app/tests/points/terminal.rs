@@ -1,7 +1,7 @@
 //! The same points at a real terminal: what is asked before a run exists, and checkpoints answered in place by
 //! keys.
 
-use crate::{
+use super::{
     building::breaks,
     project::{Project, REQUEST, design_review},
     ways::{CTRL_D, ESCAPE, choose},

@@ -1,7 +1,7 @@
 //! A project without any check: nothing proves its code, so nothing lands or is delivered until a person
 //! says by name that it may.
 
-use crate::{
+use super::{
     project::{Project, TWO_TASKS},
     world::{DONE, WAITS, has},
 };

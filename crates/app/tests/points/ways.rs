@@ -3,7 +3,7 @@
 //!
 //! Start with [`Seat`]: the same words in each way. Not here: what is asked, and what must follow (`answered.rs`).
 
-use crate::{
+use super::{
     project::Project,
     world::{DONE, FAILED, Said, WAITS, has, pty::Person, until_or},
 };

@@ -1,6 +1,6 @@
 //! What a person says reaches whom it is for, word for word, and is never overruled.
 
-use crate::{
+use super::{
     project::Project,
     world::{DONE, has},
 };

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
+use super::{
     languages::{Language, Part},
     world::{DONE, Said, World, finish, has},
 };

@@ -1,30 +1,22 @@
 //! Eight items with dependencies, overlaps, a conflict, a red merge, and a commit hook that refuses:
 //! what lands, in which order, and that no kill after any record changes it.
 //!
-//! Read `landing/flow.toml`, `landing/agent.sh` and `landing/story.rs` (what is played),
-//! `landing/promises.rs` (what must hold afterwards), `landing/cases.rs` (when whom to kill),
-//! `landing/processes.rs` (who is there), then the tests below.
+//! Read `flow.toml`, `agent.sh` and `story.rs` (what is played),
+//! `promises.rs` (what must hold afterwards), `cases.rs` (when whom to kill),
+//! `processes.rs` (who is there), then the tests below.
 //!
 //! ```text
-//! FORGE_LANDING_RECORDS=all cargo test -p forge --test landing    kill after every record
+//! FORGE_LANDING_RECORDS=all cargo test -p forge --test faults landing::    kill after every record
 //! FORGE_LANDING_SEED=7                  other records, other victims
 //! FORGE_LANDING_CASE=31                 one record alone, as a failure names it
 //! ```
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(clippy::print_stderr, reason = "figures must be heard of")]
+use crate::world;
 
-mod world;
-
-#[path = "landing/cases.rs"]
 mod cases;
-#[path = "landing/processes.rs"]
 mod processes;
-#[path = "landing/promises.rs"]
 mod promises;
-#[path = "landing/story.rs"]
 mod story;
-#[path = "landing/taking_in.rs"]
 mod taking_in;
 
 use serde_json::Value;

@@ -1,17 +1,14 @@
 //! `forge attach` in real terminals over a run with many items that is really driven: no frame is torn, no item ever
 //! goes back, and when the run stands still the screens say what `status` says.
 //!
-//! Read `screens/reading.rs` (how a screen is read), then the test below.
+//! Read `reading.rs` (how a screen is read), then the test below.
 //!
 //! ```text
-//! FORGE_SCREENS_ITEMS=300 cargo test -p forge --test screens    the full size
+//! FORGE_SCREENS_ITEMS=300 cargo test -p forge --test commands screens::    the full size
 //! ```
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+use crate::world;
 
-mod world;
-
-#[path = "screens/reading.rs"]
 mod reading;
 
 use std::{collections::BTreeMap, num::NonZeroU16, time::Instant};

@@ -1,43 +1,23 @@
 //! Kills real processes of real runs of the shipped flow `feature`, in all three efforts, at every
 //! record, at random moments, and within its delivery and its last commit, and asks drivers to end.
 //!
-//! Read `crash/feature.rs` (what is run), `crash/promises.rs` and `crash/delivered.rs` (what must hold
-//! afterwards), `crash/cases.rs` (when whom to kill),
-//! `crash/deliveries.rs` (within the end of a run), `crash/interrupts.rs` (SIGINT and SIGTERM), then the tests below.
+//! Read `feature.rs` (what is run), `promises.rs` and `delivered.rs` (what must hold
+//! afterwards), `cases.rs` (when whom to kill),
+//! `deliveries.rs` (within the end of a run), `interrupts.rs` (SIGINT and SIGTERM), then the tests below.
 //!
 //! ```text
-//! FORGE_FEATURE_CRASH_KILLS=150 FORGE_FEATURE_CRASH_RECORDS=all cargo test -p forge --test feature_crash
+//! FORGE_FEATURE_CRASH_KILLS=150 FORGE_FEATURE_CRASH_RECORDS=all cargo test -p forge --test faults crash::efforts
 //! FORGE_CRASH_SEED=7                 other random moments
 //! FORGE_CRASH_CASE="L random 12"     one case alone, as a failure names it; `S record 7`, `M agent 3`, `L INT 9`
 //! ```
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(clippy::print_stderr, reason = "figures must be heard of")]
-
-#[path = "crash/cases.rs"]
-mod cases;
-#[path = "crash/delivered.rs"]
-mod delivered;
-#[path = "crash/deliveries.rs"]
-mod deliveries;
-#[path = "crash/feature.rs"]
-mod feature;
-#[path = "crash/interrupts.rs"]
-mod interrupts;
-#[path = "crash/processes.rs"]
-#[expect(dead_code, reason = "another test program uses all of it")]
-mod processes;
-#[path = "crash/promises.rs"]
-mod promises;
-#[path = "crash/world.rs"]
-#[expect(dead_code, reason = "another test program uses all of it")]
-mod world;
-
-use cases::{Case, Sizes};
-use feature::EFFORTS;
-
-/// More cases than anybody waits for.
-const RANDOM_CASES_MAX: u64 = 100_000;
+use super::{
+    RANDOM_CASES_MAX,
+    cases::{self, Case, Sizes},
+    deliveries,
+    feature::EFFORTS,
+    interrupts,
+};
 
 #[test]
 fn a_kill_after_any_record_of_any_effort_loses_nothing_and_redoes_nothing() {

@@ -1,31 +1,4 @@
-//! Kills real processes of real runs, at every record and at random moments, and then looks
-//! whether anything was lost, redone or left over. The promise is the first one of the product.
-//!
-//! Read `crash/world.rs` and `crash/scripts.rs` (what is run), `crash/promises.rs` (what must hold afterwards),
-//! `crash/processes.rs` (whom to kill), `crash/cases.rs` (when), `crash/steps.rs` (between any two
-//! steps of one landing), then the tests below.
-//!
-//! ```text
-//! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all FORGE_CRASH_STEPS=all cargo test -p forge --test crash
-//! FORGE_CRASH_SEED=7                 other random moments
-//! FORGE_CRASH_CASE="random 12"       one case alone, as a failure names it; `record 7`, `agent 3`
-//! ```
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(clippy::print_stderr, reason = "figures must be heard of")]
-
-#[path = "crash/cases.rs"]
-mod cases;
-#[path = "crash/processes.rs"]
-mod processes;
-#[path = "crash/promises.rs"]
-mod promises;
-#[path = "crash/scripts.rs"]
-mod scripts;
-#[path = "crash/steps.rs"]
-mod steps;
-#[path = "crash/world.rs"]
-mod world;
+//! Small flows of our own: nothing is lost, redone or left over, whoever is killed, and drivers follow keepers that outlive others.
 
 use std::{
     fs::{self, OpenOptions},
@@ -37,13 +10,16 @@ use std::{
 
 use rustix::{fs::OFlags, process::Signal};
 
-use cases::{Case, Sizes};
-use processes::{kept, left_over, signal, watched_by};
-use scripts::BUSY;
-use world::{World, until};
+use super::{
+    RANDOM_CASES_MAX,
+    cases::{self, Case, Sizes},
+    processes::{kept, left_over, signal, watched_by},
+    promises,
+    scripts::{self, BUSY},
+    steps,
+    world::{World, until},
+};
 
-/// More cases than anybody waits for.
-const RANDOM_CASES_MAX: u64 = 100_000;
 /// What a keeper says that found its attempt in other hands.
 const CLAIM_LOST_EXIT: i32 = 75;
 /// An agent may clean up for this long; `at once` is sooner.

@@ -3,10 +3,7 @@
 //!
 //! Read `project.rs` (the small project and who plays what), then the modules, one idea each.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;
 
 mod delivers;
 mod given;

@@ -2,17 +2,13 @@
 //! them, a run of the shipped flow `change` is red and then green in the language's own runner, and
 //! the gate `new-tests` says what each new test proves.
 //!
-//! Read `projects/languages.rs` and the texts beside it (the projects), then `projects/proofs.rs`
+//! Read `languages.rs` and the texts beside it (the projects), then `proofs.rs`
 //! (what is done with each). A language whose toolchain is not here is not proved, and that is said
 //! loudly. Nothing needs the network.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+use crate::world;
 
-mod world;
-
-#[path = "projects/languages.rs"]
 mod languages;
-#[path = "projects/proofs.rs"]
 mod proofs;
 
 use languages::{GO, NODE, PYTHON, PYTHON_WITH_NEEDS, RUST, SH};

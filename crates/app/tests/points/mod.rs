@@ -8,10 +8,7 @@
 //! `ways`: the same answer by keys, by pipes, from a second process. `answered`: every question, each of its answers, in each of these ways. `chosen`: the same
 //! for what is refused or chosen before a run exists. `table`: which test shows the other points from where; it fails where a cell has none.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;
 
 mod answered;
 mod begins;
