@@ -1,11 +1,13 @@
 //! Makes a failing input smaller for as long as it still fails.
 
-/// The most inputs that are tried.
-const TRIES_MAX: usize = 20_000;
+use std::time::{Duration, Instant};
+
+/// How long smaller inputs are tried.
+const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Returns the smallest input found that still `fails`.
 pub(crate) fn shrunk(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
-    let mut tries = 0;
+    let began = Instant::now();
     let mut piece = input.len().div_ceil(2);
     while piece > 0 {
         let before = input.len();
@@ -13,8 +15,7 @@ pub(crate) fn shrunk(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u
         while at < input.len() {
             let mut smaller = input.clone();
             drop(smaller.drain(at..(at + piece).min(input.len())));
-            tries += 1;
-            if tries > TRIES_MAX {
+            if began.elapsed() > TIME_MAX {
                 return input;
             }
             if fails(&smaller) {
