@@ -34,7 +34,7 @@ use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
 use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
 use log::Log;
 use monitor::OpenMonitor;
-use output::{Output, Outputs};
+use output::{ChildOutput, ChildOutputs};
 
 /// Something of ours broke; `keeper.log` says what.
 const BROKEN_EXIT: u8 = 70;
@@ -151,11 +151,12 @@ fn attempt(
     };
     match child::start(folder, spec) {
         Ok(child) => {
-            let main = Output::new(child.source, log.redactor(), transcript);
+            let main = ChildOutput::new(child.source, log.redactor(), transcript);
             let errors = child.errors.zip(errors_file);
-            let errors = errors.map(|(source, file)| Output::new(source, log.redactor(), file));
+            let errors =
+                errors.map(|(source, file)| ChildOutput::new(source, log.redactor(), file));
             let outputs =
-                Outputs::new(main.with_monitor(monitor), errors, spec.limits.output_bytes);
+                ChildOutputs::new(main.with_monitor(monitor), errors, spec.limits.output_bytes);
             event_loop::EventLoop::new(spec, child.pid, outputs, signals, log).until_the_end()
         }
         Err(why) => event_loop::ChildOutcome::not_started(why),

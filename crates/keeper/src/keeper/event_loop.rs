@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use super::descendants::{self, Killed, Reaped};
 use super::log::Log;
-use super::output::{Outputs, StreamState, Took};
+use super::output::{ChildOutputs, StreamState, Took};
 use super::signals::{self, SignalPipes};
 use crate::attempt::dir::{ExitReason, Spec, Stdout};
 use crate::attempt::keeper_handle::Stop;
@@ -44,7 +44,7 @@ pub(super) struct ChildOutcome {
 pub(super) struct EventLoop<'a> {
     spec: &'a Spec,
     main: i32,
-    outputs: Outputs,
+    outputs: ChildOutputs,
     signals: SignalPipes,
     log: &'a Log,
     started: Instant,
@@ -70,7 +70,7 @@ impl<'a> EventLoop<'a> {
     pub(super) fn new(
         spec: &'a Spec,
         main: i32,
-        outputs: Outputs,
+        outputs: ChildOutputs,
         signals: SignalPipes,
         log: &'a Log,
     ) -> Self {

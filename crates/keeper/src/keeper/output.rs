@@ -38,7 +38,7 @@ pub(super) enum Took {
 }
 
 /// The way of the output.
-pub(super) struct Output {
+pub(super) struct ChildOutput {
     source: OutputSource,
     redactor: Redactor,
     transcript: File,
@@ -59,9 +59,9 @@ pub(super) enum StreamState {
 }
 
 /// All that the child prints: one way, or two if its errors are kept apart. They share a limit.
-pub(super) struct Outputs {
-    main: Output,
-    errors: Option<Output>,
+pub(super) struct ChildOutputs {
+    main: ChildOutput,
+    errors: Option<ChildOutput>,
     room: Room,
 }
 
@@ -83,14 +83,17 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-impl Outputs {
-    pub(super) const fn new(main: Output, errors: Option<Output>, limit: u64) -> Self {
+impl ChildOutputs {
+    pub(super) const fn new(main: ChildOutput, errors: Option<ChildOutput>, limit: u64) -> Self {
         Self { main, errors, room: Room { taken: 0, limit } }
     }
 
     /// The descriptors to poll.
     pub(super) fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [Some(&self.main), self.errors.as_ref()].into_iter().flatten().filter_map(Output::as_fd)
+        [Some(&self.main), self.errors.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter_map(ChildOutput::as_fd)
     }
 
     /// Takes in at most one chunk of each, without waiting.
@@ -124,7 +127,7 @@ impl Outputs {
     /// Writes what was still held back, and makes it durable.
     pub(super) fn close(self) -> Closed {
         let main = self.main.close();
-        let errors = self.errors.and_then(Output::close);
+        let errors = self.errors.and_then(ChildOutput::close);
         Closed { bytes: self.room.taken, cut: main.or(errors) }
     }
 }
@@ -141,7 +144,7 @@ impl Took {
     }
 }
 
-impl Output {
+impl ChildOutput {
     pub(super) fn new(source: OutputSource, redactor: Redactor, transcript: File) -> Self {
         let chunk = vec![0; CHUNK_BYTES].into_boxed_slice();
         let redacted = Vec::with_capacity(CHUNK_BYTES);
@@ -257,8 +260,8 @@ impl Output {
 mod tests {
     use super::*;
 
-    fn alone(output: Output, limit: u64) -> Outputs {
-        Outputs::new(output, None, limit)
+    fn alone(output: ChildOutput, limit: u64) -> ChildOutputs {
+        ChildOutputs::new(output, None, limit)
     }
 
     #[test]
@@ -267,7 +270,7 @@ mod tests {
         rustix::fs::fcntl_setfl(&reader, rustix::fs::OFlags::NONBLOCK).unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let redactor = Redactor::new(Vec::new());
-        let mut output = alone(Output::new(OutputSource::Pipe(reader), redactor, full), 0);
+        let mut output = alone(ChildOutput::new(OutputSource::Pipe(reader), redactor, full), 0);
         for _ in 0..3 {
             writer.write_all(b"a line\n").unwrap();
             assert!(output.take_in() == Took::Bytes);
@@ -288,7 +291,8 @@ mod tests {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&vec![b'a'; size]).unwrap();
             let source = OutputSource::File { file, offset: 0 };
-            let mut output = alone(Output::new(source, Redactor::new(Vec::new()), transcript), 0);
+            let mut output =
+                alone(ChildOutput::new(source, Redactor::new(Vec::new()), transcript), 0);
             output.drain(Instant::now());
             let closed = output.close();
             assert_eq!(closed.cut.is_some(), is_cut, "{size}: {:?}", closed.cut);
@@ -303,7 +307,8 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let transcript = open(&path).unwrap();
         let redactor = Redactor::new(Vec::new());
-        let mut output = alone(Output::new(OutputSource::Pipe(reader), redactor, transcript), 4);
+        let mut output =
+            alone(ChildOutput::new(OutputSource::Pipe(reader), redactor, transcript), 4);
         writer.write_all(b"abcdefgh").unwrap();
         assert!(output.take_in() == Took::TooMuch);
         assert_eq!(output.close().bytes, 4);

@@ -5,19 +5,19 @@
 
 use super::{
     base64,
-    named_values::{self as told, ADDRESSES, BASICS, BEARERS, NAMES, Told},
+    named_values::{self as told, ADDRESSES, BASICS, BEARERS, NAMES, NamedValue},
     token_patterns::{
-        Charset, Covers, Decision, HOLD_BYTES_MAX, KEY_BLOCK, KEY_BLOCK_BEGIN, Place, SHAPES,
-        Shape, block_kind_len, is_key_block,
+        Charset, Covers, Decision, HOLD_BYTES_MAX, KEY_BLOCK, KEY_BLOCK_BEGIN, PatternStart,
+        SHAPES, Shape, block_kind_len, is_key_block,
     },
 };
 
 /// The family of values that were told to us.
 const KNOWN: &str = "a known secret";
 
-/// What a hit may be the beginning of.
+/// A secret that a hit may be the beginning of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Lead {
+pub(super) enum Candidate {
     /// A known form of this length.
     Known(usize),
     Shape(&'static Shape),
@@ -35,7 +35,7 @@ pub(super) enum Lead {
 
 /// What a lead has led to. Places are relative to the hit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Led {
+pub(super) enum CandidateResult {
     /// A secret, which goes on as far as the characters are of the set.
     Secret {
         from: usize,
@@ -53,25 +53,25 @@ pub(super) enum Led {
 }
 
 /// All beginnings that are the same for everybody.
-pub(super) fn fixed() -> Vec<(Vec<u8>, Lead)> {
-    let mut all: Vec<(Vec<u8>, Lead)> = Vec::new();
+pub(super) fn fixed() -> Vec<(Vec<u8>, Candidate)> {
+    let mut all: Vec<(Vec<u8>, Candidate)> = Vec::new();
     for shape in SHAPES {
-        all.push((shape.prefix.to_vec(), Lead::Shape(shape)));
+        all.push((shape.prefix.to_vec(), Candidate::Shape(shape)));
         for (shift, form) in encoded(shape.prefix) {
-            all.push((form, Lead::EncodedShape(shape, shift)));
+            all.push((form, Candidate::EncodedShape(shape, shift)));
         }
     }
-    all.push((KEY_BLOCK_BEGIN.to_vec(), Lead::BlockBegin));
+    all.push((KEY_BLOCK_BEGIN.to_vec(), Candidate::BlockBegin));
     for (shift, form) in encoded(KEY_BLOCK_BEGIN) {
-        all.push((form, Lead::EncodedBlock(shift)));
+        all.push((form, Candidate::EncodedBlock(shift)));
     }
-    let mut add = |words: &[&str], lead: fn(usize) -> Lead| {
+    let mut add = |words: &[&str], lead: fn(usize) -> Candidate| {
         all.extend(words.iter().map(|word| (word.as_bytes().to_vec(), lead(word.len()))));
     };
-    add(NAMES, Lead::Name);
-    add(BEARERS, Lead::Bearer);
-    add(BASICS, Lead::Basic);
-    add(ADDRESSES, Lead::Address);
+    add(NAMES, Candidate::Name);
+    add(BEARERS, Candidate::Bearer);
+    add(BASICS, Candidate::Basic);
+    add(ADDRESSES, Candidate::Address);
     all
 }
 
@@ -83,7 +83,7 @@ fn encoded(prefix: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..3).map(form).filter(|(_, form)| form.len() >= FORM_BYTES_MIN)
 }
 
-impl Lead {
+impl Candidate {
     /// The characters that its secret is made of, if it begins at the hit and can grow.
     pub(super) fn set(self) -> Option<Charset> {
         match self {
@@ -102,7 +102,7 @@ impl Lead {
     }
 
     /// Where it may begin.
-    pub(super) fn place(self) -> Place {
+    pub(super) fn place(self) -> PatternStart {
         match self {
             Self::Shape(shape) => shape.place,
             Self::Known(_)
@@ -112,31 +112,33 @@ impl Lead {
             | Self::Name(_)
             | Self::Bearer(_)
             | Self::Basic(_)
-            | Self::Address(_) => Place::Anywhere,
+            | Self::Address(_) => PatternStart::Anywhere,
         }
     }
 
     /// What it leads to. `text` begins with the hit; `is_over` says that no more will come.
-    pub(super) fn follow(self, text: &[u8], is_over: bool) -> Led {
-        let told = |len: usize, told: Told, family, set| match told {
-            Told::Secret { from, until } => {
-                Led::Secret { from: len + from, until: len + until, set, family }
+    pub(super) fn follow(self, text: &[u8], is_over: bool) -> CandidateResult {
+        let told = |len: usize, told: NamedValue, family, set| match told {
+            NamedValue::Secret { from, until } => {
+                CandidateResult::Secret { from: len + from, until: len + until, set, family }
             }
-            Told::Text => Led::Text,
-            Told::Open => Led::Open,
+            NamedValue::Text => CandidateResult::Text,
+            NamedValue::Open => CandidateResult::Open,
         };
         match self {
-            Self::Known(until) => Led::Secret { from: 0, until, set: None, family: KNOWN },
+            Self::Known(until) => {
+                CandidateResult::Secret { from: 0, until, set: None, family: KNOWN }
+            }
             Self::Shape(shape) => follow_shape(shape, text, is_over),
             Self::EncodedShape(..) | Self::EncodedBlock(_) => self.follow_encoded(text, is_over),
             Self::BlockBegin => {
                 let header = &text[KEY_BLOCK_BEGIN.len()..];
                 match is_key_block(header, is_over) {
-                    Decision::Secret => {
-                        Led::Block { header: KEY_BLOCK_BEGIN.len() + block_kind_len(header) }
-                    }
-                    Decision::Text => Led::Text,
-                    Decision::Open => Led::Open,
+                    Decision::Secret => CandidateResult::Block {
+                        header: KEY_BLOCK_BEGIN.len() + block_kind_len(header),
+                    },
+                    Decision::Text => CandidateResult::Text,
+                    Decision::Open => CandidateResult::Open,
                 }
             }
             Self::Name(len) => {
@@ -158,11 +160,11 @@ impl Lead {
         }
     }
 
-    fn follow_encoded(self, text: &[u8], is_over: bool) -> Led {
+    fn follow_encoded(self, text: &[u8], is_over: bool) -> CandidateResult {
         let run = Charset::Wide.run(text, HOLD_BYTES_MAX);
         let is_whole = is_over || run.len() < text.len() || run.len() == HOLD_BYTES_MAX;
         if !is_whole {
-            return Led::Open;
+            return CandidateResult::Open;
         }
         let (is_secret, family) = match self {
             Self::EncodedShape(shape, shift) => {
@@ -190,11 +192,15 @@ impl Lead {
             | Self::Address(_) => (false, KNOWN),
         };
         let set = Some(Charset::Wide);
-        if is_secret { Led::Secret { from: 0, until: run.len(), set, family } } else { Led::Text }
+        if is_secret {
+            CandidateResult::Secret { from: 0, until: run.len(), set, family }
+        } else {
+            CandidateResult::Text
+        }
     }
 }
 
-fn follow_shape(shape: &Shape, text: &[u8], is_over: bool) -> Led {
+fn follow_shape(shape: &Shape, text: &[u8], is_over: bool) -> CandidateResult {
     let prefix = shape.prefix.len();
     let run = shape.set.run(&text[prefix..], HOLD_BYTES_MAX);
     let is_full = run.len() == HOLD_BYTES_MAX;
@@ -203,13 +209,17 @@ fn follow_shape(shape: &Shape, text: &[u8], is_over: bool) -> Led {
         Covers::All => 0,
         Covers::Run => prefix,
     };
-    let secret =
-        Led::Secret { from, until: prefix + run.len(), set: Some(shape.set), family: shape.family };
+    let secret = CandidateResult::Secret {
+        from,
+        until: prefix + run.len(),
+        set: Some(shape.set),
+        family: shape.family,
+    };
     match shape.decide(run, is_whole) {
         Decision::Secret => secret,
         // What is still undecided is held back no longer.
         Decision::Open if is_full => secret,
-        Decision::Open => Led::Open,
-        Decision::Text => Led::Text,
+        Decision::Open => CandidateResult::Open,
+        Decision::Text => CandidateResult::Text,
     }
 }

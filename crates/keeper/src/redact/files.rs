@@ -84,7 +84,6 @@ impl Redactor {
     }
 }
 
-/// Whether something had to be taken out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Was {
     Clean,

@@ -7,19 +7,18 @@
 //! Invariant: of a covered stretch, no letter and no digit stays but those of an escape that has
 //! begun before it.
 
-/// What is left where a secret was.
+/// The mark in the place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
 
 /// The place in its line at which the stream is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Line {
-    place: Place,
-    /// What became of the byte before.
-    before: Fate,
+pub(super) struct JsonLine {
+    place: JsonPlace,
+    before: ByteFate,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum JsonPlace {
     /// Nothing of the line has been seen.
     Start,
     /// In a line that is no JSON.
@@ -36,16 +35,15 @@ enum Place {
     Digits(u8),
 }
 
-/// Whether a byte went out.
+/// The way of a byte: out, or away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum ByteFate {
     Kept,
     Dropped,
 }
 
-/// What is to be done with a covered byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Left {
+pub(super) enum ByteAction {
     /// It is no part of the secret and goes out.
     Byte,
     /// It goes, and these bytes say so unless that has been said.
@@ -59,31 +57,31 @@ const REDACTED_NUMBER: &[u8] = b"\"[redacted]\"";
 /// Ends a number of which a part has gone out.
 const LAST_DIGIT: &[u8] = b"0";
 
-impl Line {
+impl JsonLine {
     /// The beginning of a stream.
     pub(super) const fn start() -> Self {
-        Self { place: Place::Start, before: Fate::Kept }
+        Self { place: JsonPlace::Start, before: ByteFate::Kept }
     }
 
     /// Whether the line is one of JSON, as far as can be seen.
     pub(super) fn is_json(self) -> bool {
-        !matches!(self.place, Place::Start | Place::Plain)
+        !matches!(self.place, JsonPlace::Start | JsonPlace::Plain)
     }
 
     /// Goes over text that is not covered and of which nothing is to be dropped.
     pub(super) fn pass(&mut self, text: &[u8]) {
         let line = text.iter().rposition(|&byte| byte == b'\n');
         let text = line.map_or(text, |line| {
-            self.place = Place::Start;
+            self.place = JsonPlace::Start;
             &text[line + 1..]
         });
         if text.is_empty() {
             return;
         }
-        self.before = Fate::Kept;
+        self.before = ByteFate::Kept;
         for &byte in text {
             self.place = self.place.next(byte);
-            if self.place == Place::Plain {
+            if self.place == JsonPlace::Plain {
                 return;
             }
         }
@@ -94,12 +92,16 @@ impl Line {
     pub(super) fn drop_rest(&mut self, text: &[u8]) -> usize {
         let mut len = 0;
         while let Some(&byte) = text.get(len)
-            && self.before == Fate::Dropped
+            && self.before == ByteFate::Dropped
         {
             let is_rest = match self.place {
-                Place::Escape | Place::Digits(_) => true,
-                Place::Number => self.place.next(byte) == Place::Number,
-                Place::Start | Place::Plain | Place::Outside | Place::Word | Place::Inside => false,
+                JsonPlace::Escape | JsonPlace::Digits(_) => true,
+                JsonPlace::Number => self.place.next(byte) == JsonPlace::Number,
+                JsonPlace::Start
+                | JsonPlace::Plain
+                | JsonPlace::Outside
+                | JsonPlace::Word
+                | JsonPlace::Inside => false,
             };
             if !is_rest {
                 break;
@@ -111,32 +113,41 @@ impl Line {
     }
 
     /// Goes over a covered byte.
-    pub(super) fn drop(&mut self, byte: u8) -> Left {
+    pub(super) fn drop(&mut self, byte: u8) -> ByteAction {
         let (place, before) = (self.place, self.before);
         self.place = place.next(byte);
-        let is_begun = before == Fate::Kept;
+        let is_begun = before == ByteFate::Kept;
         let left = match (place, self.place) {
-            (Place::Start | Place::Plain, Place::Start | Place::Plain) => Left::Mark(REDACTED),
-            // The bracket that begins a line of JSON, and its end.
-            (Place::Start, _) | (_, Place::Start) => Left::Byte,
-            (Place::Escape | Place::Digits(_), _) if is_begun => Left::Byte,
-            (Place::Escape | Place::Digits(_), _) => Left::Mark(REDACTED),
-            (Place::Inside, Place::Outside) | (_, Place::Inside) if byte == b'"' => Left::Byte,
-            (_, Place::Outside) if byte.is_ascii_whitespace() => Left::Nothing,
-            (_, Place::Outside) => Left::Byte,
-            (Place::Number, Place::Number) if is_begun => Left::Mark(LAST_DIGIT),
-            (Place::Number, Place::Number) => Left::Nothing,
-            (_, Place::Number) => Left::Mark(REDACTED_NUMBER),
-            (_, Place::Plain | Place::Word | Place::Inside | Place::Escape | Place::Digits(_)) => {
-                Left::Mark(REDACTED)
+            (JsonPlace::Start | JsonPlace::Plain, JsonPlace::Start | JsonPlace::Plain) => {
+                ByteAction::Mark(REDACTED)
             }
+            // The bracket that begins a line of JSON, and its end.
+            (JsonPlace::Start, _) | (_, JsonPlace::Start) => ByteAction::Byte,
+            (JsonPlace::Escape | JsonPlace::Digits(_), _) if is_begun => ByteAction::Byte,
+            (JsonPlace::Escape | JsonPlace::Digits(_), _) => ByteAction::Mark(REDACTED),
+            (JsonPlace::Inside, JsonPlace::Outside) | (_, JsonPlace::Inside) if byte == b'"' => {
+                ByteAction::Byte
+            }
+            (_, JsonPlace::Outside) if byte.is_ascii_whitespace() => ByteAction::Nothing,
+            (_, JsonPlace::Outside) => ByteAction::Byte,
+            (JsonPlace::Number, JsonPlace::Number) if is_begun => ByteAction::Mark(LAST_DIGIT),
+            (JsonPlace::Number, JsonPlace::Number) => ByteAction::Nothing,
+            (_, JsonPlace::Number) => ByteAction::Mark(REDACTED_NUMBER),
+            (
+                _,
+                JsonPlace::Plain
+                | JsonPlace::Word
+                | JsonPlace::Inside
+                | JsonPlace::Escape
+                | JsonPlace::Digits(_),
+            ) => ByteAction::Mark(REDACTED),
         };
-        self.before = if left == Left::Byte { Fate::Kept } else { Fate::Dropped };
+        self.before = if left == ByteAction::Byte { ByteFate::Kept } else { ByteFate::Dropped };
         left
     }
 }
 
-impl Place {
+impl JsonPlace {
     fn next(self, byte: u8) -> Self {
         if byte == b'\n' {
             return Self::Start;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use super::{
     base64::{STANDARD, URL_SAFE, encoded},
-    named_values::{Told, address},
+    named_values::{NamedValue, address},
 };
 
 /// Shorter values are too likely to be ordinary words.
@@ -84,8 +84,8 @@ fn unquoted(value: &[u8]) -> &[u8] {
 fn password_in(value: &[u8]) -> Option<Vec<u8>> {
     let start = value.windows(3).position(|three| three == b"://")? + 3;
     match address(&value[start..], true) {
-        Told::Secret { from, until } => Some(value[start + from..start + until].to_vec()),
-        Told::Text | Told::Open => None,
+        NamedValue::Secret { from, until } => Some(value[start + from..start + until].to_vec()),
+        NamedValue::Text | NamedValue::Open => None,
     }
 }
 

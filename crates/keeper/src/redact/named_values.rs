@@ -11,7 +11,7 @@ use super::{base64, token_patterns::Charset};
 
 /// Where a secret lies in the text that was looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum NamedValue {
     Secret {
         from: usize,
         until: usize,
@@ -93,12 +93,12 @@ const EXAMPLES: &[&str] = &[
 ];
 
 /// A text that is read from its beginning.
-struct Reader<'a> {
+struct ValueReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl ValueReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -139,9 +139,9 @@ impl Reader<'_> {
 }
 
 /// Looks at what follows one of [`NAMES`].
-pub(super) fn named(text: &[u8], is_over: bool) -> Told {
-    let mut reader = Reader { text, at: 0 };
-    let open = if is_over { Told::Text } else { Told::Open };
+pub(super) fn named(text: &[u8], is_over: bool) -> NamedValue {
+    let mut reader = ValueReader { text, at: 0 };
+    let open = if is_over { NamedValue::Text } else { NamedValue::Open };
     reader.skip(NAME_BYTES_MAX, |byte| Charset::Word.has(byte));
     reader.skip_quote();
     reader.skip(1, |byte| byte == b']');
@@ -151,7 +151,7 @@ pub(super) fn named(text: &[u8], is_over: bool) -> Told {
         return open;
     }
     if !reader.skip_sign() {
-        return Told::Text;
+        return NamedValue::Text;
     }
     reader.skip_blanks();
     reader.skip_quote();
@@ -161,48 +161,52 @@ pub(super) fn named(text: &[u8], is_over: bool) -> Told {
     let is_full = value.len() == VALUE_BYTES_MAX;
     let is_call = !is_full && after == Some(&b'(');
     match (is_full || after.is_some() || is_over, is_chance(value) && !is_call) {
-        (false, _) => Told::Open,
-        (true, true) => Told::Secret { from, until: from + value.len() },
-        (true, false) => Told::Text,
+        (false, _) => NamedValue::Open,
+        (true, true) => NamedValue::Secret { from, until: from + value.len() },
+        (true, false) => NamedValue::Text,
     }
 }
 
 /// Looks at what follows one of [`BEARERS`].
-pub(super) fn bearer(text: &[u8], is_over: bool) -> Told {
+pub(super) fn bearer(text: &[u8], is_over: bool) -> NamedValue {
     let value = Charset::Wide.run(text, VALUE_BYTES_MAX);
     let is_whole = is_over || value.len() < text.len() || value.len() == VALUE_BYTES_MAX;
     let is_token = value.len() >= VALUE_BYTES_MIN && value.iter().any(u8::is_ascii_digit);
     match (is_whole, is_token) {
-        (_, true) => Told::Secret { from: 0, until: value.len() },
-        (true, false) => Told::Text,
-        (false, false) => Told::Open,
+        (_, true) => NamedValue::Secret { from: 0, until: value.len() },
+        (true, false) => NamedValue::Text,
+        (false, false) => NamedValue::Open,
     }
 }
 
 /// Looks at what follows one of [`BASICS`].
-pub(super) fn basic(text: &[u8], is_over: bool) -> Told {
+pub(super) fn basic(text: &[u8], is_over: bool) -> NamedValue {
     let value = Charset::Wide.run(text, VALUE_BYTES_MAX);
     let is_whole = is_over || value.len() < text.len() || value.len() == VALUE_BYTES_MAX;
     if !is_whole {
-        return Told::Open;
+        return NamedValue::Open;
     }
     let plain = base64::decoded(value);
     let is_plain = plain.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte >= 0x80);
     let has_both = plain.len() > PASSWORD_BYTES_MIN && plain.contains(&b':');
-    if is_plain && has_both { Told::Secret { from: 0, until: value.len() } } else { Told::Text }
+    if is_plain && has_both {
+        NamedValue::Secret { from: 0, until: value.len() }
+    } else {
+        NamedValue::Text
+    }
 }
 
 /// Looks at what follows one of [`ADDRESSES`].
-pub(super) fn address(text: &[u8], is_over: bool) -> Told {
-    let open = if is_over { Told::Text } else { Told::Open };
+pub(super) fn address(text: &[u8], is_over: bool) -> NamedValue {
+    let open = if is_over { NamedValue::Text } else { NamedValue::Open };
     let is_part = |byte: u8| byte.is_ascii_graphic() && !b"/?#@\"'`<>\\{}[]()|,".contains(&byte);
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = ValueReader { text, at: 0 };
     reader.skip(USER_BYTES_MAX, |byte| byte != b':' && is_part(byte));
     let user = &text[..reader.at];
     match reader.peek() {
         None => return open,
         Some(b':') => reader.at += 1,
-        Some(_) => return Told::Text,
+        Some(_) => return NamedValue::Text,
     }
     let from = reader.at;
     let len = reader.skip(VALUE_BYTES_MAX, is_part);
@@ -210,15 +214,15 @@ pub(super) fn address(text: &[u8], is_over: bool) -> Told {
     match reader.peek() {
         None => return open,
         Some(b'@') => {}
-        Some(_) => return Told::Text,
+        Some(_) => return NamedValue::Text,
     }
     let is_example = EXAMPLES.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()))
         || password.starts_with(b"$")
         || password.windows(2).all(|two| two[0] == two[1]);
     if len < PASSWORD_BYTES_MIN || password == user || is_example {
-        Told::Text
+        NamedValue::Text
     } else {
-        Told::Secret { from, until: from + len }
+        NamedValue::Secret { from, until: from + len }
     }
 }
 

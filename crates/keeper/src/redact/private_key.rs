@@ -46,7 +46,7 @@ pub(super) const LOOK_BYTES_MAX: usize =
 const HEADERS: &[&[u8]] =
     &[b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:", b"Hash:", b"Charset:", b"MessageID:"];
 
-/// What quotes do to a block.
+/// The meaning of quotes in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quotes {
     /// A quote without a backslash ends the string that the block is in.
@@ -57,7 +57,7 @@ pub(super) enum Quotes {
 
 /// Where in a block the stream is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reading {
+pub(super) enum KeyReading {
     /// In the dashes of the header, so many at most.
     Dashes(usize),
     /// Right behind the header or a line of the body.
@@ -74,18 +74,17 @@ pub(super) enum Reading {
     LastDashes(usize),
 }
 
-/// What the next bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum KeyStep {
     /// The bytes up to `from` are text, those up to `until` are of the key.
     Key {
         from: usize,
         until: usize,
-        then: Reading,
+        then: KeyReading,
     },
     Text {
         len: usize,
-        then: Reading,
+        then: KeyReading,
     },
     /// The block is over.
     Over,
@@ -94,9 +93,9 @@ pub(super) enum Step {
 }
 
 /// What something that begins at a place is; `None` if more must be seen.
-type Seen<T> = Option<T>;
+type Decided<T> = Option<T>;
 
-impl Reading {
+impl KeyReading {
     /// The beginning of what stands behind a header.
     pub(super) const fn begin() -> Self {
         Self::Dashes(DASHES)
@@ -111,45 +110,45 @@ impl Reading {
     }
 
     /// Reads the next bytes. `is_over` says that no more will come.
-    pub(super) fn step(self, text: &[u8], quotes: Quotes, is_over: bool) -> Step {
-        let text = Look { text: &text[..text.len().min(LOOK_BYTES_MAX)], is_over };
+    pub(super) fn step(self, text: &[u8], quotes: Quotes, is_over: bool) -> KeyStep {
+        let text = Lookahead { text: &text[..text.len().min(LOOK_BYTES_MAX)], is_over };
         if text.text.is_empty() {
-            return if is_over { Step::Over } else { Step::Open };
+            return if is_over { KeyStep::Over } else { KeyStep::Open };
         }
-        let key = |len, then| Step::Key { from: 0, until: len, then };
+        let key = |len, then| KeyStep::Key { from: 0, until: len, then };
         match self {
             Self::Dashes(left) => match text.count(0, left, |byte| byte == b'-') {
-                0 => Step::Text { len: 0, then: Self::Behind },
+                0 => KeyStep::Text { len: 0, then: Self::Behind },
                 len => key(len, Self::Dashes(left - len)),
             },
             Self::Run => match text.count(0, LOOK_BYTES_MAX, is_base64) {
-                0 => Step::Text { len: 0, then: Self::Behind },
+                0 => KeyStep::Text { len: 0, then: Self::Behind },
                 len => key(len, Self::Run),
             },
             Self::Kind(left) => {
                 let is_kind = |byte: u8| byte.is_ascii_uppercase() || byte == b' ';
                 match text.count(0, left, is_kind) {
-                    0 => Step::Text { len: 0, then: Self::LastDashes(DASHES) },
+                    0 => KeyStep::Text { len: 0, then: Self::LastDashes(DASHES) },
                     len => key(len, Self::Kind(left - len)),
                 }
             }
             Self::LastDashes(left) => match text.count(0, left, |byte| byte == b'-') {
-                0 => Step::Over,
+                0 => KeyStep::Over,
                 len => key(len, Self::LastDashes(left - len)),
             },
-            Self::Behind | Self::LineEnd => self.line(&text).unwrap_or(Step::Open),
-            Self::Text => text.word(quotes).unwrap_or(Step::Open),
+            Self::Behind | Self::LineEnd => self.line(&text).unwrap_or(KeyStep::Open),
+            Self::Text => text.word(quotes).unwrap_or(KeyStep::Open),
         }
     }
 
     /// Reads what stands before a line, and the line if it is one of a body.
-    fn line(self, text: &Look<'_>) -> Seen<Step> {
+    fn line(self, text: &Lookahead<'_>) -> Decided<KeyStep> {
         let (mut at, mut breaks) = (0, 0);
         let key = |from, until, then| {
             let from = if self == Self::Behind { 0 } else { from };
-            Some(Step::Key { from, until, then })
+            Some(KeyStep::Key { from, until, then })
         };
-        let other = |len| Some(Step::Text { len, then: Self::Text });
+        let other = |len| Some(KeyStep::Text { len, then: Self::Text });
         while at < GAP_BYTES_MAX {
             if text.starts_with(at, b"\n{")? {
                 return other(at);
@@ -207,12 +206,11 @@ impl Reading {
 }
 
 /// The bytes from a place on, as far as they have come.
-struct Look<'a> {
+struct Lookahead<'a> {
     text: &'a [u8],
     is_over: bool,
 }
 
-/// What a backslash begins.
 enum Escape {
     /// A line end of this length.
     Break(usize),
@@ -224,7 +222,6 @@ enum Escape {
     None,
 }
 
-/// What stands behind a run.
 enum Behind {
     /// The end of a line or a string.
     Line,
@@ -233,9 +230,9 @@ enum Behind {
     Other,
 }
 
-impl Look<'_> {
+impl Lookahead<'_> {
     /// The byte at a place, or that there is none.
-    fn byte(&self, at: usize) -> Seen<Option<u8>> {
+    fn byte(&self, at: usize) -> Decided<Option<u8>> {
         match self.text.get(at) {
             Some(&byte) => Some(Some(byte)),
             None if self.is_over || self.text.len() == LOOK_BYTES_MAX => Some(None),
@@ -243,7 +240,7 @@ impl Look<'_> {
         }
     }
 
-    fn starts_with(&self, at: usize, what: &[u8]) -> Seen<bool> {
+    fn starts_with(&self, at: usize, what: &[u8]) -> Decided<bool> {
         let rest = self.text.get(at..).unwrap_or_default();
         let is_cut = rest.len() < what.len() && what.starts_with(rest);
         let is_last = self.is_over || self.text.len() == LOOK_BYTES_MAX;
@@ -255,7 +252,7 @@ impl Look<'_> {
         rest.iter().take(max).take_while(|&&byte| is(byte)).count()
     }
 
-    fn escape(&self, at: usize) -> Seen<Escape> {
+    fn escape(&self, at: usize) -> Decided<Escape> {
         let n = self.count(at, BACKSLASHES_MAX, |byte| byte == b'\\');
         let Some(byte) = self.byte(at + n)? else { return Some(Escape::None) };
         Some(match byte {
@@ -275,7 +272,7 @@ impl Look<'_> {
     }
 
     /// How long a header inside of the block is, if it is one.
-    fn header(&self, at: usize) -> Seen<Option<usize>> {
+    fn header(&self, at: usize) -> Decided<Option<usize>> {
         for name in HEADERS {
             if self.starts_with(at, name)? {
                 let is_value = |byte: u8| byte != b'\\' && byte != b'"' && byte >= b' ';
@@ -291,7 +288,7 @@ impl Look<'_> {
     }
 
     /// What stands behind a run that ends at a place.
-    fn behind(&self, at: usize) -> Seen<Behind> {
+    fn behind(&self, at: usize) -> Decided<Behind> {
         // The run may go on.
         let at = at + self.count(at, BLANKS_MAX, |byte| byte == b' ' || byte == b'\t');
         let Some(byte) = self.byte(at)? else { return Some(Behind::Line) };
@@ -311,24 +308,24 @@ impl Look<'_> {
     }
 
     /// Reads the next word of a text that is no body.
-    fn word(&self, quotes: Quotes) -> Seen<Step> {
-        let text = |len| Some(Step::Text { len, then: Reading::Text });
+    fn word(&self, quotes: Quotes) -> Decided<KeyStep> {
+        let text = |len| Some(KeyStep::Text { len, then: KeyReading::Text });
         if self.starts_with(0, b"\n{")? {
-            return Some(Step::Over);
+            return Some(KeyStep::Over);
         }
         if self.starts_with(0, END)? {
-            let then = Reading::Kind(KIND_BYTES_MAX);
-            return Some(Step::Key { from: 0, until: END.len(), then });
+            let then = KeyReading::Kind(KIND_BYTES_MAX);
+            return Some(KeyStep::Key { from: 0, until: END.len(), then });
         }
-        let Some(byte) = self.byte(0)? else { return Some(Step::Over) };
+        let Some(byte) = self.byte(0)? else { return Some(KeyStep::Over) };
         match byte {
             b'"' => match quotes {
-                Quotes::End => Some(Step::Over),
+                Quotes::End => Some(KeyStep::Over),
                 Quotes::Text => text(1),
             },
-            b'\n' | b'\r' => Some(Step::Text { len: 0, then: Reading::LineEnd }),
+            b'\n' | b'\r' => Some(KeyStep::Text { len: 0, then: KeyReading::LineEnd }),
             b'\\' => match self.escape(0)? {
-                Escape::Break(_) => Some(Step::Text { len: 0, then: Reading::LineEnd }),
+                Escape::Break(_) => Some(KeyStep::Text { len: 0, then: KeyReading::LineEnd }),
                 Escape::Blank(len) | Escape::Character(len) => text(len),
                 Escape::Quote | Escape::None => {
                     text(1 + self.count(0, BACKSLASHES_MAX, |byte| byte == b'\\'))
@@ -337,7 +334,7 @@ impl Look<'_> {
             _ if is_base64(byte) => {
                 let len = self.count(0, LONG_BYTES, is_base64);
                 if len == LONG_BYTES && !is_hash(&self.text[..len]) {
-                    return Some(Step::Key { from: 0, until: len, then: Reading::Run });
+                    return Some(KeyStep::Key { from: 0, until: len, then: KeyReading::Run });
                 }
                 // Whether it goes on is seen at the byte behind it.
                 if len < LONG_BYTES {

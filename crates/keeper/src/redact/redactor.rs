@@ -10,11 +10,11 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::candidates::{self, Lead, Led};
-use super::json_line::{Left, Line};
+use super::candidates::{self, Candidate, CandidateResult};
+use super::json_line::{ByteAction, JsonLine};
 use super::known_values::forms;
-use super::private_key::{BLOCK_BYTES_MAX, Quotes, Reading, Step};
-use super::token_patterns::{Charset, KEY_BLOCK, Place};
+use super::private_key::{BLOCK_BYTES_MAX, KeyReading, KeyStep, Quotes};
+use super::token_patterns::{Charset, KEY_BLOCK, PatternStart};
 
 /// Bytes kept before `at`, to see whether a word begins there.
 const HISTORY_BYTES: usize = 6;
@@ -26,7 +26,7 @@ pub struct Redactor {
     /// All patterns of the finder, in order, to tell whether a tail may become one.
     sorted: Vec<Vec<u8>>,
     /// For each pattern, what it may be the beginning of.
-    leads: Vec<Vec<Lead>>,
+    leads: Vec<Vec<Candidate>>,
     longest: usize,
     /// History, then what has not gone out yet.
     pending: Vec<u8>,
@@ -35,8 +35,8 @@ pub struct Redactor {
     covers: Vec<Cover>,
     edge: Edge,
     /// The private key that has begun last, as far as it may go.
-    block: Option<Block>,
-    line: Line,
+    block: Option<KeyBlock>,
+    line: JsonLine,
     /// The place that `line` speaks of: it does not follow text that is not covered.
     line_at: usize,
     /// How often something was taken out.
@@ -64,31 +64,28 @@ enum Grows {
 
 /// A private key that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Block {
+struct KeyBlock {
     begin: usize,
-    /// What is before this is settled.
+    /// Everything before is settled.
     at: usize,
     until: usize,
     quotes: Quotes,
-    reading: Reading,
+    reading: KeyReading,
 }
 
-/// What went out last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
     Text,
     Mark,
 }
 
-/// Whether more input can come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Input {
+enum InputState {
     Going,
     Over,
 }
 
-/// What looking at one hit led to.
-enum Looked {
+enum HitDecision {
     Done,
     /// More input is needed first.
     Undecided,
@@ -124,7 +121,7 @@ impl Finder {
         let redactor = &mut self.0;
         redactor.passed = Some(Vec::new());
         redactor.pending.extend_from_slice(text);
-        redactor.scan(Input::Over, &mut Vec::with_capacity(text.len()));
+        redactor.scan(InputState::Over, &mut Vec::with_capacity(text.len()));
         let mut covers = redactor.passed.take().unwrap_or_default();
         covers.append(&mut redactor.covers);
         redactor.begin();
@@ -151,9 +148,9 @@ impl Redactor {
     /// Knows these values in all their forms, and all shapes. Values under 8 bytes are ignored.
     pub fn new(known: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let known = known.into_iter().flat_map(|value| forms(&value));
-        let mut patterns: Vec<(Vec<u8>, Lead)> = known
+        let mut patterns: Vec<(Vec<u8>, Candidate)> = known
             .map(|form| (form.len(), form))
-            .map(|(len, form)| (form, Lead::Known(len)))
+            .map(|(len, form)| (form, Candidate::Known(len)))
             .collect();
         patterns.extend(candidates::fixed());
         patterns.sort_by(|one, other| one.0.cmp(&other.0));
@@ -176,7 +173,7 @@ impl Redactor {
             covers: Vec::new(),
             edge: Edge::Text,
             block: None,
-            line: Line::start(),
+            line: JsonLine::start(),
             line_at: at,
             marks: 0,
             passed: None,
@@ -186,13 +183,13 @@ impl Redactor {
     /// Takes in a piece of the stream, and appends to `out` what is settled by it.
     pub fn push(&mut self, input: &[u8], out: &mut Vec<u8>) {
         self.pending.extend_from_slice(input);
-        self.scan(Input::Going, out);
+        self.scan(InputState::Going, out);
         self.forget();
     }
 
     /// The stream is over: settles the rest. The redactor then begins anew.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        self.scan(Input::Over, out);
+        self.scan(InputState::Over, out);
         self.begin();
     }
 
@@ -202,11 +199,11 @@ impl Redactor {
         self.covers.clear();
         self.edge = Edge::Text;
         self.block = None;
-        self.line = Line::start();
+        self.line = JsonLine::start();
         self.line_at = HISTORY_BYTES;
     }
 
-    fn scan(&mut self, input: Input, out: &mut Vec<u8>) {
+    fn scan(&mut self, input: InputState, out: &mut Vec<u8>) {
         self.extend_runs();
         let safe = self.safe(input);
         let mut from = self.at;
@@ -219,8 +216,8 @@ impl Redactor {
                 return;
             }
             match self.look(hit.start(), hit.pattern().as_usize(), input) {
-                Looked::Done => from = hit.start() + 1,
-                Looked::Undecided => return,
+                HitDecision::Done => from = hit.start() + 1,
+                HitDecision::Undecided => return,
             }
         }
         let settled = self.read_block(safe, input);
@@ -229,23 +226,23 @@ impl Redactor {
 
     /// Reads the private key that has begun, if there is one, up to a place or a little further;
     /// up to where it is settled what is covered.
-    fn read_block(&mut self, to: usize, input: Input) -> usize {
+    fn read_block(&mut self, to: usize, input: InputState) -> usize {
         while let Some(mut block) = self.block.filter(|block| block.at < to) {
             let rest = &self.pending[block.at..];
             let step = if block.at < block.until {
-                block.reading.step(rest, block.quotes, input == Input::Over)
+                block.reading.step(rest, block.quotes, input == InputState::Over)
             } else {
-                Step::Over
+                KeyStep::Over
             };
             let len = rest.len();
             self.block = match step {
-                Step::Open => return block.at.min(to),
-                Step::Over => None,
-                Step::Text { len: text, then } => {
+                KeyStep::Open => return block.at.min(to),
+                KeyStep::Over => None,
+                KeyStep::Text { len: text, then } => {
                     (block.at, block.reading) = (block.at + text.min(len), then);
                     Some(block)
                 }
-                Step::Key { from, until, then } => {
+                KeyStep::Key { from, until, then } => {
                     // How much of a run is seen at once depends on how the input was cut.
                     let most = if block.reading.is_run() { block.until - block.at } else { len };
                     let until = block.at + until.min(most);
@@ -270,9 +267,9 @@ impl Redactor {
     }
 
     /// The first place from which on the input may be the beginning of a pattern.
-    fn safe(&self, input: Input) -> usize {
+    fn safe(&self, input: InputState) -> usize {
         let len = self.pending.len();
-        if input == Input::Over {
+        if input == InputState::Over {
             return len;
         }
         let first = len.saturating_sub(self.longest.saturating_sub(1)).max(self.at);
@@ -285,8 +282,8 @@ impl Redactor {
     }
 
     /// Decides what a hit means, and covers what it must.
-    fn look(&mut self, start: usize, pattern: usize, input: Input) -> Looked {
-        let mut looked = Looked::Done;
+    fn look(&mut self, start: usize, pattern: usize, input: InputState) -> HitDecision {
+        let mut looked = HitDecision::Done;
         // The longest beginning says most exactly what it is.
         for number in (0..self.leads[pattern].len()).rev() {
             let lead = self.leads[pattern][number];
@@ -294,15 +291,15 @@ impl Redactor {
             if is_covered || !self.fits(lead.place(), start) {
                 continue;
             }
-            match lead.follow(&self.pending[start..], input == Input::Over) {
-                Led::Secret { from, until, set, family } => {
+            match lead.follow(&self.pending[start..], input == InputState::Over) {
+                CandidateResult::Secret { from, until, set, family } => {
                     let grows = set.map_or(Grows::No, Grows::Run);
                     let (from, until) = (start + from, start + until);
                     self.cover(Cover { from, until, grows, family });
                 }
-                Led::Block { header } => self.begin_block(start, header),
-                Led::Text => {}
-                Led::Open => looked = Looked::Undecided,
+                CandidateResult::Block { header } => self.begin_block(start, header),
+                CandidateResult::Text => {}
+                CandidateResult::Open => looked = HitDecision::Undecided,
             }
         }
         looked
@@ -312,11 +309,11 @@ impl Redactor {
         if self.block.is_some_and(|block| block.begin == begin) {
             return;
         }
-        let (at, until, reading) = (begin + header, begin + BLOCK_BYTES_MAX, Reading::begin());
+        let (at, until, reading) = (begin + header, begin + BLOCK_BYTES_MAX, KeyReading::begin());
         self.follow_line(begin);
         let quotes = if self.line.is_json() { Quotes::End } else { Quotes::Text };
         self.cover_key(begin, at);
-        self.block = Some(Block { begin, at, until, quotes, reading });
+        self.block = Some(KeyBlock { begin, at, until, quotes, reading });
     }
 
     /// Sees to it that `line` speaks of a place.
@@ -365,11 +362,11 @@ impl Redactor {
     }
 
     /// Whether a shape may begin here. Escapes (`\n`, `\u003e`) and colours (`\x1b[32m`) end in letters too.
-    fn fits(&self, place: Place, start: usize) -> bool {
+    fn fits(&self, place: PatternStart, start: usize) -> bool {
         let (before, last) = (self.pending[start - 2], self.pending[start - 1]);
         match place {
-            Place::Anywhere => true,
-            Place::WordStart => {
+            PatternStart::Anywhere => true,
+            PatternStart::WordStart => {
                 let is_escape =
                     before == b'\\' || self.pending[start - HISTORY_BYTES..].starts_with(b"\\u");
                 let is_colour =
@@ -409,16 +406,16 @@ impl Redactor {
         self.follow_line(self.at);
         for &byte in &self.pending[self.at..to] {
             match self.line.drop(byte) {
-                Left::Byte => {
+                ByteAction::Byte => {
                     out.push(byte);
                     self.edge = Edge::Text;
                 }
-                Left::Mark(mark) if self.edge == Edge::Text => {
+                ByteAction::Mark(mark) if self.edge == Edge::Text => {
                     out.extend_from_slice(mark);
                     self.edge = Edge::Mark;
                     self.marks += 1;
                 }
-                Left::Mark(_) | Left::Nothing => {}
+                ByteAction::Mark(_) | ByteAction::Nothing => {}
             }
         }
         (self.at, self.line_at) = (to, to);
@@ -453,9 +450,9 @@ impl Redactor {
 
 /// The patterns without doubles, and the leads of each. Only the longest pattern is found at a
 /// place, so it has the leads of all patterns that it begins with.
-fn leads_by_pattern(patterns: Vec<(Vec<u8>, Lead)>) -> (Vec<Vec<u8>>, Vec<Vec<Lead>>) {
+fn leads_by_pattern(patterns: Vec<(Vec<u8>, Candidate)>) -> (Vec<Vec<u8>>, Vec<Vec<Candidate>>) {
     let mut sorted: Vec<Vec<u8>> = Vec::new();
-    let mut leads: Vec<Vec<Lead>> = Vec::new();
+    let mut leads: Vec<Vec<Candidate>> = Vec::new();
     // The patterns that the current one begins with; in order they come right before it.
     let mut beginnings: Vec<usize> = Vec::new();
     for (pattern, lead) in patterns {

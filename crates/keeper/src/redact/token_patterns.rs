@@ -1,7 +1,7 @@
 //! What tokens look like when nobody told us their values.
 //!
 //! To add one: a row in [`SHAPES`]. A prefix that also occurs in ordinary words wants
-//! [`Place::WordStart`]; a set that is too wide takes ordinary text with it. What is known by a
+//! [`PatternStart::WordStart`]; a set that is too wide takes ordinary text with it. What is known by a
 //! name beside it (`password=`) is in `told`.
 //!
 //! Invariant: a decision, once made on a part of a run, stays the same for all longer parts.
@@ -48,7 +48,7 @@ impl Charset {
 
 /// Where a shape may begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum PatternStart {
     Anywhere,
     /// Not in the middle of a word.
     WordStart,
@@ -79,13 +79,12 @@ pub(super) struct Shape {
     pub(super) family: &'static str,
     pub(super) prefix: &'static [u8],
     pub(super) set: Charset,
-    pub(super) place: Place,
+    pub(super) place: PatternStart,
     pub(super) covers: Covers,
     characters_min: usize,
     has: Has,
 }
 
-/// What is known of a run so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
     Secret,
@@ -95,12 +94,12 @@ pub(super) enum Decision {
 }
 
 const fn shape(family: &'static str, prefix: &'static str, set: Charset, min: usize) -> Shape {
-    let (place, has, covers) = (Place::Anywhere, Has::Anything, Covers::All);
+    let (place, has, covers) = (PatternStart::Anywhere, Has::Anything, Covers::All);
     Shape { family, prefix: prefix.as_bytes(), set, place, covers, characters_min: min, has }
 }
 
 const fn at_start(shape: Shape, has: Has) -> Shape {
-    Shape { place: Place::WordStart, has, ..shape }
+    Shape { place: PatternStart::WordStart, has, ..shape }
 }
 
 const fn behind(shape: Shape) -> Shape {
