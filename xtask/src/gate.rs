@@ -38,7 +38,7 @@ struct Gate {
     began: Instant,
     steps: Vec<(&'static str, Duration)>,
     slowest: Vec<(String, Duration)>,
-    /// What could not be done here.
+    /// Tests that could not run here, and why.
     not_proved: Vec<String>,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Ended {
     pub(crate) name: String,
     pub(crate) took: Duration,
     pub(crate) is_good: bool,
-    /// What its tests could not do here.
+    /// Tests that could not run here, and why.
     pub(crate) not_proved: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ fn run_one(task: &Task) -> Ended {
     Ended { name, took, is_good: problem.is_none(), not_proved }
 }
 
-/// What is shown of a program that passes.
+/// Selects the lines that are shown of a program that passes.
 fn shown(said: &str) -> Vec<&str> {
     let is_shown = |line: &&str| {
         line.starts_with(RESULT) || line.contains(NOT_PROVED) || line.contains(SAMPLE)

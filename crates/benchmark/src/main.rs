@@ -7,6 +7,7 @@
 //! depend on us: starting `true`, the disk's own fsync, or the bound that we promise. A program
 //! that does not end as it should was not measured, and then the whole task fails.
 
+mod measurement;
 mod side_by_side;
 
 use std::{
@@ -31,6 +32,8 @@ use forge_store::{
     journal::{RunLock, Store},
     records::row,
 };
+
+use measurement::{Measured, line, repository, say, spend};
 
 const RUNS: usize = 10_000;
 const FACTS: u64 = 100_000;
@@ -67,9 +70,6 @@ fn main() -> ExitCode {
     code
 }
 
-/// The result of a measurement, or why there is none.
-type Measured<T = ()> = Result<T, String>;
-
 /// What a program says that waits for a person.
 const WAITS: i32 = 3;
 
@@ -82,10 +82,6 @@ fn binary(forge: &Path) -> Measured {
     Ok(())
 }
 
-fn line(what: &str, figure: &str, compared: &str) {
-    say(&format!("{what:<58} {figure:>14}   {compared}"));
-}
-
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn float(n: u64) -> f64 {
     n as f64
@@ -93,18 +89,6 @@ fn float(n: u64) -> f64 {
 
 fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
-}
-
-/// Returns how long a program takes that ends with this exit status.
-fn spend(command: &mut Command, expected: i32) -> Measured<Duration> {
-    let began = Instant::now();
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let time = began.elapsed();
-    match status {
-        Ok(status) if status.code() == Some(expected) => Ok(time),
-        Ok(status) => Err(format!("{command:?} ended with {status}, not with {expected}")),
-        Err(error) => Err(format!("{command:?} cannot be started: {error}")),
-    }
 }
 
 fn median(times: usize, mut measure: impl FnMut() -> Measured<Duration>) -> Measured<Duration> {
@@ -119,14 +103,6 @@ fn example(program: &Path) -> Measured {
     let output = Command::new(program).output().map_err(|error| format!("{shown}: {error}"))?;
     say(String::from_utf8_lossy(&output.stdout).trim_end());
     if output.status.success() { Ok(()) } else { Err(format!("{shown}: {}", output.status)) }
-}
-
-/// Returns a repository of its own.
-fn repository() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let made = Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
-    assert!(made.is_ok_and(|made| made.success()), "git makes a repository");
-    folder
 }
 
 /// Returns the same repository once more, for something that changes it.
@@ -486,9 +462,4 @@ fn memory(pid: u32, name: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or_default()
-}
-
-#[expect(clippy::print_stdout, reason = "figures are for the person who started it")]
-fn say(text: &str) {
-    println!("{text}");
 }

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::{Measured, line, repository, spend};
+use crate::measurement::{Measured, line, repository, spend};
 
 const ITEMS: [&str; 4] = ["one", "two", "three", "four"];
 /// How long an agent takes at least, and at most, in milliseconds.
