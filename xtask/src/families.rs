@@ -46,6 +46,14 @@ pub(crate) const FAMILIES: &[Family] = &[
         on_disk: None,
     },
     Family {
+        name: "simulation",
+        tests: &[("forge-driver", "simulation", "")],
+        seed: Some("SIMULATION_SEED"),
+        ci: &[("SIMULATION_RUNS", "10000"), ("SIMULATION_WRITES", "9")],
+        full: &[("SIMULATION_RUNS", "100000"), ("SIMULATION_WRITES", "1")],
+        on_disk: None,
+    },
+    Family {
         name: "crash",
         tests: &[("forge", "faults", "crash::own_flows::")],
         seed: Some("FORGE_CRASH_SEED"),

@@ -43,6 +43,8 @@ pub struct RunContext<'a> {
     pub trusted: &'a TrustedFolders,
     /// Values that are known to be secret.
     pub secrets: &'a [Vec<u8>],
+    /// Takes them out of what is kept; nothing went through it yet.
+    pub redactor: &'a Redactor,
 }
 
 impl RunContext<'_> {
@@ -82,12 +84,12 @@ impl RunContext<'_> {
 
     /// Without the secrets that are known, and without what looks like one.
     pub fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
-        Redactor::new(self.secrets.iter().cloned()).clean(bytes)
+        self.redactor.clone().clean(bytes)
     }
 
     /// The same for JSON, which stays JSON.
     pub fn redacted_json(&self, bytes: &[u8]) -> Vec<u8> {
-        Redactor::new(self.secrets.iter().cloned()).clean_json(bytes)
+        self.redactor.clone().clean_json(bytes)
     }
 
     /// A role, as it was frozen.

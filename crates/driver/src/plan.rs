@@ -35,7 +35,7 @@ use crate::{
     outcome::{CommandEnd, command_end, without_result},
     plan::{
         step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
-        workspace_worker::{made, order_file, unreadable},
+        workspace_worker::{made, read_order},
     },
     trusted_folders::foreign_files_notice,
 };
@@ -225,9 +225,7 @@ impl Plan<'_> {
         if let Some(order) = self.context.trusted.order(&folder) {
             return Ok(order);
         }
-        let path = order_file(&AttemptFolder::at(folder));
-        let bytes = self.context.disk.read(&path).map_err(|error| Error::file(&path, &error))?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
+        read_order(self.context.executor, self.context.disk, &AttemptFolder::at(folder))
     }
 
     /// The folders of a step that may be done again, one for each try.

@@ -19,6 +19,7 @@ use forge_core::{
     view::{Course, Standing},
     wanted,
 };
+use forge_keeper::Redactor;
 use forge_project::settings::Frozen;
 use forge_store::{
     blobs::Blobs,
@@ -79,6 +80,7 @@ pub struct Driver {
     notices: Vec<(UnitId, String)>,
     /// Values that are known to be secret.
     secrets: Vec<Vec<u8>>,
+    redactor: Redactor,
     /// Who is told elsewhere.
     notifier: Option<Notifier>,
 }
@@ -220,6 +222,7 @@ impl Driver {
                 Notices::Sent => Some(Notifier::new(home, id, &run, &machine.program, &secrets)),
                 Notices::Unsent => None,
             },
+            redactor: Redactor::new(secrets.iter().cloned()),
             secrets,
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),
@@ -363,6 +366,7 @@ impl Driver {
                 code: &*self.machine.code,
                 trusted: &self.trusted,
                 secrets: &self.secrets,
+                redactor: &self.redactor,
             };
             let reports = self.calls.reconcile(&context, &self.run)?;
             if !reports.is_empty() {

@@ -76,7 +76,6 @@ impl Blobs {
         let blobs = Blobs::new(disk, dir);
         if blobs.disk.list(&blobs.dir).is_err() {
             blobs.disk.create_folder(&blobs.dir)?;
-            blobs.disk.sync(dir, SyncPoint::BlobFolder)?;
         }
         Ok(blobs)
     }
@@ -106,7 +105,9 @@ impl Blobs {
                 let _ = self.disk.remove(&scratch);
                 return Err(error);
             }
-            self.disk.sync(folder, SyncPoint::BlobName)?;
+            if self.is_synced(folder) {
+                self.disk.sync(folder, SyncPoint::BlobName)?;
+            }
         }
         self.sync_once(folder)?;
         Ok(id)
@@ -166,13 +167,22 @@ impl Blobs {
         Ok(path)
     }
 
-    /// Syncs a folder and its own name, once per process: the process that made them, or the blob
-    /// that was found in them, may have died before it synced them.
+    fn is_synced(&self, folder: &Path) -> bool {
+        self.synced.lock().expect("no thread panics while it holds this lock").contains(folder)
+    }
+
+    /// Syncs a folder and all names that lead to it, once per process: the process that made them, or
+    /// the blob that was found in them, may have died before it synced them.
     fn sync_once(&self, folder: &Path) -> io::Result<()> {
         let mut synced = self.synced.lock().expect("no thread panics while it holds this lock");
         if !synced.contains(folder) {
             self.disk.sync(folder, SyncPoint::BlobFound)?;
             self.disk.sync(&self.dir, SyncPoint::BlobFound)?;
+            if !synced.contains(&self.dir) {
+                let above = self.dir.parent().expect("blobs are in a folder");
+                self.disk.sync(above, SyncPoint::BlobFolder)?;
+                synced.insert(self.dir.clone());
+            }
             synced.insert(folder.to_owned());
         }
         Ok(())
@@ -223,20 +233,21 @@ mod tests {
         fs::create_dir(&top).unwrap();
         let disk = Arc::new(NotingDisk::default());
         let blobs = Blobs::open_on(disk.clone(), &top).unwrap();
-        assert_eq!(disk.taken(), ["make blobs", "sync top"]);
+        assert_eq!(disk.taken(), ["make blobs"]);
         let name = "91b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
         blobs.add(b"hello\n").unwrap();
-        let written =
-            ["make 58", "write scratch", "sync scratch", &format!("rename {name}"), "sync 58"];
-        assert_eq!(disk.taken(), [&written[..], &["sync 58", "sync blobs"]].concat());
+        let written = ["make 58", "write scratch", "sync scratch", &format!("rename {name}")];
+        let leading = ["sync 58", "sync blobs", "sync top"];
+        assert_eq!(disk.taken(), [&written[..], &leading].concat());
         blobs.add(b"hello\n").unwrap();
         assert_eq!(disk.taken(), [] as [String; 0]);
         // Another process does not know whether the one that wrote the blob has synced it.
         let other = Blobs::open_on(disk.clone(), &top).unwrap();
         other.add(b"hello\n").unwrap();
-        assert_eq!(disk.taken(), ["sync 58", "sync blobs"]);
+        assert_eq!(disk.taken(), leading);
         fs::remove_file(other.path(&BlobId::from_content(b"hello\n"))).unwrap();
         other.add(b"hello\n").unwrap();
-        assert_eq!(disk.taken(), written, "a name that is new in a folder that is not");
+        let again = [&written[..], &["sync 58"]].concat();
+        assert_eq!(disk.taken(), again, "a name that is new in a folder that is not");
     }
 }

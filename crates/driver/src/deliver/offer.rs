@@ -142,21 +142,19 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
         }
         folder(number)
     };
-    sync(context.disk, &live, &folder)?;
+    sync(context.disk, &live.join(&folder))?;
     pin()?;
     Ok(format!("{folder}/{TEXT}"))
 }
 
-/// What is a fact must outlive the machine, with all names that lead to it.
-fn sync(disk: &dyn Disk, live: &Path, folder: &str) -> Result<(), Error> {
-    let place = live.join(folder);
-    let names = place.ancestors().take_while(|name| *name != live).chain([live]);
+/// What is a fact must outlive the machine.
+fn sync(disk: &dyn Disk, place: &Path) -> Result<(), Error> {
     let points = [
         (place.join(TEXT), SyncPoint::DeliveryText),
         (place.join(FILE), SyncPoint::DeliveryRecord),
+        (place.to_owned(), SyncPoint::DeliveryName),
     ];
-    let names = names.map(|name| (name.to_owned(), SyncPoint::DeliveryName));
-    for (path, point) in points.into_iter().chain(names) {
+    for (path, point) in points {
         disk.sync(&path, point).map_err(|error| Error::file(&path, &error))?;
     }
     Ok(())

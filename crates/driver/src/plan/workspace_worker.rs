@@ -9,14 +9,15 @@ use std::{
 use forge_keeper::{AttemptFolder, Ending, ExitReason};
 use forge_project::settings::SecretsTable;
 use forge_store::{
-    atomic_file::{replace, replace_on},
+    atomic_file::replace_on,
     disk::{Disk, RealDisk, SyncPoint},
 };
 use forge_workspace::{Operation, OperationResult, WorkspaceError};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Error,
-    executor::Executor,
+    executor::{Executor, Output},
     outcome::{CommandEnd, command_end},
     secrets::guard,
 };
@@ -74,12 +75,68 @@ pub fn made(
             CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
         })));
     };
+    Ok(match read_answer(path, file)?.made {
+        Made::Ok(made) => Ok(made),
+        Made::Err(failure) => Err(Some(format!("{}; {}", failure.what, failure.next))),
+    })
+}
+
+/// What the program leaves: the result, and the order that it was given. Only this file is synced, so
+/// that the order outlives the machine with it.
+#[derive(Serialize, Deserialize)]
+pub struct Answer {
+    /// An older Forge left only the result.
+    #[serde(default)]
+    pub order: Option<Operation>,
+    #[serde(flatten)]
+    pub made: Made,
+}
+
+/// The result of an operation, in the words of older versions.
+#[derive(Serialize, Deserialize)]
+pub enum Made {
+    Ok(OperationResult),
+    Err(WorkspaceError),
+}
+
+impl Answer {
+    /// The answer to an order.
+    pub fn new(order: Operation, made: Result<OperationResult, WorkspaceError>) -> Self {
+        let made = match made {
+            Ok(made) => Made::Ok(made),
+            Err(failure) => Made::Err(failure),
+        };
+        Self { order: Some(order), made }
+    }
+}
+
+fn read_answer(path: &Path, file: Box<dyn Output>) -> Result<Answer, Error> {
     let mut bytes = Vec::new();
     let read = file.take(MADE_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| Error::file(path, &error))?;
-    let made: Result<OperationResult, WorkspaceError> =
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))?;
-    Ok(made.map_err(|failure| Some(format!("{}; {}", failure.what, failure.next))))
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))
+}
+
+/// The order of a step that has ended, or that was only prepared.
+pub fn read_order(
+    executor: &dyn Executor,
+    disk: &dyn Disk,
+    folder: &AttemptFolder,
+) -> Result<Operation, Error> {
+    if let Ok(file) = executor.open_output(&made_file(folder))
+        && let Some(order) = read_answer(&made_file(folder), file)?.order
+    {
+        return Ok(order);
+    }
+    let path = order_file(folder);
+    let bytes = disk.read(&path).map_err(|error| Error::file(&path, &error))?;
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))
+}
+
+/// Writes an answer down so that it outlives the machine. Its name is synced with the folder of the step.
+pub fn write_answer(disk: &dyn Disk, path: &Path, answer: &Answer) -> io::Result<()> {
+    replace_on(disk, path, &serde_json::to_vec(answer)?)?;
+    disk.sync(path, SyncPoint::OperationResult)
 }
 
 /// The program that works on checkouts: reads an order, does it, and writes what came of it.
@@ -94,8 +151,7 @@ pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         };
         let order: Operation = serde_json::from_slice(&fs::read(order)?)?;
         let made = forge_workspace::perform_with_guard(&order, &mut guard(&secrets));
-        replace(Path::new(answer), &serde_json::to_vec(&made)?)?;
-        RealDisk.sync(Path::new(answer), SyncPoint::OperationResult)
+        write_answer(&RealDisk, Path::new(answer), &Answer::new(order, made))
     };
     match perform() {
         Ok(()) => std::process::ExitCode::SUCCESS,

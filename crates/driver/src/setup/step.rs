@@ -4,7 +4,9 @@ use std::{ffi::OsString, io, path::Path};
 
 use forge_core::{Run, id::CallId, run::CallKind};
 use forge_keeper::{AttemptFolder, StepLimits};
+use forge_project::settings::SecretsTable;
 use forge_store::disk::Disk;
+use forge_workspace::Operation;
 
 use crate::{
     Error,
@@ -45,9 +47,17 @@ impl RunContext<'_> {
                 spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
                 command_environment(),
             ),
-            (StepKind::Bench(_), _) => {
-                let argv =
-                    bench_argv(&own, &AttemptFolder::at(path.clone()), &self.secrets_table());
+            (StepKind::Bench(order), _) => {
+                let secrets = match **order {
+                    Operation::Commit(_) | Operation::Attach(_) => self.secrets_table(),
+                    // These write nothing that a guard would look at.
+                    Operation::Open(_)
+                    | Operation::Hooks(_)
+                    | Operation::Restore(_)
+                    | Operation::Merge(_)
+                    | Operation::Move(_) => SecretsTable::default(),
+                };
+                let argv = bench_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }

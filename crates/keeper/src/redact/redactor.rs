@@ -8,6 +8,8 @@
 //! `[redacted]`. Covers may overlap, and scanning continues inside of them, so that a secret which
 //! begins inside another one is covered to its own end.
 
+use std::sync::Arc;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::candidates::{self, Candidate, CandidateResult};
@@ -19,14 +21,16 @@ use super::token_patterns::{Charset, KEY_BLOCK, PatternStart};
 /// Bytes kept before `at`, to see whether a word begins there.
 const HISTORY_BYTES: usize = 6;
 
-/// Takes known values and everything that looks like a secret out of a stream.
+/// Takes known values and everything that looks like a secret out of a stream. A clone of one that has
+/// seen nothing is cheaper than a new one.
+#[derive(Clone)]
 pub struct Redactor {
     /// Finds known forms, and the beginnings of whatever else, in one pass.
     finder: AhoCorasick,
     /// All patterns of the finder, in order, to tell whether a tail may become one.
-    sorted: Vec<Vec<u8>>,
+    sorted: Arc<[Vec<u8>]>,
     /// For each pattern, what it may be the beginning of.
-    leads: Vec<Vec<Candidate>>,
+    leads: Arc<[Vec<Candidate>]>,
     longest: usize,
     /// History, then what has not gone out yet.
     pending: Vec<u8>,
@@ -165,8 +169,8 @@ impl Redactor {
         let (pending, at) = (vec![b'\n'; HISTORY_BYTES], HISTORY_BYTES);
         Self {
             finder,
-            sorted,
-            leads,
+            sorted: sorted.into(),
+            leads: leads.into(),
             longest,
             pending,
             at,

@@ -61,10 +61,15 @@ impl SimulatedJournal {
         let (dir, file) = (dir.to_owned(), dir.join("journal.log"));
         let journal = SimulatedJournal { disk, dir, file, state: RefCell::default() };
         let refused = |source| StoreError::refused(&journal.file, source);
+        if journal.disk.length(&journal.file).is_ok() {
+            return Ok(journal);
+        }
         journal.disk.create_folder(&journal.dir).map_err(refused)?;
         journal.disk.append(&journal.file, b"").map_err(refused)?;
-        journal.disk.sync(&journal.file, SyncPoint::Record).map_err(refused)?;
-        journal.disk.sync(&journal.dir, SyncPoint::Record).map_err(refused)?;
+        journal.disk.sync(&journal.file, SyncPoint::Database).map_err(refused)?;
+        journal.disk.sync(&journal.dir, SyncPoint::Database).map_err(refused)?;
+        let above = journal.dir.parent().unwrap_or(&journal.dir);
+        journal.disk.sync(above, SyncPoint::Database).map_err(refused)?;
         Ok(journal)
     }
 

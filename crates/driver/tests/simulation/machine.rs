@@ -1,0 +1,739 @@
+//! A machine in memory: a clock, keepers, agents, commands, and what goes wrong with them.
+//!
+//! Steps belong to the machine and not to the driver: they go on while no driver is there.
+//!
+//! Invariant: everything follows from the seed.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fmt,
+    io::{self, Cursor},
+    os::fd::BorrowedFd,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use forge_core::{
+    Run, Time,
+    event::{Colour, Record},
+    id::CallId,
+    inbox::artifact_name,
+};
+use forge_driver::{
+    executor::{Asked, Executor, Output, StepState},
+    plan::workspace_worker::Answer,
+};
+use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, ExitReason, Spec, Stop};
+use forge_store::disk::Disk as _;
+use forge_workspace::{Operation, WorkspaceError};
+use serde_json::{Value, json};
+
+use super::{
+    chance::Chance,
+    disk::{Crash, DiskFault, SimulatedDisk},
+    faults::Fault,
+    history::{SimulatedHistory, code_tree},
+};
+
+/// What one turn of an agent costs, in millionths of a dollar.
+pub(crate) const TURN_MICROS: u64 = 1_000;
+
+/// The machine of one simulated run.
+pub(crate) struct Machine {
+    pub(crate) disk: Arc<SimulatedDisk>,
+    pub(crate) history: Rc<SimulatedHistory>,
+    pub(crate) chance: RefCell<Chance>,
+    /// The run as it was last published.
+    pub(crate) run: RefCell<Run>,
+    /// All records that were published.
+    pub(crate) told: RefCell<Vec<Record>>,
+    /// What is still to go wrong.
+    pub(crate) faults: RefCell<Vec<Fault>>,
+    pub(crate) happened: RefCell<BTreeSet<Fault>>,
+    /// Promises that were broken.
+    pub(crate) broken: RefCell<Vec<String>>,
+    /// What commands came to, by code tree and line.
+    pub(crate) proofs: RefCell<Vec<(String, String, Colour)>>,
+    /// What each call was charged for.
+    pub(crate) charged: RefCell<BTreeMap<String, u64>>,
+    /// What stands in for the person at the terminal.
+    pub(crate) signals: RefCell<Option<forge_driver::signals::SignalSender>>,
+    /// Runs a second driver, when it is time for one.
+    pub(crate) second_driver: RefCell<Option<Box<dyn Fn()>>>,
+    /// Pauses the run from elsewhere.
+    pub(crate) pause: RefCell<Option<Box<dyn Fn()>>>,
+    pub(crate) tasks: u64,
+    /// Where the journal is written.
+    pub(crate) journal: PathBuf,
+    now: Cell<Time>,
+    idle: Cell<u64>,
+    waits: Cell<u64>,
+    steps: RefCell<BTreeMap<PathBuf, SimulatedStep>>,
+    is_second: Cell<u32>,
+}
+
+#[derive(Debug, Clone)]
+enum StepPhase {
+    Running { ends_at: Time, ends: Ends },
+    Ended(Ending),
+    Void,
+    Dead,
+}
+
+/// How a step that is running will end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Well,
+    With(Fault),
+    Stopped,
+}
+
+#[derive(Debug, Clone)]
+struct SimulatedStep {
+    spec: Spec,
+    role: String,
+    started_at: Time,
+    phase: StepPhase,
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Machine")
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(
+        seed: u64,
+        tasks: u64,
+        faults: Vec<Fault>,
+        history: SimulatedHistory,
+        journal: PathBuf,
+    ) -> Self {
+        Self {
+            disk: Arc::default(),
+            history: Rc::new(history),
+            chance: RefCell::new(Chance::new(seed)),
+            run: RefCell::new(Run::new()),
+            told: RefCell::default(),
+            faults: RefCell::new(faults),
+            happened: RefCell::default(),
+            broken: RefCell::default(),
+            proofs: RefCell::default(),
+            charged: RefCell::default(),
+            signals: RefCell::default(),
+            second_driver: RefCell::default(),
+            pause: RefCell::default(),
+            tasks,
+            journal,
+            now: Cell::new(1_800_000_000_000),
+            idle: Cell::new(0),
+            waits: Cell::new(0),
+            steps: RefCell::default(),
+            is_second: Cell::new(0),
+        }
+    }
+
+    /// Notes a broken promise.
+    pub(crate) fn breaks(&self, what: impl Into<String>) {
+        self.broken.borrow_mut().push(what.into());
+    }
+
+    /// All that went wrong, on the disk and elsewhere.
+    pub(crate) fn all_that_happened(&self) -> Vec<Fault> {
+        let disk = self.disk.fired().into_iter().map(|fault| match fault {
+            DiskFault::CrashBefore => Fault::CrashBeforeWrite,
+            DiskFault::CrashAfter => Fault::CrashAfterWrite,
+            DiskFault::Full => Fault::DiskFull,
+            DiskFault::Broken => Fault::WriteFails,
+            DiskFault::SyncFails => Fault::SyncFails,
+            DiskFault::RenameFails => Fault::RenameFails,
+        });
+        self.happened.borrow().iter().copied().chain(disk).collect()
+    }
+
+    fn percent(&self, n: u64) -> bool {
+        self.chance.borrow_mut().percent(n)
+    }
+
+    fn below(&self, n: u64) -> u64 {
+        self.chance.borrow_mut().below(n)
+    }
+
+    /// Whether this is to go wrong now. Some occasions are let go by, so that it happens anywhere.
+    fn is_time(&self, fault: Fault) -> bool {
+        let place = self.faults.borrow().iter().position(|planned| *planned == fault);
+        let Some(place) = place else { return false };
+        if self.percent(60) {
+            return false;
+        }
+        self.faults.borrow_mut().remove(place);
+        self.happened.borrow_mut().insert(fault);
+        true
+    }
+
+    /// Everything that is known to the processes of this machine is gone, and so are they.
+    pub(crate) fn lose_power(&self) {
+        self.disk.lose_power(&mut self.chance.borrow_mut());
+        let mut unclaimed = Vec::new();
+        for (folder, step) in self.steps.borrow_mut().iter_mut() {
+            if matches!(step.phase, StepPhase::Running { .. }) {
+                step.phase = StepPhase::Dead;
+                // The claim itself may not have reached the disk.
+                if self.percent(50) {
+                    unclaimed.push(folder.clone());
+                }
+            }
+        }
+        for folder in unclaimed {
+            self.steps.borrow_mut().remove(&folder);
+        }
+    }
+
+    /// Lets time go by, and steps end in it.
+    fn advance(&self, to: Time) {
+        loop {
+            let due = self
+                .steps
+                .borrow()
+                .iter()
+                .filter_map(|(folder, step)| match step.phase {
+                    StepPhase::Running { ends_at, .. } if ends_at <= to => {
+                        Some((ends_at, folder.clone()))
+                    }
+                    StepPhase::Running { .. }
+                    | StepPhase::Ended(_)
+                    | StepPhase::Void
+                    | StepPhase::Dead => None,
+                })
+                .min();
+            let Some((at, folder)) = due else { break };
+            self.now.set(self.now.get().max(at));
+            self.end(&folder);
+        }
+        self.now.set(self.now.get().max(to));
+    }
+
+    /// A step ends: what it did is there, and how it ended is written down.
+    fn end(&self, path: &Path) {
+        let step = self.steps.borrow()[path].clone();
+        let StepPhase::Running { ends, .. } = step.phase else { return };
+        let folder = AttemptFolder::at(path);
+        let how = if step.spec.argv.iter().any(|word| word == "__bench") {
+            self.end_job(&folder, ends)
+        } else if step.spec.argv.first().is_some_and(|word| word == "/bin/sh") {
+            self.end_command(&folder, &step, ends)
+        } else {
+            self.end_turn(&folder, &step, ends)
+        };
+        let phase = match how {
+            None => StepPhase::Dead,
+            Some(how) => StepPhase::Ended(Ending {
+                forge: 1,
+                call: step.spec.call.clone(),
+                how,
+                started_at_ms: step.started_at,
+                ended_at_ms: self.now.get(),
+                output_bytes: 0,
+                swept: 0,
+                transcript_cut: None,
+                left_over: 0,
+            }),
+        };
+        self.steps.borrow_mut().get_mut(path).expect("it was there").phase = phase;
+    }
+
+    fn end_job(&self, folder: &AttemptFolder, ends: Ends) -> Option<ExitReason> {
+        match ends {
+            Ends::With(Fault::JobKilled) => return Some(ExitReason::Signalled { signal: 9 }),
+            Ends::With(Fault::JobKeeperDies) => return None,
+            Ends::Stopped => return Some(ExitReason::Interrupted),
+            Ends::Well | Ends::With(_) => {}
+        }
+        let order = self.disk.read(&folder.inbox().join("order.json")).unwrap_or_default();
+        let answer = match serde_json::from_slice::<Operation>(&order) {
+            Err(_) => return Some(ExitReason::Exited { code: 70 }),
+            Ok(order) if ends == Ends::With(Fault::JobFails) => {
+                let (what, next) = ("git is out of order".into(), "retry".into());
+                Answer::new(order, Err(WorkspaceError { what, next }))
+            }
+            Ok(order) => {
+                let made = self.history.operate(&order);
+                if let Operation::Open(open) = &order {
+                    let readme = open.location.dir.join("tree/README");
+                    self.disk.write_synced(&readme, b"");
+                }
+                Answer::new(order, made)
+            }
+        };
+        let made = serde_json::to_vec(&answer).expect("a result can be written");
+        self.disk.write_synced(&folder.path.join("made.json"), &made);
+        Some(ExitReason::Exited { code: 0 })
+    }
+
+    fn end_command(
+        &self,
+        folder: &AttemptFolder,
+        step: &SimulatedStep,
+        ends: Ends,
+    ) -> Option<ExitReason> {
+        let line = step.spec.argv.last().cloned().unwrap_or_default();
+        let files = self.history.files_of(&step.spec.dir);
+        let is_red = files.values().any(|text| text.contains("BUG") || text.contains("<<<<<<<"));
+        self.disk.write_synced(&folder.transcript(), b"1 check\n");
+        match ends {
+            Ends::With(Fault::KeeperDies) => None,
+            Ends::With(Fault::CallHangs) => Some(ExitReason::TimedOut),
+            Ends::With(Fault::ProgramKilled) => Some(ExitReason::Signalled { signal: 9 }),
+            Ends::With(Fault::TooMuchOutput) => Some(ExitReason::TooMuchOutput),
+            Ends::Stopped => Some(ExitReason::Interrupted),
+            Ends::Well | Ends::With(_) => {
+                let colour = if is_red { Colour::Red } else { Colour::Green };
+                self.proofs.borrow_mut().push((code_tree(&files), line, colour));
+                Some(ExitReason::Exited { code: i32::from(is_red) })
+            }
+        }
+    }
+
+    fn end_turn(
+        &self,
+        folder: &AttemptFolder,
+        step: &SimulatedStep,
+        ends: Ends,
+    ) -> Option<ExitReason> {
+        let call = &step.spec.call;
+        let transcript = |lines: &[Value]| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            self.disk.write_synced(&folder.transcript(), text.as_bytes());
+        };
+        let began = json!({"type": "began", "session": "s1", "model": "m"});
+        let spent = json!({"type": "spent", "model": "m", "input": 10, "output": 5, "cost_micros": TURN_MICROS});
+        let ended = json!({"type": "ended", "ok": true});
+        *self.charged.borrow_mut().entry(call.clone()).or_default() += TURN_MICROS;
+        match ends {
+            Ends::With(Fault::KeeperDies) => {
+                self.work(step, &mut Vec::new());
+                transcript(&[began, spent]);
+                return None;
+            }
+            Ends::With(Fault::CallHangs) => {
+                transcript(&[began, spent]);
+                return Some(ExitReason::TimedOut);
+            }
+            Ends::With(Fault::TooMuchOutput) => {
+                transcript(&[began, spent]);
+                return Some(ExitReason::TooMuchOutput);
+            }
+            Ends::With(Fault::ProgramKilled) => {
+                transcript(&[began, spent]);
+                return Some(ExitReason::Signalled { signal: 9 });
+            }
+            Ends::With(Fault::ProgramFails) => {
+                transcript(&[began, spent]);
+                return Some(ExitReason::Exited { code: 1 });
+            }
+            Ends::With(Fault::Limited) => {
+                let until = self.now.get() + 3_600_000;
+                transcript(&[
+                    began,
+                    spent,
+                    json!({"type": "limited", "kind": "usage", "until_ms": until}),
+                    json!({"type": "ended", "ok": false}),
+                ]);
+                return Some(ExitReason::Exited { code: 1 });
+            }
+            Ends::Stopped => {
+                if self.percent(50) {
+                    self.work(step, &mut Vec::new());
+                }
+                transcript(&[began, spent]);
+                return Some(ExitReason::Interrupted);
+            }
+            Ends::Well | Ends::With(_) => {}
+        }
+        let mut files = Vec::new();
+        let result = self.work(step, &mut files);
+        let outbox =
+            AttemptFolder::at(step.spec.boxes.clone().unwrap_or(folder.path.clone())).outbox();
+        for (name, text) in files {
+            self.disk.write_synced(&outbox.join(name), text.as_bytes());
+        }
+        let bytes = match ends {
+            Ends::With(Fault::NoResult) => None,
+            Ends::With(Fault::BrokenResult) => Some(b"{ \"forge\": 1, ".to_vec()),
+            Ends::With(Fault::ForeignResult) => {
+                let mut foreign = result;
+                foreign["attempt"] = json!("other#1");
+                Some(foreign.to_string().into_bytes())
+            }
+            Ends::With(Fault::SentBack) => {
+                let mut back = result;
+                back["verdict"] = json!("revise");
+                back["findings"] =
+                    json!([{"severity": "major", "what": "it does not work", "why": "tried"}]);
+                Some(back.to_string().into_bytes())
+            }
+            Ends::Well | Ends::With(_) | Ends::Stopped => Some(result.to_string().into_bytes()),
+        };
+        if let Some(bytes) = bytes {
+            self.disk.write_synced(&outbox.join("result.json"), &bytes);
+        }
+        transcript(&[began, spent, ended]);
+        Some(ExitReason::Exited { code: 0 })
+    }
+
+    /// What an agent does: it changes its checkout if it may, writes its artifacts, and has a result.
+    fn work(&self, step: &SimulatedStep, files: &mut Vec<(String, String)>) -> Value {
+        let run = self.run.borrow();
+        let name = &step.spec.call;
+        let mut result = json!({"forge": 1, "attempt": name, "status": "done", "summary": format!("{name} by {}", step.role)});
+        let Ok(call) = name.parse::<CallId>() else { return result };
+        if !run.has(call.unit()) {
+            return result;
+        }
+        let stage = run.stage(call.unit());
+        let scope = &call.unit().scope;
+        let writes = match &call {
+            CallId::Attempt(_) => &stage.writes,
+            CallId::Judgement(judgement) => {
+                let gate = stage.gate(&judgement.gate).expect("a judgement names a gate");
+                &stage.gates[gate].writes
+            }
+        };
+        for artifact in writes {
+            files.push((artifact_name(artifact, scope), format!("# {name}\n\ntext\n")));
+        }
+        result["findings"] = json!([]);
+        match &call {
+            CallId::Judgement(_) => result["verdict"] = json!("pass"),
+            CallId::Attempt(_) => {
+                result["shown"] = json!({"approach": "so", "key_changes": ["it"], "risk": "low"});
+                if let Some(list) = &stage.list {
+                    let item = |number: u64| {
+                        let writes = [format!("src/t{number}.txt")];
+                        let after: &[&str] = if number == 3 { &["T1"] } else { &[] };
+                        let (id, title) = (format!("T{number}"), format!("task {number}"));
+                        json!({"id": id, "title": title, "writes": writes, "after": after})
+                    };
+                    let items: Vec<Value> = (1..=self.tasks).map(item).collect();
+                    result["lists"] = json!({ list.clone(): items });
+                }
+                if matches!(
+                    step.role.as_str(),
+                    "implementer" | "verifier" | "comprehensive-reviewer"
+                ) {
+                    result["commit"] = json!(format!("Work of {name}"));
+                    let path = scope.item().map_or("src/all.txt".to_owned(), |item| {
+                        format!("src/{}.txt", item.to_lowercase())
+                    });
+                    let is_bad = self.is_time(Fault::ChecksRed);
+                    let strays = self.is_time(Fault::StrayWrite);
+                    let is_fix = step.role == "implementer";
+                    self.history.edit(&step.spec.dir, |tree| {
+                        for text in tree.values_mut() {
+                            *text = text.replace("BUG", "fixed").replace("<<<<<<<", "resolved");
+                        }
+                        tree.remove("other.txt");
+                        if strays {
+                            tree.insert("other.txt".to_owned(), "stray".to_owned());
+                        }
+                        if is_fix {
+                            let text = if is_bad {
+                                format!("BUG of {name}")
+                            } else {
+                                format!("made by {name}")
+                            };
+                            tree.insert(path, text);
+                        }
+                    });
+                }
+            }
+        }
+        result
+    }
+}
+
+/// The executor of such a machine.
+#[derive(Debug, Clone)]
+pub(crate) struct SimulatedExecutor(pub Rc<Machine>);
+
+impl Executor for SimulatedExecutor {
+    fn now(&self) -> Time {
+        self.0.now.get()
+    }
+
+    fn wait(&self, _: &[BorrowedFd<'_>], longest: Duration) -> io::Result<()> {
+        let machine = &self.0;
+        machine.waits.set(machine.waits.get() + 1);
+        if machine.waits.get() > 20_000 {
+            machine.breaks("the run does not come to an end");
+            resume_unwind(Box::new(Crash));
+        }
+        if machine.is_time(Fault::PowerLoss) {
+            machine.lose_power();
+            resume_unwind(Box::new(Crash));
+        }
+        if machine.is_time(Fault::ClockAhead) {
+            machine.advance(machine.now.get() + 7 * 24 * 3_600_000);
+            return Ok(());
+        }
+        if machine.is_time(Fault::ClockBack) {
+            machine.now.set(machine.now.get() - 24 * 3_600_000);
+            return Ok(());
+        }
+        if machine.is_time(Fault::Interrupt)
+            && let Some(signals) = &*machine.signals.borrow()
+        {
+            signals.interrupt();
+        }
+        if machine.is_time(Fault::HangUp)
+            && let Some(signals) = &*machine.signals.borrow()
+        {
+            signals.hang_up();
+        }
+        if machine.is_time(Fault::BaseMoves) {
+            machine.history.commit_on("main", "docs.txt", "moved");
+        }
+        if machine.is_second.get() == 0 && machine.is_time(Fault::PausedElsewhere) {
+            let pause = machine.pause.take();
+            if let Some(pause) = &pause {
+                pause();
+            }
+            machine.pause.replace(pause);
+        }
+        if machine.is_second.get() == 0 && machine.is_time(Fault::SecondDriver) {
+            let second = machine.second_driver.take();
+            machine.is_second.set(40);
+            if let Some(second) = &second {
+                second();
+            }
+            machine.second_driver.replace(second);
+            machine.is_second.set(0);
+            return Ok(());
+        }
+        if machine.is_second.get() > 1 {
+            machine.is_second.set(machine.is_second.get() - 1);
+            if machine.is_second.get() == 1 {
+                // The second driver dies as well.
+                resume_unwind(Box::new(Crash));
+            }
+        }
+        let next = machine
+            .steps
+            .borrow()
+            .values()
+            .filter_map(|step| match step.phase {
+                StepPhase::Running { ends_at, .. } => Some(ends_at),
+                StepPhase::Ended(_) | StepPhase::Void | StepPhase::Dead => None,
+            })
+            .min();
+        let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+        match next {
+            Some(at) => {
+                machine.idle.set(0);
+                machine.advance(at.max(machine.now.get()));
+                if machine.is_time(Fault::EndsTwice) {
+                    resume_unwind(Box::new(Crash));
+                }
+            }
+            None => {
+                // Where nothing happens, time goes by faster and faster.
+                machine.idle.set((machine.idle.get() + 1).min(24));
+                let by = longest.max(1) << machine.idle.get().saturating_sub(1).min(14);
+                machine.advance(machine.now.get() + by);
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, folder: &Path, spec: &Spec) -> io::Result<()> {
+        let disk = &self.0.disk;
+        let folder = AttemptFolder::at(folder);
+        disk.create_folder(&folder.inbox())?;
+        disk.create_folder(&folder.outbox())?;
+        disk.write(&folder.attempt(), &serde_json::to_vec(spec)?)?;
+        disk.sync_names(folder.path.parent().expect("a step is in a folder"));
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        folder: &AttemptFolder,
+        env: &[(OsString, OsString)],
+        _: &[Vec<u8>],
+    ) -> io::Result<()> {
+        let machine = &self.0;
+        if !machine.disk.is_synced(&machine.journal) {
+            machine.breaks(format!(
+                "{} was started before its fact was durable",
+                folder.path.display()
+            ));
+        }
+        if machine.is_time(Fault::KeeperCannotStart) {
+            return Err(io::Error::other("no process can be made"));
+        }
+        let spec: Spec = serde_json::from_slice(&machine.disk.read(&folder.attempt())?)?;
+        if let Some(step) = machine.steps.borrow().get(&folder.path) {
+            // A keeper that finds the folder claimed ends; only a second driver may start one.
+            let is_over = matches!(step.phase, StepPhase::Ended(_) | StepPhase::Void);
+            if is_over && !machine.happened.borrow().contains(&Fault::SecondDriver) {
+                machine
+                    .breaks(format!("{} was started again after its end", folder.path.display()));
+            }
+            return Ok(());
+        }
+        if machine.is_time(Fault::KeeperDiesEarly) {
+            return Ok(());
+        }
+        let is_job = spec.argv.iter().any(|word| word == "__bench");
+        let is_command = spec.argv.first().is_some_and(|word| word == "/bin/sh");
+        let is_review =
+            spec.call.parse::<CallId>().is_ok_and(|call| matches!(call, CallId::Judgement(_)));
+        let kinds: &[Fault] = if is_job {
+            &[Fault::JobFails, Fault::JobKilled, Fault::JobKeeperDies]
+        } else if is_command {
+            &[Fault::KeeperDies, Fault::CallHangs, Fault::ProgramKilled, Fault::TooMuchOutput]
+        } else if is_review {
+            &[
+                Fault::SentBack,
+                Fault::KeeperDies,
+                Fault::NoResult,
+                Fault::BrokenResult,
+                Fault::Limited,
+            ]
+        } else {
+            &[
+                Fault::CallHangs,
+                Fault::KeeperDies,
+                Fault::ProgramFails,
+                Fault::ProgramKilled,
+                Fault::TooMuchOutput,
+                Fault::NoResult,
+                Fault::BrokenResult,
+                Fault::ForeignResult,
+                Fault::Limited,
+            ]
+        };
+        let fault = kinds.iter().copied().find(|fault| machine.is_time(*fault));
+        let mut takes = match (is_job, is_command) {
+            (true, _) => 20,
+            (false, true) => 100,
+            (false, false) => 5_000 + machine.below(55_000),
+        };
+        if fault == Some(Fault::CallHangs) {
+            takes = spec.limits.wall_ms.max(1);
+        }
+        if machine.is_time(Fault::EndsLate) {
+            takes += 3 * 3_600_000;
+        }
+        let role = env.iter().find(|(name, _)| name == "FORGE_ROLE");
+        let role = role.map(|(_, role)| role.to_string_lossy().into_owned()).unwrap_or_default();
+        let (started_at, ends) = (machine.now.get(), fault.map_or(Ends::Well, Ends::With));
+        let phase = StepPhase::Running { ends_at: started_at + takes, ends };
+        let step = SimulatedStep { spec, role, started_at, phase };
+        machine.steps.borrow_mut().insert(folder.path.clone(), step);
+        Ok(())
+    }
+
+    fn state(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+        Ok(match self.0.steps.borrow().get(&folder.path).map(|step| &step.phase) {
+            None => StepState::Unclaimed,
+            Some(StepPhase::Running { .. }) => StepState::Running,
+            Some(StepPhase::Ended(ending)) => StepState::Ended(ending.clone()),
+            Some(StepPhase::Void) => StepState::Void,
+            Some(StepPhase::Dead) => StepState::Dead,
+        })
+    }
+
+    fn has_ended(&self, folder: &AttemptFolder) -> bool {
+        let steps = self.0.steps.borrow();
+        !steps.get(&folder.path).is_some_and(|step| matches!(step.phase, StepPhase::Running { .. }))
+    }
+
+    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<Asked> {
+        let grace = match how {
+            Stop::Gently => self.0.below(2_000),
+            Stop::AtOnce => 0,
+        };
+        let now = self.0.now.get();
+        if let Some(step) = self.0.steps.borrow_mut().get_mut(&folder.path)
+            && let StepPhase::Running { ends_at, ends } = &mut step.phase
+            && now + grace < *ends_at
+        {
+            (*ends_at, *ends) = (now + grace, Ends::Stopped);
+        }
+        Ok(Asked::Yes)
+    }
+
+    fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+        let machine = &self.0;
+        if !machine.steps.borrow().contains_key(&folder.path) {
+            let spec = Spec {
+                forge: 1,
+                call: String::new(),
+                argv: Vec::new(),
+                dir: PathBuf::new(),
+                stdin: None,
+                stdout: forge_keeper::Stdout::Pipe,
+                limits: forge_keeper::StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
+                secrets: Vec::new(),
+                grace_ms: 0,
+                stderr: forge_keeper::Stderr::Together,
+                boxes: None,
+                monitor: None,
+            };
+            let (role, started_at, phase) = (String::new(), machine.now.get(), StepPhase::Void);
+            let step = SimulatedStep { spec, role, started_at, phase };
+            machine.steps.borrow_mut().insert(folder.path.clone(), step);
+            machine.disk.write_synced(&folder.claim(), b"void");
+        }
+        self.state(folder)
+    }
+
+    fn sweep(&self, _: &AttemptFolder) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn open_output(&self, file: &Path) -> io::Result<Box<dyn Output>> {
+        Ok(Box::new(Cursor::new(self.0.disk.read(file)?)))
+    }
+
+    fn collect(&self, outbox: &Path, name: &str, _: u64) -> Result<Vec<u8>, ArtifactFlaw> {
+        let missing = |_| ArtifactFlaw::Missing { name: name.to_owned() };
+        self.0.disk.read(&outbox.join(name)).map_err(missing)
+    }
+
+    fn entries(&self, folder: &Path) -> Vec<PathBuf> {
+        let entries = self.0.disk.list(folder).unwrap_or_default();
+        entries.into_iter().map(|entry| entry.path).collect()
+    }
+
+    fn quarantine(&self, planted: &Path, aside: &Path) -> io::Result<Option<PathBuf>> {
+        let machine = &self.0;
+        let name = planted.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_call = planted.parent().is_some_and(|parent| parent.ends_with("run"));
+        if is_call && machine.is_time(Fault::PlantedFiles) {
+            let ending = json!({"forge": 1, "call": "x", "how": {"kind": "exited", "code": 0}});
+            machine.disk.write_synced(&planted.join("ending.json"), ending.to_string().as_bytes());
+        }
+        let to = aside.join(format!("{name}.{}", machine.below(u64::MAX)));
+        if machine.disk.move_folder(planted, &to) {
+            machine.disk.create_folder(aside)?;
+            machine.steps.borrow_mut().remove(planted);
+            return Ok(Some(to));
+        }
+        Ok(None)
+    }
+
+    fn make_boxes(&self, boxes: &AttemptFolder) -> io::Result<()> {
+        let disk = &self.0.disk;
+        disk.remove_folder(&boxes.path);
+        disk.create_folder(&boxes.inbox())?;
+        disk.create_folder(&boxes.outbox())
+    }
+}

@@ -1,0 +1,218 @@
+//! What must hold in every simulated run, whatever went wrong in it.
+
+use std::collections::BTreeSet;
+
+use forge_core::{
+    Run,
+    event::{Blob, Colour, Event, Receipt, Record},
+};
+use forge_driver::{layout::Home, projection::state_text};
+use forge_store::{disk::Disk as _, records::fold_facts};
+
+use super::{
+    faults::Fault,
+    machine::{Machine, TURN_MICROS},
+    world::{RUN, blobs_of, events_file, records_of},
+};
+
+/// After a crash, everything that the journal says is still there.
+pub(crate) fn after_a_crash(machine: &Machine, home: &Home) {
+    machine.disk.look(|| hold_after_a_crash(machine, home));
+}
+
+fn hold_after_a_crash(machine: &Machine, home: &Home) {
+    let records = records_of(machine, home);
+    blobs_are_there(machine, home, &records);
+    deliveries_are_there(machine, home, &records);
+    what_was_told_is_there(machine, &records);
+}
+
+/// At the end. The number of records.
+pub(crate) fn at_the_end(machine: &Machine, home: &Home) -> u64 {
+    machine.disk.look(|| hold_at_the_end(machine, home))
+}
+
+fn hold_at_the_end(machine: &Machine, home: &Home) -> u64 {
+    let records = records_of(machine, home);
+    let run = fold_facts(&records);
+    blobs_are_there(machine, home, &records);
+    deliveries_are_there(machine, home, &records);
+    what_was_told_is_there(machine, &records);
+    evidence_is_true(machine, &records);
+    what_landed_is_proved(machine, &records);
+    each_call_ends_once(machine, &records);
+    refs_follow_the_facts(machine, &run);
+    prices_are_true(machine, &run);
+    files_show_the_journal(machine, home, &records, &run);
+    records.len() as u64
+}
+
+fn receipts(records: &[Record]) -> impl Iterator<Item = &Receipt> {
+    records.iter().flat_map(|record| &record.facts).filter_map(|fact| match fact {
+        Event::AttemptEnded { receipt, .. } => receipt.as_ref(),
+        Event::Judged { receipt, .. } => Some(receipt),
+        _ => None,
+    })
+}
+
+fn blobs_are_there(machine: &Machine, home: &Home, records: &[Record]) {
+    let blobs = blobs_of(machine, home);
+    let mut named: BTreeSet<&Blob> = BTreeSet::new();
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        if let Event::RunStarted(start) = fact {
+            named.extend(start.roles.values().chain(&start.settings));
+        }
+    }
+    named.extend(receipts(records).flat_map(|receipt| receipt.artifacts.values()));
+    for blob in named {
+        let is_there = blob.0.parse().is_ok_and(|id| blobs.get(&id).is_ok());
+        if !is_there {
+            machine.breaks(format!("a fact names the blob {}, which is lost", blob.0));
+        }
+    }
+}
+
+/// What is told as delivered is there, once, and whole.
+fn deliveries_are_there(machine: &Machine, home: &Home, records: &[Record]) {
+    let mut n_done = 0;
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        if let Event::EffectDone { reference, .. } = fact {
+            n_done += 1;
+            let text = home.run(RUN).join(reference);
+            let record = text.with_file_name("delivery.json");
+            let is_whole =
+                |bytes: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&bytes).is_ok();
+            if machine.disk.read(&text).is_ok_and(|text| !text.is_empty())
+                && machine.disk.read(&record).is_ok_and(is_whole)
+            {
+                continue;
+            }
+            machine.breaks(format!("{reference} is a fact, and not there"));
+        }
+    }
+    let folders = machine.disk.list(&home.run(RUN).join("delivery")).unwrap_or_default();
+    if folders.len() > n_done.max(1) {
+        machine.breaks("the same result was delivered twice");
+    }
+}
+
+fn what_was_told_is_there(machine: &Machine, records: &[Record]) {
+    let mut journaled = records.iter();
+    for told in &*machine.told.borrow() {
+        if !journaled.any(|record| record == told) {
+            machine.breaks("a fact was told, and the journal does not have it");
+            return;
+        }
+    }
+}
+
+/// Evidence is what a command came to on exactly that code.
+fn evidence_is_true(machine: &Machine, records: &[Record]) {
+    let proofs = machine.proofs.borrow();
+    for one in receipts(records).flat_map(|receipt| &receipt.evidence) {
+        let proof = (one.tree.clone(), one.command.clone(), one.colour);
+        if !proofs.contains(&proof) {
+            machine.breaks(format!("`{}` was never {:?} on {}", one.command, one.colour, one.tree));
+        }
+    }
+}
+
+/// What lands was proved, or a person let it go without.
+fn what_landed_is_proved(machine: &Machine, records: &[Record]) {
+    let (mut green, mut waived) = (BTreeSet::new(), BTreeSet::new());
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        let receipt = match fact {
+            Event::AttemptEnded { receipt, .. } => receipt.as_ref(),
+            Event::Judged { receipt, .. } => Some(receipt),
+            Event::GateWaived { unit, .. } => {
+                waived.insert(unit.clone());
+                None
+            }
+            Event::Landed { unit, tree, .. } => {
+                let is_record = unit.stage == "record";
+                if !green.contains(tree) && !waived.contains(unit) && !is_record {
+                    machine.breaks(format!("{unit} landed without proof"));
+                }
+                None
+            }
+            _ => None,
+        };
+        for one in receipt.iter().flat_map(|receipt| &receipt.evidence) {
+            if one.colour == Colour::Green {
+                green.insert(one.tree.clone());
+            }
+        }
+    }
+}
+
+fn each_call_ends_once(machine: &Machine, records: &[Record]) {
+    let mut ended = BTreeSet::new();
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        let call = match fact {
+            Event::AttemptEnded { attempt, .. } => attempt.to_string(),
+            Event::Judged { judgement, .. } => judgement.to_string(),
+            _ => continue,
+        };
+        if !ended.insert(call.clone()) {
+            machine.breaks(format!("{call} ended twice"));
+        }
+    }
+}
+
+fn refs_follow_the_facts(machine: &Machine, run: &Run) {
+    if !run.has_landed() {
+        return;
+    }
+    let head = run.head().map(str::to_owned);
+    for name in ["refs/forge/run/head", "refs/heads/forge/run"] {
+        if machine.history.reference(name) != head {
+            machine.breaks(format!("{name} is not where the facts say"));
+        }
+    }
+}
+
+/// Nothing is paid twice, and where nothing was lost, nothing is missing.
+fn prices_are_true(machine: &Machine, run: &Run) {
+    let charged: u64 = machine.charged.borrow().values().sum();
+    let ledger = run.ledger();
+    if ledger.known.0 > charged {
+        machine
+            .breaks(format!("{} is known to be paid, and {charged} was charged", ledger.known.0));
+    }
+    let lossy = [
+        Fault::KeeperDies,
+        Fault::PowerLoss,
+        Fault::SecondDriver,
+        Fault::KeeperCannotStart,
+        Fault::CrashBeforeWrite,
+        Fault::CrashAfterWrite,
+        Fault::EndsTwice,
+    ];
+    let is_lossy = machine.all_that_happened().iter().any(|fault| lossy.contains(fault));
+    if !is_lossy
+        && ledger.n_unknown == 0
+        && ledger.known.0 + TURN_MICROS < charged
+        && run.calls().is_empty()
+    {
+        machine.breaks(format!("only {} of {charged} are in the ledger", ledger.known.0));
+    }
+}
+
+/// `events.jsonl` and `state.json` say what the journal says, or less.
+fn files_show_the_journal(machine: &Machine, home: &Home, records: &[Record], run: &Run) {
+    let shown = machine.disk.read(&events_file(home)).unwrap_or_default();
+    let n_lines = shown.split(|byte| *byte == b'\n').count().saturating_sub(1);
+    if n_lines > records.len() {
+        machine.breaks(format!("events.jsonl shows {n_lines} records of {}", records.len()));
+    }
+    if let Ok(state) = machine.disk.read(&home.run(RUN).join("state.json")) {
+        let seq = serde_json::from_slice::<serde_json::Value>(&state).ok();
+        let seq = seq.and_then(|state| state.get("seq")?.as_u64());
+        if seq == Some(records.len() as u64) {
+            let wanted = state_text(records.len() as u64, RUN, run);
+            if state != wanted.as_bytes() {
+                machine.breaks("state.json is not what the journal says");
+            }
+        }
+    }
+}
