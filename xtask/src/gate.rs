@@ -72,7 +72,7 @@ impl Gate {
         agents.warn();
         self.passes("tools", |_| tools::bring())?;
         self.passes("formatting", |_| cargo(&["fmt", "--all", "--check"]))?;
-        self.passes("tidiness", |_| tidy::run(tidy::Show::Problems))?;
+        self.passes("tidiness", |_| tidy::run())?;
         self.passes("mutants apply", |_| mutants::check())?;
         let clippy = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
         self.passes("clippy", |_| cargo(&clippy))?;

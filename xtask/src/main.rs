@@ -7,8 +7,7 @@
 //! - `chance`: millions of steps of the engine against seeded chance.
 //! - `mutants`: deliberate defects of the engine; one that survives fails it.
 //! - `bench`: the figures that we hold ourselves to, each beside what it is compared with.
-//! - `tidy`: arrows between crates and modules, names, comments, sizes, purity of the core. `--all` shows what the baseline still allows,
-//!   `--size` counts lines.
+//! - `tidy`: arrows between crates and modules, names, comments, sizes, purity of the core. `--size` counts lines.
 //! - `readers`: which role prompts have changed since fresh agents tried them. `--tried ROLE MODEL` records a trial.
 //! - `schemas`: writes the published schemas anew.
 
@@ -33,7 +32,7 @@ use crate::{
     repository::{root, target},
 };
 
-const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | readers [--tried ROLE MODEL] | tidy [--all | --size] | schemas";
+const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | readers [--tried ROLE MODEL] | tidy [--size] | schemas";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -57,8 +56,7 @@ fn main() -> ExitCode {
         ["bench"] => bench(),
         ["readers"] => readers::tell(),
         ["readers", "--tried", role, model] => readers::record(role, model),
-        ["tidy"] => tidy::run(tidy::Show::Problems),
-        ["tidy", "--all"] => tidy::run(tidy::Show::Everything),
+        ["tidy"] => tidy::run(),
         ["tidy", "--size"] => tidy::sizes(),
         ["schemas"] => schemas(),
         _ => {

@@ -30,7 +30,6 @@ use crate::{
         turns::{Turned, turns},
     },
     checkouts::{Place, commit_of, is_shared},
-    deliver, gates,
     path_list::{paths, short_list},
     plan::{
         Pending, Plan,
@@ -44,19 +43,8 @@ const DEFERRED_MS: u64 = 5_000;
 /// The most characters of the first line of a commit message.
 const SUBJECT_CHARS_MAX: usize = 72;
 
-/// Brings a call on as far as it goes: its report, or why not yet.
+/// Brings the call of an agent or of a command on as far as it goes: its report, or why not yet.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
-    match plan.run.call_kind(plan.call) {
-        CallKind::Agent { .. } | CallKind::Command { .. } => called(plan),
-        CallKind::Verify => gates::verify::plan(plan),
-        CallKind::Land => gates::land::plan(plan),
-        CallKind::BuiltIn { check } => gates::built_in(plan, check),
-        CallKind::Deliver { what } => deliver::plan(plan, what),
-        CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
-    }
-}
-
-fn called(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
     if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
@@ -167,7 +155,7 @@ impl Worked {
         }
     }
 
-    /// What the worker says it did.
+    /// The result that the worker left, if it is valid.
     fn result(&self) -> Option<&AgentResult> {
         match self {
             Self::Agent(turned) => turned.left.as_ref().ok().map(|left| &left.result),

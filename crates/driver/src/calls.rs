@@ -15,6 +15,7 @@ use std::{
 use forge_core::{
     Effect, Report, Run,
     event::{Call, Outcome},
+    flow::BuiltIn,
     id::CallId,
     run::{CallKind, Phase},
     wanted,
@@ -30,7 +31,9 @@ use crate::{
     },
     call_plan,
     context::RunContext,
-    executor::{Asked, StepState},
+    deliver,
+    executor::{StepState, StopRequest},
+    gates::{declared_changes, land, new_tests, protected_files, verify},
     outcome::{EndedWithoutResult, read_all, report_without, without_result},
     plan::{
         Pending, Plan,
@@ -58,7 +61,6 @@ struct Followed {
 }
 
 impl Calls {
-    /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
@@ -120,7 +122,7 @@ impl Calls {
             }
         }
         let before = self.under_way.remove(call);
-        let next = call_plan::plan(&plan);
+        let next = next_step(&plan);
         let unit = call.unit();
         let noticed = |what: String| Report::Noticed { unit: unit.clone(), what };
         let mut reports: Vec<Report> = plan.notices.take().into_iter().map(noticed).collect();
@@ -181,7 +183,21 @@ impl Calls {
     }
 }
 
-/// Whether a call is to go on.
+/// Brings a call on as far as it goes: its report, or why not yet.
+fn next_step(plan: &Plan<'_>) -> Result<Report, Pending> {
+    match plan.run.call_kind(plan.call) {
+        CallKind::Agent { .. } | CallKind::Command { .. } => call_plan::plan(plan),
+        CallKind::Verify => verify::plan(plan),
+        CallKind::Land => land::plan(plan),
+        CallKind::BuiltIn { check: BuiltIn::Changes } => declared_changes::plan(plan),
+        CallKind::BuiltIn { check: BuiltIn::Guarded } => protected_files::plan(plan),
+        CallKind::BuiltIn { check: BuiltIn::NewTests } => new_tests::plan(plan),
+        CallKind::Deliver { what } => deliver::plan(plan, what),
+        CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+    }
+}
+
+/// The wish of the run for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Want {
     GoesOn,
@@ -220,7 +236,7 @@ fn start(
     Ok(Followed { folder, on_stop: step.on_stop, starts, stopped: None })
 }
 
-/// What a call comes to whose keeper died.
+/// Reports a call whose keeper died.
 fn lost(plan: &Plan<'_>) -> Report {
     let Plan { run, call, .. } = *plan;
     match run.call_kind(call) {
@@ -276,8 +292,8 @@ impl Followed {
         }
         let asked = context.executor.stop(&self.folder, how);
         match asked.map_err(|error| Error::file(&self.folder.path, &error))? {
-            Asked::Yes => self.stopped = Some(how),
-            Asked::NotNow => {}
+            StopRequest::Sent => self.stopped = Some(how),
+            StopRequest::NotNow => {}
         }
         Ok(())
     }

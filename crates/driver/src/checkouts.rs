@@ -45,7 +45,7 @@ impl RunContext<'_> {
         bench_in(self.home, self.checkouts.join("_verify"))
     }
 
-    /// Whether a call may change the code.
+    /// Says if a call may change the code: its role, or its row in the flow.
     pub fn code_access(&self, run: &Run, call: &CallId) -> Result<CodeAccess, Error> {
         let CallId::Attempt(attempt) = call else { return Ok(CodeAccess::Reads) };
         let stages = run.definition().flow.table(&attempt.unit.scope);
@@ -211,7 +211,7 @@ fn branch_of(run: &str, scope: &Scope) -> String {
 /// The change that a scope stands for: from where it left the run's result, to where it stands.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// What it is compared with.
+    /// The commit that it is compared with.
     pub from: String,
     /// Where it stands.
     pub to: String,

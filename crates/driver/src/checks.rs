@@ -15,7 +15,7 @@ use forge_workspace::CodeHistory;
 
 use crate::Error;
 
-/// What can prove a commit.
+/// Commands that can prove a commit, or the lack of them.
 #[derive(Debug)]
 pub enum Checks {
     /// These commands, one after the other.
@@ -26,7 +26,7 @@ pub enum Checks {
     Nothing(&'static str),
 }
 
-/// What can prove a commit in this run.
+/// Finds the commands that can prove a commit in this run.
 pub fn checks_at(
     frozen: &Frozen,
     run: &Run,

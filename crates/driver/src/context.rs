@@ -23,9 +23,8 @@ pub struct RunContext<'a> {
     pub home: &'a Home,
     /// The run.
     pub id: &'a str,
-    /// What was written.
     pub blobs: &'a Blobs,
-    /// What was frozen.
+    /// The settings that the run began with.
     pub frozen: &'a Frozen,
     /// Our own program.
     pub program: &'a Path,
@@ -33,7 +32,6 @@ pub struct RunContext<'a> {
     pub checkouts: PathBuf,
     /// The journal, for what other runs say.
     pub journal: &'a dyn Journal,
-    /// What carries out steps.
     pub executor: &'a dyn Executor,
     /// Where the driver writes itself.
     pub disk: &'a dyn Disk,
@@ -48,7 +46,7 @@ pub struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// Who plays a role.
+    /// The agent that plays a role.
     pub fn player(&self, role: &str) -> FrozenAgent {
         self.frozen.who_plays(role).expect("a flow with roles is let in only with agents")
     }

@@ -23,7 +23,6 @@ use std::collections::BTreeMap;
 use forge_core::{Report, event::Receipt, flow::Delivery, money::Spent};
 
 use crate::{
-    deliver::reports::{done, put},
     plan::{Pending, Plan},
     summary_file,
 };
@@ -46,7 +45,7 @@ fn summed_up(plan: &Plan<'_>) -> Result<Report, Pending> {
     let text = summary_file::text(context.id, run, run.now());
     let mut artifacts = BTreeMap::new();
     for name in &run.stage(call.unit()).writes {
-        artifacts.insert(name.clone(), put(plan, text.as_bytes())?);
+        artifacts.insert(name.clone(), plan.keep(text.as_bytes())?);
     }
-    Ok(done(plan, Receipt { artifacts, ..Receipt::from_spent(Spent::NOTHING) }))
+    Ok(plan.delivered(Receipt { artifacts, ..Receipt::from_spent(Spent::NOTHING) }))
 }

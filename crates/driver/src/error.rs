@@ -14,7 +14,7 @@ use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
-    /// What happened, and why.
+    /// The failure with its value, and its cause.
     pub what: String,
     /// The next command, or what to do first.
     pub next: Option<String>,

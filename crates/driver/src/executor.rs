@@ -48,7 +48,7 @@ pub trait Executor: Debug {
     fn has_ended(&self, folder: &AttemptFolder) -> bool;
 
     /// Asks a running step to stop. It still has an ending. False if it cannot be asked now.
-    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<Asked>;
+    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest>;
 
     /// Makes sure that a step never starts from now on. If somebody was faster, says how it stands.
     fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState>;
@@ -73,7 +73,7 @@ pub trait Executor: Debug {
     fn make_boxes(&self, boxes: &AttemptFolder) -> io::Result<()>;
 }
 
-/// What a step printed or left.
+/// A file that a step left.
 pub trait Output: Read + Seek {}
 
 impl<T: Read + Seek> Output for T {}
@@ -91,10 +91,10 @@ pub enum StepState {
     Dead,
 }
 
-/// Whether a step was asked to stop.
+/// The fate of a request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    Yes,
+pub enum StopRequest {
+    Sent,
     /// It has ended, or is just beginning: the next look knows more.
     NotNow,
 }

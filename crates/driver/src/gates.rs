@@ -12,21 +12,10 @@
 //! Invariant: what cannot be read, run or proved is never a pass.
 
 pub mod declared_changes;
+pub mod guards;
 pub mod land;
 pub mod new_tests;
 pub mod protected_files;
+pub mod reports;
 pub mod ruling;
 pub mod verify;
-
-use forge_core::{Report, flow::BuiltIn};
-
-use crate::plan::{Pending, Plan};
-
-/// Brings a built-in check on as far as it goes.
-pub fn built_in(plan: &Plan<'_>, check: BuiltIn) -> Result<Report, Pending> {
-    match check {
-        BuiltIn::Changes => declared_changes::plan(plan),
-        BuiltIn::Guarded => protected_files::plan(plan),
-        BuiltIn::NewTests => new_tests::plan(plan),
-    }
-}

@@ -31,7 +31,7 @@ use rustix::{
 
 use crate::{
     clock,
-    executor::{Asked, Executor, Output, StepState},
+    executor::{Executor, Output, StepState, StopRequest},
 };
 
 /// How often a keeper that cannot be watched is looked at.
@@ -121,8 +121,9 @@ impl Executor for LocalExecutor {
         has_ended
     }
 
-    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<Asked> {
-        let asked = |keeper: &Keeper| keeper.stop(how).map_or(Asked::NotNow, |()| Asked::Yes);
+    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest> {
+        let asked =
+            |keeper: &Keeper| keeper.stop(how).map_or(StopRequest::NotNow, |()| StopRequest::Sent);
         if let Some(ProcessHandle::Found(keeper)) = self.keepers.borrow().get(&folder.path) {
             return Ok(asked(keeper));
         }
@@ -132,7 +133,7 @@ impl Executor for LocalExecutor {
             AttemptStatus::Void
             | AttemptStatus::Ended(_)
             | AttemptStatus::Dead
-            | AttemptStatus::Unclaimed => Asked::Yes,
+            | AttemptStatus::Unclaimed => StopRequest::Sent,
         })
     }
 

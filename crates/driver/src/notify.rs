@@ -160,7 +160,7 @@ impl Notifier {
         sender::note(&self.file(sender::LOG), what);
     }
 
-    /// What there is to be told of a record.
+    /// Collects the notices of one record.
     fn notices(&self, record: &event::Record, before: Standing, after: Standing) -> Vec<Notice> {
         let begins_to_wait = after == Standing::Limited && before != Standing::Limited;
         let facts = record.facts.iter().filter(|fact| {

@@ -37,7 +37,7 @@ pub enum EndedWithoutResult {
     },
 }
 
-/// What a call without an ending comes to.
+/// Reports a call without an ending.
 pub fn report_without(run: &Run, call: &CallId, without: EndedWithoutResult) -> Report {
     let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
     let spent = match without {
@@ -50,7 +50,7 @@ pub fn report_without(run: &Run, call: &CallId, without: EndedWithoutResult) -> 
 }
 
 impl EndedWithoutResult {
-    /// What it means for the run.
+    /// The outcome for the run.
     pub fn outcome(self) -> Outcome {
         match self {
             Self::Lost => Outcome::Lost,

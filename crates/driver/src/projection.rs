@@ -38,7 +38,7 @@ use crate::{
     summary_file::{self, SUMMARY},
 };
 
-/// What `state.json` holds.
+/// The content of `state.json`.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct StateFile {
     /// The version of this format.

@@ -9,9 +9,7 @@
 use std::path::Path;
 
 use forge_core::Run;
-use forge_workspace::{
-    BranchUpdate, CodeHistory, MoveRunHead, Operation, OperationResult, RunHeadUpdate,
-};
+use forge_workspace::{BranchUpdate, CodeHistory, MoveRunHead, RunHeadUpdate};
 
 use crate::Error;
 
@@ -44,18 +42,15 @@ pub fn follow(
             "`{name}` was moved by somebody else; the result is the commit {head}"
         )));
     }
-    let order = Operation::Move(MoveRunHead {
+    let order = MoveRunHead {
         common_dir: common_dir.to_owned(),
         name: name.clone(),
         from,
         to: head.to_owned(),
         branch: run.branch().map(str::to_owned),
-    });
-    let branch = run.branch().unwrap_or_default();
-    let OperationResult::Moved(moved) = code.perform(&order)? else {
-        unreachable!("the bench moves what it is asked to move")
     };
-    match moved {
+    let branch = run.branch().unwrap_or_default();
+    match code.move_run_head(&order)? {
         RunHeadUpdate::Updated { branch: moved } => Ok(match moved {
             BranchUpdate::NotRequested | BranchUpdate::Moved => None,
             BranchUpdate::CheckedOut { place } => Some(format!(

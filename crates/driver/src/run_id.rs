@@ -1,7 +1,6 @@
 //! Ids of runs: the day, the first words of the request, and four letters of chance.
 
-/// The most characters of a request that become part of a run's id.
-const SLUG_CHARS_MAX: usize = 40;
+use crate::layout::slug;
 
 /// A new id: `YYYYMMDD-<slug>-<4 base32>`.
 pub fn new_run_id(request: &str) -> String {
@@ -20,29 +19,10 @@ pub fn new_run_id(request: &str) -> String {
     }
 }
 
-/// The first words of a request, in lower case, with dashes between them.
-pub fn slug(request: &str) -> String {
-    let mut slug = String::new();
-    for word in request.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
-    {
-        let dash = usize::from(!slug.is_empty());
-        if slug.len() + dash + word.len() > SLUG_CHARS_MAX {
-            if slug.is_empty() {
-                slug.push_str(&word[..SLUG_CHARS_MAX].to_ascii_lowercase());
-            }
-            break;
-        }
-        if dash == 1 {
-            slug.push('-');
-        }
-        slug.push_str(&word.to_ascii_lowercase());
-    }
-    slug
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::SLUG_CHARS_MAX;
 
     #[test]
     fn an_id_holds_the_first_words_of_the_request() {

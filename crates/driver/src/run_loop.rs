@@ -81,7 +81,7 @@ pub struct Driver {
     /// Values that are known to be secret.
     secrets: Vec<Vec<u8>>,
     redactor: Redactor,
-    /// Who is told elsewhere.
+    /// Tells people who are elsewhere.
     notifier: Option<Notifier>,
 }
 
@@ -215,7 +215,7 @@ impl Driver {
         let first = first.expect("a run that started has units");
         let notices = refs::follow(&*machine.code, &home.repository.common_dir, id, &run)?;
         let notices = notices.map(|what| (first, what));
-        let trusted = TrustedFolders::found(&*machine.executor, home, id, &run);
+        let trusted = TrustedFolders::found(&*machine.executor, home.attempts(id), &run);
         let secrets = known(&table(home.repository.top.as_deref(), &frozen));
         Ok(Self {
             notifier: match machine.notices {
@@ -284,8 +284,7 @@ impl Driver {
         let row = row(&self.id, &next);
         self.notices.extend(trusted_folders::quarantine_before_start(
             &*self.machine.executor,
-            &self.home,
-            &self.id,
+            &self.home.attempts(&self.id),
             &record.facts,
         )?);
         self.journal.append(&mut self.writer, record.at, &body(&record), &row, settled)?;

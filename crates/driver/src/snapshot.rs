@@ -6,7 +6,7 @@ use forge_store::blobs::Blobs;
 
 use crate::Error;
 
-/// What was frozen when the run started.
+/// Reads the settings that the run started with.
 pub fn frozen(run: &Run, blobs: &Blobs) -> Result<Frozen, Error> {
     let missing = |what: String| Error::surroundings(what, "forge doctor");
     let Some(blob) = &run.definition().start.settings else {

@@ -30,8 +30,7 @@ use forge_workspace::{Operation, OperationResult};
 use crate::{
     Error,
     executor::Executor,
-    layout::Home,
-    plan::step::{Step, StepKind, steps_of},
+    plan::step::{Step, StepKind, call_folder, steps_of},
 };
 
 /// What is put aside of a run lies here, beside the folders of its calls.
@@ -41,11 +40,11 @@ const ASIDE: &str = "aside";
 pub struct TrustedFolders {
     /// The folders of all calls.
     attempts: PathBuf,
-    known: RefCell<Known>,
+    known: RefCell<KnownFolders>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownFolders {
     /// Folders of steps that were prepared by us, or by a driver before us.
     steps: BTreeSet<PathBuf>,
     orders: BTreeMap<PathBuf, Operation>,
@@ -56,17 +55,17 @@ struct Known {
 
 impl TrustedFolders {
     /// What a driver finds when it takes a run over: the steps of all calls under way.
-    pub fn found(executor: &dyn Executor, home: &Home, id: &str, run: &Run) -> Self {
-        let mut known = Known::default();
+    pub fn found(executor: &dyn Executor, attempts: PathBuf, run: &Run) -> Self {
+        let mut known = KnownFolders::default();
         for Call { ordinal, .. } in run.calls().values() {
-            let folder = home.attempt(id, *ordinal);
+            let folder = call_folder(&attempts, *ordinal);
             let steps = steps_of(&folder);
             known.steps.extend(executor.entries(&steps));
             if executor.entries(&folder).iter().any(|entry| *entry != steps) {
                 known.steps.insert(folder);
             }
         }
-        Self { attempts: home.attempts(id), known: RefCell::new(known) }
+        Self { attempts, known: RefCell::new(known) }
     }
 
     /// From now on, what lies in the folder of this step is trusted.
@@ -167,8 +166,7 @@ impl TrustedFolders {
 /// Puts aside what lies at the numbers that these facts give to calls, and says so.
 pub fn quarantine_before_start(
     executor: &dyn Executor,
-    home: &Home,
-    id: &str,
+    attempts: &Path,
     facts: &[Event],
 ) -> Result<Vec<(UnitId, String)>, Error> {
     let mut told = Vec::new();
@@ -180,7 +178,7 @@ pub fn quarantine_before_start(
         } else {
             continue;
         };
-        let aside = quarantine(executor, &home.attempts(id), &home.attempt(id, call.ordinal))?;
+        let aside = quarantine(executor, attempts, &call_folder(attempts, call.ordinal))?;
         told.extend(aside.map(|aside| (unit.clone(), foreign_files_notice(&aside))));
     }
     Ok(told)
@@ -288,22 +286,19 @@ mod tests {
     #[test]
     fn what_lies_at_a_number_is_put_aside_before_the_number_is_given() {
         let folder = tempfile::tempdir().unwrap();
-        let repository =
-            forge_workspace::Repository { common_dir: folder.path().into(), top: None };
-        let home = Home { repository, dir: folder.path().join("forge") };
-        plant(&home.attempt("run", 7));
-        plant(&home.attempt("run", 8));
+        let (seven, eight) = (call_folder(folder.path(), 7), call_folder(folder.path(), 8));
+        plant(&seven);
+        plant(&eight);
         let judgement = "build#1/verify#1".parse().unwrap();
         let call = Call { ordinal: 7, reserved: None };
         let told = quarantine_before_start(
             &executor(),
-            &home,
-            "run",
+            folder.path(),
             &[Event::JudgementStarted { judgement, call }],
         );
         assert_eq!(told.ok().map(|told| told.len()), Some(1));
-        assert!(!home.attempt("run", 7).exists());
-        assert!(home.attempt("run", 8).exists(), "nobody has given that number yet");
+        assert!(!seven.exists());
+        assert!(eight.exists(), "nobody has given that number yet");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use std::{
 };
 
 use forge_core::view::Standing;
-use forge_driver::plan::workspace_worker::{Answer, write_answer};
+use forge_driver::plan::workspace_worker::{OperationAnswer, write_answer};
 use forge_store::{
     blobs::{BlobId, Blobs},
     disk::{Disk as _, SyncPoint},
@@ -275,7 +275,8 @@ fn answer_after_power_loss(without: Option<SyncPoint>) -> Option<Vec<u8>> {
         branch: None,
     });
     let failure = WorkspaceError { what: "w".into(), next: "n".into() };
-    write_answer(&disk, "/f/made.json".as_ref(), &Answer::new(order, Err(failure))).expect("room");
+    write_answer(&disk, "/f/made.json".as_ref(), &OperationAnswer::new(order, Err(failure)))
+        .expect("room");
     disk.sync_names("/f".as_ref());
     disk.lose_power(&mut Chance::new(4));
     disk.read("/f/made.json".as_ref()).ok().filter(|bytes| !bytes.is_empty())

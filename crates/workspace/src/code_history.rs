@@ -1,12 +1,14 @@
 //! What a driver reads and keeps of a repository's history, as a trait: [`Repository`] in the product,
 //! a history in memory in simulated runs.
 //!
-//! Not here: anything with files; that is an [`Operation`].
+//! Not here: anything with files; that is an [`crate::Operation`].
 
 use std::{collections::BTreeMap, fmt::Debug};
 
 use crate::{
-    BranchAdvance, FileChange, GitError, Operation, OperationResult, Repository, WorkspaceError,
+    git::error::{GitError, WorkspaceError},
+    protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
+    repository::{locate::Repository, run_refs::move_run_head},
 };
 
 /// Commits by their full ids. The methods promise what those of [`Repository`] do.
@@ -65,8 +67,8 @@ pub trait CodeHistory: Debug {
 
     fn unpin(&self, name: &str) -> Result<(), GitError>;
 
-    /// Performs an operation that has no files, in this process.
-    fn perform(&self, operation: &Operation) -> Result<OperationResult, WorkspaceError>;
+    /// Moves the head of a run, and its branch with it.
+    fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError>;
 }
 
 impl CodeHistory for Repository {
@@ -156,7 +158,7 @@ impl CodeHistory for Repository {
         Repository::unpin(self, name)
     }
 
-    fn perform(&self, operation: &Operation) -> Result<OperationResult, WorkspaceError> {
-        crate::perform(operation)
+    fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {
+        move_run_head(order)
     }
 }

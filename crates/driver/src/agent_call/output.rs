@@ -26,7 +26,6 @@ use crate::{
     Error,
     context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
-    plan::Plan,
 };
 
 /// The most findings of a worker that are kept, beside all critical ones.
@@ -34,7 +33,7 @@ const FOUND_MAX: usize = 50;
 /// The most bytes of one artifact.
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// What an agent left that can be used.
+/// The valid result and the artifacts of an agent.
 pub struct AgentOutput {
     pub result: AgentResult,
     pub artifacts: BTreeMap<String, Blob>,
@@ -113,7 +112,7 @@ pub fn report(
     }
 }
 
-/// What the call of an agent comes to.
+/// Turns the output of an agent's call into its report.
 pub fn report_agent_call(
     call: &CallId,
     left: Result<AgentOutput, Outcome>,
@@ -134,19 +133,20 @@ pub fn report_agent_call(
 /// What an agent left that can be used: the result that its program vouches for, or the file in its
 /// outbox, or what it answered in a turn before; and the artifacts.
 pub fn read_agent_output(
-    plan: &Plan<'_>,
+    context: &RunContext<'_>,
+    run: &Run,
+    call: &CallId,
+    folder: &AttemptFolder,
     answers: [Option<&Value>; 2],
     must: &[ResultKey],
 ) -> Result<Result<AgentOutput, Outcome>, Error> {
-    let Plan { context, run, call, .. } = *plan;
-    let folder = plan.boxes();
     let [last, before] = answers;
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
         let result = parse_result(&context.redacted_json(&bytes), &call.to_string(), must);
         Some(result.map_err(|flaw| flaw.to_string()))
     };
-    let from_file = || match clean_result(context, &folder, call, must) {
+    let from_file = || match clean_result(context, folder, call, must) {
         Err(ResultError::Missing) => None,
         other => Some(other.map_err(|flaw| flaw.to_string())),
     };
@@ -168,7 +168,7 @@ pub fn read_agent_output(
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
     result.lists = resolve_symlinked_writes(context, run, result.lists)?;
-    Ok(match (take_artifacts(context, run, call, &folder)?, result.status) {
+    Ok(match (take_artifacts(context, run, call, folder)?, result.status) {
         (Ok(artifacts), _) => Ok(AgentOutput { result, artifacts }),
         // Whoever is not done owes nothing yet.
         (Err(_), Status::Partial | Status::Blocked) => {

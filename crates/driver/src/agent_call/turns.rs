@@ -20,11 +20,13 @@ use forge_core::{
     event::{Outcome, Receipt},
     failure::FaultClass,
     money::{Cost, ModelUse, Money, Spent, Used},
+    result::ResultKey,
     run::CallKind,
     verdict::BlockerClass,
 };
 use forge_keeper::{AttemptFolder, Ending, ExitReason};
 use forge_project::settings::FrozenAgent;
+use serde_json::Value;
 
 use crate::{
     agent_call::{
@@ -56,7 +58,7 @@ const WAIT_MS_MIN: u64 = 1_000;
 /// No provider has a longer window: a month. Then it is tried again, whatever was said.
 const WAIT_MS_MAX: u64 = 31 * 24 * 3_600_000;
 
-/// What all turns of a call came to.
+/// The sum of all turns of a call.
 pub struct Turned {
     /// How the last one ended.
     pub ending: Ending,
@@ -66,7 +68,7 @@ pub struct Turned {
     pub receipt: Receipt,
 }
 
-/// What was heard of the turns so far.
+/// Usage, sessions and refusals of the turns so far.
 struct UsageTotals {
     agent: FrozenAgent,
     uses: Vec<Use>,
@@ -95,7 +97,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     }
     let must = required_result_keys(context, run, call, &role)?;
     let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
-        Ok(()) => output::read_agent_output(plan, [heard.answer.as_ref(), None], &must)?,
+        Ok(()) => plan.output([heard.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
     let flaw = match &left {
@@ -131,9 +133,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
             ending = repaired;
         }
         left = match outcome {
-            Ok(()) => {
-                output::read_agent_output(plan, [mended.answer.as_ref(), before.as_ref()], &must)?
-            }
+            Ok(()) => plan.output([mended.answer.as_ref(), before.as_ref()], &must)?,
             Err(outcome) => Err(outcome),
         };
     }
@@ -157,7 +157,7 @@ fn without_secrets(context: &RunContext<'_>, outcome: Outcome) -> Outcome {
 
 /// Whether all that a call used was heard of.
 #[derive(PartialEq, Eq)]
-enum Known {
+enum UsageKnown {
     Yes,
     No,
 }
@@ -169,7 +169,7 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
         unreachable!("only agents have turns")
     };
     let mut tally = UsageTotals::of(context.player(&role));
-    let mut end = Known::Yes;
+    let mut end = UsageKnown::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
         if !context.trusted.knows(&folder.path) {
             continue;
@@ -182,13 +182,13 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
             // What came after the last line that there is has a price, too.
             Ok(StepState::Running | StepState::Dead) | Err(_) => {
                 tally.hear(context.executor, &folder, None);
-                end = Known::No;
+                end = UsageKnown::No;
             }
         }
     }
     let known = tally.known_micros;
     let mut receipt = tally.receipt();
-    if end == Known::No {
+    if end == UsageKnown::No {
         receipt.spent = Spent { cost: Cost::Unknown, at_least: Money(known), ..receipt.spent };
         let models = receipt.used.iter_mut().flat_map(|used| &mut used.models);
         models.for_each(|model| model.cost = Cost::Unknown);
@@ -197,6 +197,16 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
 }
 
 impl Plan<'_> {
+    /// Reads what the agent left.
+    fn output(
+        &self,
+        answers: [Option<&Value>; 2],
+        must: &[ResultKey],
+    ) -> Result<Result<AgentOutput, Outcome>, Pending> {
+        let Plan { context, run, call, .. } = *self;
+        Ok(output::read_agent_output(context, run, call, &self.boxes(), answers, must)?)
+    }
+
     /// One turn of the agent.
     fn turn(&self, turn: Turn, dir: &Path, conflicts: &[String]) -> Result<Ending, Pending> {
         let folder = match &turn {

@@ -20,7 +20,7 @@ pub fn listen(
     }
 }
 
-/// What was used of all models together.
+/// Adds up what all models used.
 pub fn spent(uses: &[Use]) -> Spent {
     let price = uses.iter().map(|one| one.cost).reduce(Price::plus);
     let mut tokens = Tokens::default();

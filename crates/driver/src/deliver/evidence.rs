@@ -14,9 +14,9 @@ use forge_core::{
     view::WaivedView,
 };
 
-/// What speaks for a code tree.
+/// The evidence for a code tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proof {
+pub(super) struct CodeProof {
     /// What Forge ran on exactly this tree, and what came of it last.
     pub evidence: Vec<Evidence>,
     /// The proofs that a person let it go without, by name. None if it is green.
@@ -30,18 +30,18 @@ pub(super) fn of(
     verifies: impl Fn(&UnitId, &str) -> bool,
     tree: &str,
     commands: &[String],
-) -> Result<Proof, String> {
-    let mut told = Recipients::default();
+) -> Result<CodeProof, String> {
+    let mut told = FactsOfTree::default();
     for fact in facts {
         told.hear(fact, &verifies, tree);
     }
-    let Recipients { evidence, landed_with, .. } = told;
+    let FactsOfTree { evidence, landed_with, .. } = told;
     let colour = |command: &String| evidence.get(command).map(|one| one.colour);
     let is_green = !commands.is_empty()
         && commands.iter().all(|command| colour(command) == Some(Colour::Green));
     if is_green || !landed_with.is_empty() {
         let waived = if is_green { Vec::new() } else { landed_with };
-        return Ok(Proof { evidence: evidence.into_values().collect(), waived });
+        return Ok(CodeProof { evidence: evidence.into_values().collect(), waived });
     }
     let is_red = |command: &&String| colour(command) == Some(Colour::Red);
     let red: Vec<&str> = commands.iter().filter(is_red).map(String::as_str).collect();
@@ -54,7 +54,7 @@ pub(super) fn of(
 
 /// What the facts tell about one code tree, in their order.
 #[derive(Default)]
-struct Recipients {
+struct FactsOfTree {
     evidence: BTreeMap<String, Evidence>,
     answers: BTreeMap<QuestionId, (String, String)>,
     /// Proofs that were waived for the latest attempt at a unit.
@@ -63,7 +63,7 @@ struct Recipients {
     landed_with: Vec<WaivedView>,
 }
 
-impl Recipients {
+impl FactsOfTree {
     fn hear(&mut self, fact: &Event, verifies: &impl Fn(&UnitId, &str) -> bool, of: &str) {
         let receipt = if let Event::AttemptEnded { receipt, .. } = fact {
             receipt.as_ref()
@@ -135,7 +135,7 @@ mod tests {
         [Event::Answered { question, answer, words, by }, Event::GateWaived { unit, gate, why }]
     }
 
-    fn looked(facts: &[Event], commands: &[&str]) -> Result<Proof, String> {
+    fn looked(facts: &[Event], commands: &[&str]) -> Result<CodeProof, String> {
         let commands: Vec<String> = commands.iter().map(|&command| command.to_owned()).collect();
         of(facts, |_, gate| gate == "verify", "t1", &commands)
     }

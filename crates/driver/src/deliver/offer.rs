@@ -30,17 +30,16 @@ use crate::{
     Error,
     checks::checks_at,
     deliver::{
-        evidence, pull_request_text,
-        reports::{attempt, done, nothing},
-        types::Offer,
+        evidence,
+        types::{Offer, title},
     },
     layout::Home,
     plan::{Pending, Plan},
 };
 
-/// What a person reads.
+/// The text for people.
 pub const TEXT: &str = "pull-request.md";
-/// What a program reads.
+/// The record for programs.
 const FILE: &str = "delivery.json";
 
 /// The plan of the delivery `pull-request`.
@@ -49,10 +48,10 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let repository = context.code;
     let start = &run.definition().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
-        return Ok(nothing(plan, "nothing to deliver, because the run works on no code"));
+        return Ok(plan.nothing_delivered("nothing to deliver, because the run works on no code"));
     };
     let mark = format!("{}@{head}", call.unit());
-    let (attempt, mark_of) = (attempt(plan).clone(), mark.clone());
+    let (attempt, mark_of) = (plan.attempt().clone(), mark.clone());
     match run.mark(&mark) {
         None | Some(EffectMark::Intended) => {}
         Some(EffectMark::Done) => {
@@ -60,20 +59,19 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                 Some(place) => format!("delivered as {place}/{TEXT}"),
                 None => "delivered before this run was rewound".to_owned(),
             };
-            return Ok(done(plan, Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));
+            return Ok(plan.delivered(Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));
         }
     }
     let tree = repository.code_tree(head).map_err(Error::from)?;
     if tree == repository.code_tree(base).map_err(Error::from)? {
-        return Ok(nothing(
-            plan,
+        return Ok(plan.nothing_delivered(
             "nothing to deliver, because the code is what the run started from",
         ));
     }
     let offer = Offer {
         version: 1,
         run: context.id.to_owned(),
-        title: pull_request_text::title(&start.request),
+        title: title(&start.request),
         branch: run.branch().map(str::to_owned),
         base: base.clone(),
         base_branch: start.base_branch.clone(),
@@ -132,7 +130,7 @@ fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
         while context.disk.length(&live.join(folder(number)).join(FILE)).is_ok() {
             number += 1;
         }
-        let text = pull_request_text::body(plan, offer)?;
+        let text = plan.pull_request_text(offer)?;
         let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
         // The file by which it is found comes last, so that a record is whole or not there.
         for (name, content) in [(TEXT, text), (FILE, json)] {

@@ -19,48 +19,37 @@ use forge_project::bounded_text::start_of;
 
 use crate::{Error, deliver::types::Offer, plan::Plan};
 
-/// The most characters of a title.
-const TITLE_CHARS_MAX: usize = 72;
 /// The most findings that are named.
 const LEFT_MAX: usize = 20;
 /// The most bytes of one artifact that is quoted.
 const QUOTED_BYTES_MAX: usize = 12 * 1024;
 
-/// One line that says what was wanted.
-pub(super) fn title(request: &str) -> String {
-    let line = request.lines().map(|line| line.trim_start_matches('#').trim());
-    let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or("A change by Forge");
-    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
-    if line.chars().count() > TITLE_CHARS_MAX {
-        title = title.chars().take(TITLE_CHARS_MAX - 1).collect::<String>() + "…";
-    }
-    title
-}
-
-/// What the offer says.
-pub(super) fn body(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
-    let run = plan.run;
-    let mut text = format!("# {}\n", flat(&offer.title));
-    section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
-    for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
-        let told = match artifact {
-            "tasks.md" => parts(run),
-            _ => shown(run, artifact),
-        };
-        let told = match told {
-            Some(told) => Some(told),
-            None => read(plan, artifact)?,
-        };
-        if let Some(told) = told {
-            section(&mut text, title, &told);
+impl Plan<'_> {
+    /// Writes the text of an offer.
+    pub(super) fn pull_request_text(&self, offer: &Offer) -> Result<String, Error> {
+        let run = self.run;
+        let mut text = format!("# {}\n", flat(&offer.title));
+        section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
+        for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
+            let told = match artifact {
+                "tasks.md" => parts(run),
+                _ => shown(run, artifact),
+            };
+            let told = match told {
+                Some(told) => Some(told),
+                None => read(self, artifact)?,
+            };
+            if let Some(told) = told {
+                section(&mut text, title, &told);
+            }
         }
+        section(&mut text, "How it was verified", &verified(offer));
+        if let Some(left) = left(run) {
+            section(&mut text, "What is left", &left);
+        }
+        section(&mut text, "Where it is", &place(offer));
+        Ok(text)
     }
-    section(&mut text, "How it was verified", &verified(offer));
-    if let Some(left) = left(run) {
-        section(&mut text, "What is left", &left);
-    }
-    section(&mut text, "Where it is", &place(offer));
-    Ok(text)
 }
 
 /// What the author of an artifact wants to be shown of it.
@@ -227,6 +216,7 @@ fn code(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deliver::types::{TITLE_CHARS_MAX, title};
     use forge_core::view::WaivedView;
 
     #[test]

@@ -21,7 +21,6 @@ use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, 
 
 use crate::{
     Error,
-    deliver::reports::{done, nothing, put},
     plan::{Pending, Plan, step::OnStop},
     projection::state_text,
     secrets::NO_SECRET,
@@ -32,12 +31,13 @@ use crate::{
 pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, .. } = *plan;
     let Some(head) = run.head() else {
-        return Ok(nothing(plan, "nothing to commit: the run works on no code"));
+        return Ok(plan.nothing_delivered("nothing to commit: the run works on no code"));
     };
     match context.frozen.kept {
         RunRecord::All | RunRecord::Summary => {}
         RunRecord::Nothing => {
-            return Ok(nothing(plan, "nothing of the run is committed: `land.record` is \"none\""));
+            return Ok(plan
+                .nothing_delivered("nothing of the run is committed: `land.record` is \"none\""));
         }
     }
     let made = plan.bench("attach", OnStop::Cancel, || order(plan, head))?;
@@ -57,7 +57,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     let head = Some(commit.clone());
     let (commit, tree) = (Some(commit), Some(tree));
-    Ok(done(plan, Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
+    Ok(plan.delivered(Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
 }
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
@@ -98,7 +98,7 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
 /// The run as it will stand when this delivery is done.
 fn ended(plan: &Plan<'_>) -> Run {
     let mut end = plan.run.clone();
-    let report = Input::Report(done(plan, Receipt::from_spent(Spent::NOTHING)));
+    let report = Input::Report(plan.delivered(Receipt::from_spent(Spent::NOTHING)));
     if let Ok(record) = decide(plan.run, plan.run.now(), &report) {
         end.apply_record(&record);
     }
@@ -123,7 +123,7 @@ fn artifacts(run: &Run) -> Vec<(String, Blob)> {
 }
 
 fn file(plan: &Plan<'_>, path: &str, text: &str) -> Result<RecordFile, Error> {
-    let blob = put(plan, text.as_bytes())?;
+    let blob = plan.keep(text.as_bytes())?;
     at(plan, path.to_owned(), &blob)
 }
 

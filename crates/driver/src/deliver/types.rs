@@ -4,7 +4,10 @@ use forge_core::{Time, event::Evidence, view::WaivedView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was offered: `delivery.json`.
+/// The most characters of a title.
+pub(super) const TITLE_CHARS_MAX: usize = 72;
+
+/// The content of `delivery.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offer {
     /// The version of this format.
@@ -35,4 +38,15 @@ pub struct Offer {
     pub waived: Vec<WaivedView>,
     /// When, in milliseconds since 1970.
     pub at: Time,
+}
+
+/// One line that says what was wanted.
+pub(super) fn title(request: &str) -> String {
+    let line = request.lines().map(|line| line.trim_start_matches('#').trim());
+    let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or("A change by Forge");
+    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
+    if line.chars().count() > TITLE_CHARS_MAX {
+        title = title.chars().take(TITLE_CHARS_MAX - 1).collect::<String>() + "…";
+    }
+    title
 }

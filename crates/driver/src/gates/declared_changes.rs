@@ -20,8 +20,8 @@ use crate::{
     Error,
     checkouts::{Span, own_commit, scope_of, span},
     gates::{
-        protected_files::{guard_of, names},
-        ruling::{finding, judged, receipt_at, ruling},
+        guards::{guard_of, names},
+        ruling::{finding, ruling},
     },
     path_list::paths,
     plan::{
@@ -41,7 +41,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let repository = context.code;
     let unit = call.unit();
     let span = span(repository, run, unit).map_err(Error::from)?;
-    let mut receipt = receipt_at(plan, 0);
+    let mut receipt = plan.receipt_at(0);
     let mut findings: Vec<Finding> = Vec::new();
     let mut judged_commit = span.to.clone();
     // Work without a commit of its own changed nothing that hooks could look at.
@@ -76,7 +76,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     receipt.changed = paths(&changes);
     receipt.notes.extend(guards(&changes, context.frozen));
-    Ok(judged(plan, ruling(findings), receipt))
+    Ok(plan.judged(ruling(findings), receipt))
 }
 
 /// Runs the commit hooks on all that the scope has changed, as one commit: what they refused at an

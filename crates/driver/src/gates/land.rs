@@ -17,10 +17,7 @@ use crate::{
     Error,
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
-    gates::{
-        ruling::{judged, receipt_at, ruling},
-        verify,
-    },
+    gates::{ruling::ruling, verify},
     plan::{Pending, Plan, step::OnStop},
 };
 
@@ -51,12 +48,12 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let OperationResult::Merged(merged) = plan.bench("merge", OnStop::Cancel, order)? else {
         unreachable!("the bench was asked to merge")
     };
-    let mut receipt = receipt_at(plan, 0);
+    let mut receipt = plan.receipt_at(0);
     let landed = match merged {
         MergeResult::Conflict { conflicts } => {
             let findings = conflicts.iter().map(conflict).collect();
             let ruling = Ruling::Verdict(Verdict::Revise { findings });
-            return Ok(judged(plan, ruling, receipt));
+            return Ok(plan.judged(ruling, receipt));
         }
         MergeResult::AlreadyMerged { head } => head,
         MergeResult::FastForward { commit, .. } | MergeResult::Merge { commit, .. } => commit,
@@ -69,7 +66,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     } else {
         match checks_at(context.frozen, run, repository, &landed)? {
             lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
-                return Ok(judged(plan, lack.unverified(), receipt));
+                return Ok(plan.judged(lack.unverified(), receipt));
             }
             Checks::Known(commands) if landed != head => {
                 let proved = verify::prove(plan, "merged-", &landed, &commands, Caches::Kept)?;
@@ -77,7 +74,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                 receipt.took_ms = proved.took_ms;
                 let verdict = ruling(proved.findings);
                 if !matches!(verdict, Ruling::Verdict(Verdict::Pass { .. })) {
-                    return Ok(judged(plan, verdict, receipt));
+                    return Ok(plan.judged(verdict, receipt));
                 }
             }
             Checks::Known(_) => {}
@@ -87,7 +84,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     receipt.tree = Some(repository.code_tree(&landed).map_err(Error::from)?);
     receipt.notes.extend(base_moved(plan, &landed)?);
     receipt.head = Some(landed);
-    Ok(judged(plan, ruling(Vec::new()), receipt))
+    Ok(plan.judged(ruling(Vec::new()), receipt))
 }
 
 /// Where both sides changed the same place, with both sides shown.

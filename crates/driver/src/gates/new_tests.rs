@@ -21,7 +21,7 @@ use crate::{
     Error,
     checkouts::{Caches, span},
     gates::{
-        ruling::{finding, judged, receipt_at, ruling},
+        ruling::{finding, ruling},
         verify,
     },
     outcome::{CommandEnd, command_end},
@@ -50,14 +50,14 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         .filter(|change| is_test(&change.path) && change.kind != FileChangeKind::Deleted)
         .map(|change| change.path.clone())
         .collect();
-    let mut receipt = receipt_at(plan, 0);
+    let mut receipt = plan.receipt_at(0);
     if paths.is_empty() {
         receipt.notes.push("no test is new or changed".to_owned());
-        return Ok(judged(plan, ruling(Vec::new()), receipt));
+        return Ok(plan.judged(ruling(Vec::new()), receipt));
     }
     if context.frozen.verify.commands.is_empty() {
         let what = "the project has no checks that could run its tests".to_owned();
-        return Ok(judged(plan, Ruling::Unverified { what, found: Vec::new() }, receipt));
+        return Ok(plan.judged(Ruling::Unverified { what, found: Vec::new() }, receipt));
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
@@ -103,7 +103,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     if new.is_empty() {
         nameless(&with, &without, &paths, &mut receipt.notes, &mut findings);
     }
-    Ok(judged(plan, ruling(findings), receipt))
+    Ok(plan.judged(ruling(findings), receipt))
 }
 
 /// Where the runner names no new test, the commands as a whole are compared.

@@ -14,9 +14,7 @@ use forge_core::{
     verdict::{Finding, Severity},
 };
 use forge_project::{
-    protected_files::{ProtectedKind, protected_kind},
-    settings::Frozen,
-    test_weakening::find_weakening,
+    protected_files::ProtectedKind, settings::Frozen, test_weakening::find_weakening,
 };
 use forge_store::records::facts;
 use forge_workspace::{CodeHistory, FileChange, FileChangeKind, GitError};
@@ -24,7 +22,10 @@ use forge_workspace::{CodeHistory, FileChange, FileChangeKind, GitError};
 use crate::{
     Error,
     checkouts::{Span, span},
-    gates::ruling::{finding, judged, receipt_at, ruling},
+    gates::{
+        guards::guard_of,
+        ruling::{finding, ruling},
+    },
     plan::{Pending, Plan},
 };
 
@@ -62,7 +63,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     if findings.iter().all(|finding| finding.severity == Severity::Minor) {
         findings.clear();
     }
-    Ok(judged(plan, ruling(findings), receipt_at(plan, 0)))
+    Ok(plan.judged(ruling(findings), plan.receipt_at(0)))
 }
 
 /// The files to which a person agreed in this run as they are at this commit: nobody is asked twice.
@@ -119,27 +120,6 @@ impl Asked {
             self.agreed.extend(self.found.remove(&unit));
         }
     }
-}
-
-/// What a file guards: by what it is, or because a check or the set-up of the run names it.
-pub(super) fn guard_of(path: &str, frozen: &Frozen) -> Option<ProtectedKind> {
-    let mut commands = frozen.verify.commands.iter().chain(&frozen.setup);
-    protected_kind(path)
-        .or_else(|| commands.any(|command| names(command, path)).then_some(ProtectedKind::Build))
-}
-
-/// Whether a command line names a file, from the top or from a folder that it goes into.
-pub(super) fn names(command: &str, path: &str) -> bool {
-    let is_end = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
-    command.split(is_end).any(|word| {
-        // `./checks` is a file, whatever its name.
-        let is_file = word.contains(['.', '/']);
-        let word = word.trim_start_matches("./");
-        word == path
-            || (is_file
-                && !word.is_empty()
-                && path.strip_suffix(word).is_some_and(|rest| rest.ends_with('/')))
-    })
 }
 
 /// A file that was moved away from where it guarded something.

@@ -23,7 +23,7 @@ use crate::{
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
     executor::Executor,
-    gates::ruling::{finding, judged, receipt_at, ruling},
+    gates::ruling::{finding, ruling},
     outcome::{CommandEnd, command_end},
     path_list::short_list,
     plan::{
@@ -41,9 +41,7 @@ const TRANSCRIPT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// What the project's checks came to on one commit.
 pub(super) struct Proved {
-    /// What was run, and what came of it.
     pub evidence: Vec<Evidence>,
-    /// What is wrong.
     pub findings: Vec<Finding>,
     /// How long it took.
     pub took_ms: u64,
@@ -57,7 +55,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let commands = match checks_at(context.frozen, run, context.code, &commit)? {
         Checks::Known(commands) => commands,
         lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
-            return Ok(judged(plan, lack.unverified(), receipt_at(plan, 0)));
+            return Ok(plan.judged(lack.unverified(), plan.receipt_at(0)));
         }
     };
     // What is looked at in the flow's own table is the result as a whole.
@@ -66,9 +64,9 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         FinalCheckout::Pristine | FinalCheckout::Cached => Caches::Kept,
     };
     let proved = prove(plan, "", &commit, &commands, caches)?;
-    let mut receipt = receipt_at(plan, proved.took_ms);
+    let mut receipt = plan.receipt_at(proved.took_ms);
     receipt.evidence = proved.evidence;
-    Ok(judged(plan, ruling(proved.findings), receipt))
+    Ok(plan.judged(ruling(proved.findings), receipt))
 }
 
 /// Runs all checks of the project on a commit. Names of its steps begin with `prefix`.

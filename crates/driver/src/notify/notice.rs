@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Notice {
     /// The run.
     pub run: String,
-    /// What kind of thing happened.
     pub kind: Kind,
-    /// What happened, in a sentence.
+    /// One sentence for people.
     pub message: String,
     /// The next command.
     pub next: String,
@@ -23,7 +22,6 @@ pub struct Notice {
     pub at: Time,
 }
 
-/// What kind of thing happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -62,7 +60,7 @@ pub struct Recipients {
     pub dir: PathBuf,
 }
 
-/// Whether the desktop shows it.
+/// The switch for the desktop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Desktop {

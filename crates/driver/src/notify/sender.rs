@@ -30,7 +30,7 @@ use crate::{
 pub const NOTIFY: &str = "__notify";
 /// Where notices lie, in the live folder.
 pub(super) const FOLDER: &str = "notify";
-/// What went wrong, in the live folder.
+/// The log of failures, in the live folder.
 pub(super) const LOG: &str = "notify.log";
 
 /// How long one notifier may take.

@@ -9,13 +9,12 @@ use forge_workspace::Operation;
 pub struct Step {
     /// Its folder.
     pub folder: PathBuf,
-    /// What is done.
     pub what: StepKind,
     /// Whether it is done even in a run that was stopped meanwhile.
     pub on_stop: OnStop,
 }
 
-/// What a step does.
+/// The work of a step.
 pub enum StepKind {
     /// A turn of the agent.
     Turn {
@@ -62,6 +61,11 @@ pub enum SetUpBefore {
     Gone,
 }
 
+/// The folder of a call among those of its run.
+pub fn call_folder(attempts: &Path, ordinal: u32) -> PathBuf {
+    attempts.join(format!("{ordinal:04}"))
+}
+
 /// Where the steps of a call lie.
 pub fn steps_of(folder: &Path) -> PathBuf {
     folder.join("steps")
@@ -80,7 +84,7 @@ pub enum Turn {
         flaw: String,
         /// Where it goes on.
         session: String,
-        /// What was spent of its cap.
+        /// The part of its cap that is spent.
         spent_micros: u64,
         /// What its session has reported, for programs that report totals.
         earlier: Earlier,

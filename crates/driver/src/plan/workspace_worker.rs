@@ -84,7 +84,7 @@ pub fn made(
 /// What the program leaves: the result, and the order that it was given. Only this file is synced, so
 /// that the order outlives the machine with it.
 #[derive(Serialize, Deserialize)]
-pub struct Answer {
+pub struct OperationAnswer {
     /// An older Forge left only the result.
     #[serde(default)]
     pub order: Option<Operation>,
@@ -99,7 +99,7 @@ pub enum Made {
     Err(WorkspaceError),
 }
 
-impl Answer {
+impl OperationAnswer {
     /// The answer to an order.
     pub fn new(order: Operation, made: Result<OperationResult, WorkspaceError>) -> Self {
         let made = match made {
@@ -110,7 +110,7 @@ impl Answer {
     }
 }
 
-fn read_answer(path: &Path, file: Box<dyn Output>) -> Result<Answer, Error> {
+fn read_answer(path: &Path, file: Box<dyn Output>) -> Result<OperationAnswer, Error> {
     let mut bytes = Vec::new();
     let read = file.take(MADE_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| Error::file(path, &error))?;
@@ -134,7 +134,7 @@ pub fn read_order(
 }
 
 /// Writes an answer down so that it outlives the machine. Its name is synced with the folder of the step.
-pub fn write_answer(disk: &dyn Disk, path: &Path, answer: &Answer) -> io::Result<()> {
+pub fn write_answer(disk: &dyn Disk, path: &Path, answer: &OperationAnswer) -> io::Result<()> {
     replace_on(disk, path, &serde_json::to_vec(answer)?)?;
     disk.sync(path, SyncPoint::OperationResult)
 }
@@ -151,7 +151,7 @@ pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         };
         let order: Operation = serde_json::from_slice(&fs::read(order)?)?;
         let made = forge_workspace::perform_with_guard(&order, &mut guard(&secrets));
-        write_answer(&RealDisk, Path::new(answer), &Answer::new(order, made))
+        write_answer(&RealDisk, Path::new(answer), &OperationAnswer::new(order, made))
     };
     match perform() {
         Ok(()) => std::process::ExitCode::SUCCESS,

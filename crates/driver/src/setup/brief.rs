@@ -32,11 +32,10 @@ const GO_ON: &str = "You began this work in this session and were stopped in the
     fault. Files are as you left them. See what is there already, then go on from it. The brief follows again: the \
     name of the attempt and the folders are new, everything else is as it was.";
 
-/// What a brief says about the code.
+/// The part of a brief about the code.
 pub struct CodeBrief<'a> {
-    /// Whether the agent may change it.
     pub access: CodeAccess,
-    /// Whether it works in a checkout at all.
+    /// False for flows without code.
     pub has_checkout: bool,
     /// The project's checks, as Forge runs them.
     pub checks: &'a [String],
@@ -52,13 +51,11 @@ pub struct CodeBrief<'a> {
 pub struct LeftBefore {
     /// Its name.
     pub name: String,
-    /// What is in it.
     pub text: String,
 }
 
 /// All that is put together for one call.
 pub struct Given<'a> {
-    /// What is in its inbox.
     pub inbox: &'a [InboxEntry],
     /// What it left itself, if it was sent back.
     pub left_before: &'a [LeftBefore],

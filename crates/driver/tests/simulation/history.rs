@@ -8,8 +8,8 @@ use std::{
 
 use forge_workspace::{
     AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, FileChange,
-    FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, OpenedCheckout,
-    Operation, OperationResult, RestoredFiles, RunHeadUpdate, WorkspaceError,
+    FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, MoveRunHead,
+    OpenedCheckout, Operation, OperationResult, RestoredFiles, RunHeadUpdate, WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -424,7 +424,10 @@ impl CodeHistory for SimulatedHistory {
         Ok(())
     }
 
-    fn perform(&self, operation: &Operation) -> Result<OperationResult, WorkspaceError> {
-        self.operate(operation)
+    fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {
+        match self.operate(&Operation::Move(order.clone()))? {
+            OperationResult::Moved(update) => Ok(update),
+            other => unreachable!("{other:?} is no answer to a move"),
+        }
     }
 }

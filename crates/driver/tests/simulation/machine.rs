@@ -25,8 +25,8 @@ use forge_core::{
     inbox::artifact_name,
 };
 use forge_driver::{
-    executor::{Asked, Executor, Output, StepState},
-    plan::workspace_worker::Answer,
+    executor::{Executor, Output, StepState, StopRequest},
+    plan::workspace_worker::OperationAnswer,
 };
 use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, ExitReason, Spec, Stop};
 use forge_store::disk::Disk as _;
@@ -260,7 +260,7 @@ impl Machine {
             Err(_) => return Some(ExitReason::Exited { code: 70 }),
             Ok(order) if ends == Ends::With(Fault::JobFails) => {
                 let (what, next) = ("git is out of order".into(), "retry".into());
-                Answer::new(order, Err(WorkspaceError { what, next }))
+                OperationAnswer::new(order, Err(WorkspaceError { what, next }))
             }
             Ok(order) => {
                 let made = self.history.operate(&order);
@@ -268,7 +268,7 @@ impl Machine {
                     let readme = open.location.dir.join("tree/README");
                     self.disk.write_synced(&readme, b"");
                 }
-                Answer::new(order, made)
+                OperationAnswer::new(order, made)
             }
         };
         let made = serde_json::to_vec(&answer).expect("a result can be written");
@@ -655,7 +655,7 @@ impl Executor for SimulatedExecutor {
         !steps.get(&folder.path).is_some_and(|step| matches!(step.phase, StepPhase::Running { .. }))
     }
 
-    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<Asked> {
+    fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest> {
         let grace = match how {
             Stop::Gently => self.0.below(2_000),
             Stop::AtOnce => 0,
@@ -667,7 +667,7 @@ impl Executor for SimulatedExecutor {
         {
             (*ends_at, *ends) = (now + grace, Ends::Stopped);
         }
-        Ok(Asked::Yes)
+        Ok(StopRequest::Sent)
     }
 
     fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {
