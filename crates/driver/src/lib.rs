@@ -3,7 +3,8 @@
 //! Read in this order:
 //!
 //! 1. [`run_loop`]: the loop. Everything else serves it.
-//! 2. `local_executor`: makes what is under way equal to what is wanted, through keepers.
+//! 2. `calls`: makes what is under way equal to what is wanted, through an [`executor`]; `local_executor`
+//!    has keepers and processes.
 //! 3. `call_plan`, `gates`, [`deliver`] and `plan`: what a call goes through, step by step.
 //! 4. `checkouts`, `setup` and `agent_call`: where a call works, what it is given, and what becomes
 //!    of what it left.

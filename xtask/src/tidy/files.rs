@@ -39,7 +39,8 @@ const UNFINISHED: &[&str] = &[
     concat!("unimplemen", "ted!("),
     concat!("db", "g!("),
     concat!("FIX", "ME"),
-    concat!("#[ig", "nore"),
+    // With a reason it is one; `--full` runs those.
+    concat!("#[ig", "nore]"),
 ];
 
 /// Finds all that is wrong with one file.
