@@ -52,7 +52,7 @@ fn wall_ms(forge: &Path, at_once: u32, agent_ms: u64) -> Measured<u64> {
         command.args(words).current_dir(folder.path());
         command
     };
-    spend(&mut call(&["config", "approve", "--yes"]), 0)?;
+    spend(&mut call(&["config", "approve", "--flow", "four"]), 0)?;
     let run = ["run", "--flow", "four", "--scenario", "scenario.toml", "--auto", "measure"];
     spend(&mut call(&run), 0)?;
     let failed = |error: std::io::Error| error.to_string();
