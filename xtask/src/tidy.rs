@@ -7,6 +7,7 @@ mod files;
 mod modules;
 mod size;
 mod source;
+mod syncs;
 mod types;
 
 use std::{
@@ -36,6 +37,7 @@ pub(crate) fn run() -> ExitCode {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let shown = path.strip_prefix(root()).unwrap_or(&path).to_owned();
         problems.extend(files::untidy(&shown, &text));
+        problems.extend(syncs::unknown(&shown, &text));
     }
     problems.extend(in_the_house(&crates));
     for problem in &problems {

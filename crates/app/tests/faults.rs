@@ -1,7 +1,7 @@
 //! What goes wrong outside of the program: nothing is lost, redone, given away or believed.
 //!
 //! `bad_input`: of every kind, and bad disks. `crash`: processes are killed at every record and at random moments. `landing`: the same while
-//! items with dependencies land. `forged`: agents that ruin and forge. `secrets`: canaries in everything that is written. `world`: a world for one
+//! items with dependencies land. `forged`: agents that ruin and forge. `secrets`: canaries in everything that is written. `syncs`: what is synced, and in which order. `world`: a world for one
 //! test.
 //!
 //! Not here: what a person does (`commands`).
@@ -16,3 +16,4 @@ mod crash;
 mod forged;
 mod landing;
 mod secrets;
+mod syncs;

@@ -1,0 +1,123 @@
+//! What keepers, settings and git wait for the disk for, and in which order: counted by a library that is
+//! loaded into every process and notes its syncs and renames.
+//!
+//! Not here: the driver and the store, whose syncs are left out one by one in `driver/tests/simulation`.
+
+use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
+
+use super::world::{DONE, World, finish};
+
+const FLOW: &str = r#"
+[[stage]]
+name = "note"
+command = "echo noted > \"$FORGE_ATTEMPT_DIR/outbox/note.md\""
+writes = ["note.md"]
+"#;
+
+/// Compiles the library, and lets a command use it.
+fn noting(world: &World, command: &mut Command) -> PathBuf {
+    let (library, log) = (world.beside("libsyncs.so"), world.beside("syncs"));
+    if !library.exists() {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/syncs/syncs.c");
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .args([source, "-ldl"])
+            .status();
+        assert!(compiled.unwrap().success(), "what builds SQLite builds this");
+    }
+    let _ = fs::remove_file(&log);
+    command.env("LD_PRELOAD", &library).env("SYNC_LOG", &log);
+    log
+}
+
+/// What was noted: what was done, and to which path.
+fn noted(log: &PathBuf) -> Vec<(String, String)> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let line = |line: &str| {
+        let mut words = line.splitn(3, ' ').skip(1).map(str::to_owned);
+        (words.next().unwrap(), words.next().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+/// The notes about one folder and what is directly in it, by the names in it.
+fn in_folder(notes: &[(String, String)], folder: &str) -> Vec<String> {
+    let inside = |path: &str| match path.strip_prefix(folder) {
+        Some("") => Some(".".to_owned()),
+        Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+        None => None,
+    };
+    let line = |(what, path): &(String, String)| Some(format!("{what} {}", inside(path)?));
+    notes.iter().filter_map(line).collect()
+}
+
+#[test]
+fn a_keeper_syncs_what_a_step_left_before_its_ending_and_the_ending_before_its_name() {
+    let world = World::new();
+    world.flow("one", FLOW);
+    let mut command = world.command(&["run", "--flow", "one", "note it"]);
+    let log = noting(&world, &mut command);
+    let said = finish(&mut command);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let call = world.attempt(&run, "note#1");
+    let call = call.to_str().unwrap();
+    let notes = noted(&log);
+    let own: Vec<String> =
+        in_folder(&notes, call).into_iter().filter(|note| !note.contains("steps")).collect();
+    assert_eq!(
+        own,
+        [
+            "rename attempt.json",
+            "sync transcript",
+            "sync outbox/note.md",
+            "sync ending.tmp",
+            "rename ending.json",
+            "sync ."
+        ],
+        "{notes:#?}"
+    );
+    // The folder of the call is there for good before its keeper starts.
+    let attempts = call.rsplit_once('/').unwrap().0;
+    let place = |what: &str, path: &str| {
+        notes.iter().position(|note| note.0 == what && note.1 == path).unwrap()
+    };
+    assert!(place("sync", attempts) < place("sync", &format!("{call}/ending.tmp")));
+}
+
+#[test]
+fn settings_and_approvals_are_synced_before_they_replace_the_old_ones() {
+    let world = World::new();
+    let mut command = world.command(&["config", "set", "--user", "limits.at_once", "3"]);
+    let log = noting(&world, &mut command);
+    assert_eq!(finish(&mut command).code, DONE);
+    let steps = |notes: &[(String, String)]| -> Vec<String> {
+        notes.iter().map(|(what, _)| what.clone()).collect()
+    };
+    assert_eq!(steps(&noted(&log)), ["sync", "rename", "sync"]);
+    world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
+    world.commit();
+    let mut command = world.command(&["config", "approve"]);
+    let log = noting(&world, &mut command);
+    assert_eq!(finish(&mut command).code, DONE);
+    assert_eq!(steps(&noted(&log)), ["sync", "rename", "sync"]);
+}
+
+#[test]
+fn commits_and_refs_of_a_run_are_synced_by_git() {
+    let world = World::new();
+    world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
+    let flow = "[[stage]]\nname = \"make\"\ncommand = \"echo made > made\"\ngates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n";
+    world.flow("lands", flow);
+    let mut command = world.command(&["run", "--flow", "lands", "make it"]);
+    let log = noting(&world, &mut command);
+    let said = finish(&mut command);
+    assert_eq!(said.code, DONE, "{said}");
+    let notes = noted(&log);
+    let synced: BTreeSet<&str> =
+        notes.iter().filter(|(what, _)| what == "sync").map(|(_, path)| path.as_str()).collect();
+    let is_synced = |part: &str| synced.iter().any(|path| path.contains(part));
+    assert!(is_synced("/.git/objects/"), "{synced:#?}");
+    assert!(is_synced("/.git/refs/forge/"), "{synced:#?}");
+}
