@@ -93,6 +93,22 @@ pub struct Machine {
     /// Our own program, which also sends notices.
     pub program: PathBuf,
     pub notices: Notices,
+    /// What takes secrets out; found out where it is not given.
+    pub secrets: Option<KnownSecrets>,
+}
+
+/// Values that are known to be secret, and what takes them out.
+#[derive(Clone)]
+pub struct KnownSecrets {
+    pub values: Vec<Vec<u8>>,
+    /// Nothing went through it yet.
+    pub redactor: Redactor,
+}
+
+impl KnownSecrets {
+    pub fn new(values: Vec<Vec<u8>>) -> Self {
+        Self { redactor: Redactor::new(values.iter().cloned()), values }
+    }
 }
 
 /// Whether a driver tells people who are elsewhere.
@@ -115,6 +131,7 @@ impl Machine {
             code: Rc::new(home.repository.clone()),
             program,
             notices: Notices::Sent,
+            secrets: None,
         })
     }
 }
@@ -216,13 +233,16 @@ impl Driver {
         let notices = refs::follow(&*machine.code, &home.repository.common_dir, id, &run)?;
         let notices = notices.map(|what| (first, what));
         let trusted = TrustedFolders::found(&*machine.executor, home.attempts(id), &run);
-        let secrets = known(&table(home.repository.top.as_deref(), &frozen));
+        let KnownSecrets { values: secrets, redactor } = match &machine.secrets {
+            Some(secrets) => secrets.clone(),
+            None => KnownSecrets::new(known(&table(home.repository.top.as_deref(), &frozen))),
+        };
         Ok(Self {
             notifier: match machine.notices {
                 Notices::Sent => Some(Notifier::new(home, id, &run, &machine.program, &secrets)),
                 Notices::Unsent => None,
             },
-            redactor: Redactor::new(secrets.iter().cloned()),
+            redactor,
             secrets,
             checkouts: home.checkouts(id, &frozen)?,
             notices: notices.into_iter().collect(),

@@ -42,6 +42,27 @@ pub(crate) enum DiskFault {
 struct Content {
     now: Vec<u8>,
     synced: Vec<u8>,
+    since: Since,
+}
+
+/// What happened to a file since it was last synced.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    #[default]
+    Nothing,
+    Appended,
+    Rewritten,
+}
+
+impl Content {
+    fn sync(&mut self) {
+        match self.since {
+            Since::Nothing => {}
+            Since::Appended => self.synced.extend_from_slice(&self.now[self.synced.len()..]),
+            Since::Rewritten => self.synced.clone_from(&self.now),
+        }
+        self.since = Since::Nothing;
+    }
 }
 
 /// A path as it is kept: its bytes, which compare quickly. What is below a folder follows it.
@@ -154,7 +175,11 @@ impl SimulatedDisk {
             }
         }
         let file = state.files.len();
-        state.files.push(Content { now: bytes.to_vec(), synced: bytes.to_vec() });
+        state.files.push(Content {
+            now: bytes.to_vec(),
+            synced: bytes.to_vec(),
+            since: Since::Nothing,
+        });
         state.names.insert(name(path).to_vec(), file);
         state.synced_names.insert(name(path).to_vec(), file);
     }
@@ -163,7 +188,7 @@ impl SimulatedDisk {
     pub(crate) fn is_synced(&self, path: &Path) -> bool {
         let state = self.state();
         let file = state.synced_names.get(name(path)).copied();
-        file.is_some_and(|file| state.files[file].now == state.files[file].synced)
+        file.is_some_and(|file| state.files[file].since == Since::Nothing)
     }
 
     /// Makes the names in a folder last, as another process does.
@@ -217,7 +242,7 @@ impl SimulatedDisk {
             }
         }
         for content in &mut state.files {
-            if content.now != content.synced {
+            if content.since != Since::Nothing {
                 if mixed && chance.percent(50) {
                     // What was only appended to is torn after what was synced.
                     let kept = if content.now.starts_with(&content.synced) {
@@ -231,6 +256,7 @@ impl SimulatedDisk {
                     content.now = content.synced.clone();
                 }
                 content.synced = content.now.clone();
+                content.since = Since::Nothing;
             }
         }
         // A name in a folder that is lost is lost with it.
@@ -363,6 +389,7 @@ impl Disk for SimulatedDisk {
         self.changed(|state| {
             let number = state.make(file)?;
             state.files[number].now = bytes.to_vec();
+            state.files[number].since = Since::Rewritten;
             Ok(())
         })
     }
@@ -370,7 +397,11 @@ impl Disk for SimulatedDisk {
     fn append(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
         self.changed(|state| {
             let number = state.make(file)?;
-            state.files[number].now.extend_from_slice(bytes);
+            let file = &mut state.files[number];
+            file.now.extend_from_slice(bytes);
+            if file.since == Since::Nothing {
+                file.since = Since::Appended;
+            }
             Ok(())
         })
     }
@@ -379,7 +410,13 @@ impl Disk for SimulatedDisk {
         self.changed(|state| {
             let number = state.file(file)?;
             let length = usize::try_from(length).expect("a length");
-            state.files[number].now.truncate(length);
+            let file = &mut state.files[number];
+            file.now.truncate(length);
+            file.since = match file.since {
+                Since::Appended if length == file.synced.len() => Since::Nothing,
+                Since::Appended if length > file.synced.len() => Since::Appended,
+                Since::Nothing | Since::Appended | Since::Rewritten => Since::Rewritten,
+            };
             Ok(())
         })
     }
@@ -437,7 +474,7 @@ impl Disk for SimulatedDisk {
                 state.synced_folders.extend(leading.map(<[u8]>::to_vec));
             }
             if let Some(number) = state.names.get(path).copied() {
-                state.files[number].synced = state.files[number].now.clone();
+                state.files[number].sync();
                 return Ok(());
             }
             if !state.folders.contains(path) {

@@ -16,7 +16,7 @@ use forge_core::{
 use forge_driver::{
     Error,
     layout::Home,
-    run_loop::{DriveEnd, Driver, Machine as DriverMachine, Notices},
+    run_loop::{DriveEnd, Driver, KnownSecrets, Machine as DriverMachine, Notices},
     signals::Signals,
 };
 use forge_project::{
@@ -117,6 +117,7 @@ pub(crate) struct Template {
     params: BTreeMap<String, String>,
     frozen: Frozen,
     home: Home,
+    secrets: KnownSecrets,
 }
 
 impl Template {
@@ -148,6 +149,7 @@ impl Template {
             params: params.iter().map(own).collect(),
             frozen,
             home: Home { dir: repository.common_dir.join("forge"), repository },
+            secrets: KnownSecrets::new(Vec::new()),
         }
     }
 }
@@ -293,6 +295,7 @@ impl World<'_> {
             code: self.machine.history.clone(),
             program: PathBuf::from("/simulated/forge"),
             notices: Notices::Unsent,
+            secrets: Some(self.template.secrets.clone()),
         }
     }
 
@@ -454,6 +457,7 @@ impl Template {
             params: BTreeMap::new(),
             frozen: settings.freeze(forge_project::settings::AgentChoice::Nobody),
             home: Home { dir: PathBuf::new(), repository },
+            secrets: KnownSecrets::new(Vec::new()),
         }
     }
 }
