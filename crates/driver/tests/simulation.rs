@@ -49,7 +49,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// The case of a number: most runs write a document, a fifth are features with three tasks. Each
-/// kind of fault comes first in its turn, and up to four others by chance.
+/// kind of fault comes first in its turn, and up to three others by chance.
 fn case(seed: u64, number: u64) -> Case {
     let flow = match number % 20 {
         0..13 => Flow::Draft,
@@ -64,7 +64,7 @@ fn case(seed: u64, number: u64) -> Case {
     let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
     let at = |place: u64| known[usize::try_from(place).expect("a place") % known.len()];
     let mut faults = vec![at(number / 20)];
-    for _ in 0..chance.below(5) {
+    for _ in 0..chance.below(4) {
         faults.push(at(chance.next() % 1_000));
     }
     if number.is_multiple_of(50) {
