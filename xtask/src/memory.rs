@@ -27,7 +27,8 @@ impl Folder {
             return None;
         }
         remove_abandoned(place);
-        let folder = Self(place.join(format!("{PREFIX}{}", std::process::id())));
+        // As wide on every machine: what cuts long lines sees the same.
+        let folder = Self(place.join(format!("{PREFIX}{:010}", std::process::id())));
         fs::create_dir(&folder.0).ok()?;
         can_start_programs(&folder.0).then_some(folder)
     }
@@ -72,7 +73,7 @@ mod tests {
     #[test]
     fn only_folders_of_tasks_that_are_gone_are_removed() {
         let place = tempfile::tempdir().unwrap();
-        let own = format!("{PREFIX}{}", std::process::id());
+        let own = format!("{PREFIX}{:010}", std::process::id());
         for name in [own.as_str(), "forge-test-4294967295", "forge-test-x", "another"] {
             fs::create_dir(place.path().join(name)).unwrap();
         }

@@ -156,5 +156,8 @@ fn an_agent_that_floods_its_output_or_removes_its_folder_ends_no_driver() {
     world.scenario("[[play]]\nrun = 'rm -rf $FORGE_INBOX $FORGE_OUTBOX'\nno_result = true\n");
     has(&world.run("f", &[]).out, &[nothing]);
     world.scenario("[[play]]\nrun = 'rm -rf \"$PWD\"'\nno_result = true\n");
-    has(&world.run("f", &[]).out, &["_ is not there, or damaged; resume: it is opened again"]);
+    has(
+        &world.run("f", &[]).out,
+        &["is not there, or damaged; resume: it is opened again from the last commit"],
+    );
 }

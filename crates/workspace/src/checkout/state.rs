@@ -139,8 +139,12 @@ impl LockedCheckout {
         });
         state.ok_or_else(|| {
             WorkspaceError::new(
-                format!("the workspace {} is not there, or damaged", self.dir.display()),
-                "resume: it is opened again from the last commit",
+                // The path comes last: long complaints are cut.
+                "the workspace of the call is not there, or damaged",
+                format!(
+                    "resume: it is opened again from the last commit, in {}",
+                    self.dir.display()
+                ),
             )
         })
     }
