@@ -141,6 +141,14 @@ pub(crate) const FAMILIES: &[Family] = &[
         }),
     },
     Family {
+        name: "interrupts",
+        tests: &[("forge", "commands", "reviewed::ctrl_c_at_any_moment")],
+        seed: Some("FORGE_INTERRUPTS_SEED"),
+        ci: &[("FORGE_INTERRUPTS", "some")],
+        full: &[("FORGE_INTERRUPTS", "all")],
+        on_disk: None,
+    },
+    Family {
         name: "fuzz",
         tests: &[("forge-fuzz", "targets", ""), ("forge", "forge", "")],
         seed: Some("FORGE_FUZZ_SEED"),
