@@ -557,8 +557,10 @@ fn every_agent_obeys_the_contract() {
         let noise: Vec<u8> = (0..=255).cycle().take(100_000).collect();
         let (_, summary) = signals(kind, &noise, 999);
         assert_eq!((summary.said_last, summary.answer, summary.limit), (None, None, None));
-        if kind.default_command().is_some() {
+        if let Some(default) = kind.default_command() {
             assert!(kind.version_args().is_some());
+            let start = kind.start(&turn(&[], "id", CodeAccess::Reads));
+            assert_eq!(start.argv[0], default, "settings that name no command mean its own");
         }
     }
 }

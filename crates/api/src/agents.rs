@@ -2,3 +2,4 @@
 
 pub mod check;
 pub mod list;
+pub(crate) mod one_shot;

@@ -14,7 +14,7 @@ use forge_driver::{
     Error,
     clock::now,
     executor::StepState,
-    local_executor::LocalExecutor,
+    local_executor::{LocalExecutor, own_program},
     outcome::{CommandEnd, command_end, tail_of},
     path_list::short_list,
     person::person,
@@ -233,9 +233,8 @@ fn try_one(
     let spec = spec(format!("init: {command}"), argv, tree.to_owned(), limits);
     let error = |error: std::io::Error| Error::file(folder, &error);
     let made = AttemptFolder::create(folder, &spec).map_err(error)?;
-    let program = std::env::current_exe().map_err(error)?;
     let executor = LocalExecutor::default();
-    let state = run_to_end(program, &made, &command_environment(), signals)?;
+    let state = run_to_end(own_program()?, &made, &command_environment(), signals)?;
     let StepState::Ended(ending) = state else {
         check(signals)?;
         let what = format!("`{command}` was tried, and nobody can say how it ended");

@@ -1,7 +1,7 @@
 //! What was paid for requests that were refused: no run began that could keep it.
 //!
 //! One line for each look, in a file of the person's own beside the checkouts, because a refusal makes nothing in
-//! the repository. Not here: the look itself (`start/coherence.rs`), and how it is added up (`spending.rs`).
+//! the repository. Not here: the look itself (`start/triage.rs`), and how it is added up (`spending.rs`).
 //!
 //! Invariant: a line that cannot be read is left out, and keeps nobody from reading the others.
 

@@ -1,8 +1,8 @@
 //! How a run begins: what was asked, settings, flow and roles are read, looked at and frozen.
 //!
 //! In this order: `request.rs` (as given), `validate_text.rs`, `issue.rs` and `params.rs` (whether it can be), `choices.rs`
-//! with `effort.rs`, `outline.rs` and `asks.rs` (what a person still has to say), `coherence.rs` (one light
-//! look), and then the first record. `dry.rs` goes the same way and stops before the last two.
+//! with `effort.rs`, `flow_outline.rs` and `prompts.rs` (what a person still has to say), `triage.rs` (one light
+//! look), and then the first record. `dry_run.rs` goes the same way and stops before the last two.
 //!
 //! Settings, flows, roles and instructions are read once, from the base commit plus the personal
 //! layers. What lies in the checkout and is not committed would not be used, so it is refused

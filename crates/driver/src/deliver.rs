@@ -1,9 +1,9 @@
 //! What Forge itself does at the end of a run, without any agent: the plans of deliveries.
 //!
 //! - `deliver/offer.rs`: the result is offered, as a record beside the run's live folder.
-//! - `deliver/proof.rs`: whether the code that is offered is proved, or waived by name.
-//! - `deliver/words.rs`: the words of the offer.
-//! - `deliver/record.rs`: the last commit, which holds artifacts, summary and state of the run.
+//! - `deliver/evidence.rs`: whether the code that is offered is proved, or waived by name.
+//! - `deliver/pull_request_text.rs`: the words of the offer.
+//! - `deliver/record_commit.rs`: the last commit, which holds artifacts, summary and state of the run.
 //!
 //! Not here: hosts. A pull request that is opened, and a comment that is posted, come later.
 //!

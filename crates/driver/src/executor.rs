@@ -47,7 +47,7 @@ pub trait Executor: Debug {
     /// Whether a step that was started or found running need not be waited for any more.
     fn has_ended(&self, folder: &AttemptFolder) -> bool;
 
-    /// Asks a running step to stop. It still has an ending. False if it cannot be asked now.
+    /// Asks a running step to stop. It still has an ending.
     fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest>;
 
     /// Makes sure that a step never starts from now on. If somebody was faster, says how it stands.

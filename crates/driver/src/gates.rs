@@ -2,12 +2,11 @@
 //!
 //! - `verify`: the project's own checks on the exact commit, in a checkout that no agent is given.
 //! - `land`: the change becomes part of the run's result.
-//! - `changes`: what was changed is what was declared, and the commit hooks take it.
-//! - `guarded`: whether files that guard the project were changed.
-//! - `checks`: which commands prove a commit.
+//! - `declared_changes`: what was changed is what was declared, and the commit hooks take it.
+//! - `protected_files`: whether files that guard the project (`guards`) were changed.
 //! - `new_tests`: new tests fail without the change and pass with it.
 //!
-//! Not here: artifacts, commands and reviews (`intake.rs`), and what follows from a verdict (`core`).
+//! Not here: artifacts, commands and reviews (`call_plan`), and what follows from a verdict (`core`).
 //!
 //! Invariant: what cannot be read, run or proved is never a pass.
 

@@ -30,7 +30,7 @@ use rustix::{
 };
 
 use crate::{
-    clock,
+    Error, clock,
     executor::{Executor, Output, StepState, StopRequest},
 };
 
@@ -227,6 +227,13 @@ impl ProcessHandle {
             },
         }
     }
+}
+
+/// The program that runs now, which is also the keeper.
+pub fn own_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|error| {
+        Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
+    })
 }
 
 /// Waits until one of the files is readable, or the time is over.

@@ -1,6 +1,6 @@
 //! The steps of a call, each under a keeper of its own, in the order in which they are asked for.
 //!
-//! A plan (`work.rs`, `gates.rs`) is ordinary code that asks for one step after the other. It is
+//! A plan (`call_plan`, `gates`, `deliver`) is ordinary code that asks for one step after the other. It is
 //! run again from the top whenever a step has ended: steps that have an ending answer at once
 //! with what they left, the first one that has none stops the plan. So a plan can be interrupted
 //! anywhere and by anything, and nothing that has ended is done twice.
@@ -288,7 +288,8 @@ impl Plan<'_> {
         let mark = beside.join("setup.done");
         let is_kept = before == SetUpBefore::Kept && !opened.is_new;
         let disk = self.context.disk;
-        if is_kept && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes()) {
+        let has_length = disk.length(&mark).is_ok_and(|length| length == wanted.len() as u64);
+        if is_kept && has_length && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes()) {
             return Ok(());
         }
         for (number, line) in (1..).zip(setup) {

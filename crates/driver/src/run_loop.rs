@@ -36,7 +36,7 @@ use crate::{
     context::RunContext,
     executor::Executor,
     layout::Home,
-    local_executor::LocalExecutor,
+    local_executor::{LocalExecutor, own_program},
     notify::Notifier,
     projection::Projector,
     refs,
@@ -122,9 +122,7 @@ pub enum Notices {
 impl Machine {
     /// This machine, for the runs of one repository.
     pub fn local(home: &Home) -> Result<Self, Error> {
-        let program = std::env::current_exe().map_err(|error| {
-            Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
-        })?;
+        let program = own_program()?;
         Ok(Self {
             executor: Rc::new(LocalExecutor::new(program.clone())),
             disk: Arc::new(RealDisk),

@@ -10,13 +10,13 @@ pub(crate) mod noting;
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Files by path. Errors are those of the operating system: a missing file is `NotFound`.
 pub trait Disk: Debug + Send + Sync {
-    /// Reads a whole file.
+    /// Reads a whole file, if it is a regular one: a pipe would block for good.
     fn read(&self, file: &Path) -> io::Result<Vec<u8>>;
 
     /// Returns the length of a file in bytes.
@@ -117,7 +117,14 @@ pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
-        fs::read(file)
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut opened = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
+        if !opened.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        opened.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn length(&self, file: &Path) -> io::Result<u64> {
@@ -167,5 +174,20 @@ impl Disk for RealDisk {
     fn room(&self, folder: &Path) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(folder)?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_refused_and_nobody_waits_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(RealDisk.read(&pipe).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(RealDisk.read(dir.path()).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

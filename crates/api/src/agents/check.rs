@@ -9,44 +9,28 @@
 //! what the program printed is kept.
 //! Invariant: no program is started that a repository chose, unless a person allowed it.
 
-use std::{
-    ffi::OsString,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
-use forge_agents::{
-    AgentEnd, AgentKind, CodeAccess, Earlier, ErrorClass, Limit, Session, StreamSummary,
-    TurnRequest, Watchdog, parse_result, read_result, result_schema, session_id,
-};
+use forge_agents::{AgentEnd, AgentKind, ErrorClass, Limit, StreamSummary, Watchdog};
 use forge_core::{
     money::{Cost, Money, Spent},
-    result::AgentResult,
     view::moment,
 };
 use forge_driver::{
-    Error,
-    agent_call::usage::{errors, listen, spent},
-    executor::StepState,
-    local_executor::LocalExecutor,
-    outcome::last_words,
-    person::person,
-    setup::{
-        launch::{AgentLaunch, run_to_end},
-        turn::BRIEF,
-    },
-    signals::Signals,
+    Error, agent_call::usage::spent, local_executor::LocalExecutor, outcome::last_words,
+    person::person, setup::turn::BRIEF, signals::Signals,
 };
-use forge_keeper::{AttemptFolder, Ending, Spec, StepLimits};
+use forge_keeper::AttemptFolder;
 use forge_project::{refuse_agents, settings::AgentTable};
 use forge_store::atomic_file::replace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    agents::list::{ListedKind, Program, Roster, command, is_older, too_old, version},
+    agents::{
+        list::{ListedKind, Program, Roster, command, is_older, too_old, version},
+        one_shot::{CallFolder, OneShot, WALL_MS, read_ended_call, run_to_its_end},
+    },
     start::{Allowed, AskCommands},
 };
 
@@ -54,10 +38,6 @@ use crate::{
 const CALL: &str = "check#1";
 /// The most that a check may cost.
 const CAP: Money = Money(50_000);
-/// How long it may take.
-const WALL_MS: u64 = 2 * 60_000;
-/// How much it may print.
-const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The scenario of the scripted agent.
 const SCENARIO: &str =
     "scenario = 1\n[[play]]\nresult = { status = \"done\", summary = \"ready\" }\n";
@@ -209,55 +189,6 @@ struct Probe<'a> {
     model: Option<&'a str>,
 }
 
-/// A folder for one call, and for all that it makes.
-pub(crate) struct CallFolder {
-    pub(crate) path: PathBuf,
-}
-
-impl CallFolder {
-    pub(crate) fn make() -> Result<Self, Error> {
-        let mut bytes = [0_u8; 4];
-        let _as_good_as_any =
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-        let number = u32::from_le_bytes(bytes) ^ std::process::id();
-        let dir = std::env::temp_dir();
-        let dir = dir.canonicalize().unwrap_or(dir);
-        let place = Self { path: dir.join(format!("forge-check-{number:08x}")) };
-        for path in [place.path.clone(), place.work(), place.tmp()] {
-            DirBuilder::new()
-                .mode(0o700)
-                .create(&path)
-                .map_err(|error| Error::file(&path, &error))?;
-        }
-        Ok(place)
-    }
-
-    pub(crate) fn work(&self) -> PathBuf {
-        self.path.join("work")
-    }
-
-    /// Sockets lie here, so its path is short.
-    pub(crate) fn tmp(&self) -> PathBuf {
-        self.path.join("t")
-    }
-
-    /// Writes a scenario, and says with what it is played.
-    pub(crate) fn scenario(&self, text: &str) -> Result<[String; 3], Error> {
-        let scenario = self.path.join("scenario.toml");
-        fs::write(&scenario, text).map_err(|error| Error::file(&scenario, &error))?;
-        let paths = [own_program()?, scenario, self.path.join("scripted.log")];
-        Ok(paths.map(|path| path.to_string_lossy().into_owned()))
-    }
-
-    pub(crate) fn folder(&self) -> AttemptFolder {
-        AttemptFolder::at(self.path.join("call"))
-    }
-
-    pub(crate) fn remove(&self) {
-        let _nobody_misses_it = fs::remove_dir_all(&self.path);
-    }
-}
-
 impl Probe<'_> {
     fn kind(&self) -> AgentKind {
         self.table.like
@@ -295,7 +226,7 @@ impl Probe<'_> {
         tell: &mut dyn FnMut(&CheckPlan),
     ) -> Result<Probed, Error> {
         let error = |error: io::Error| Error::file(&place.path, &error);
-        let (spec, env) = self.prepare(place, path)?;
+        let (spec, env) = self.one_shot(path).prepare(place)?;
         let cap = (!self.kind().plays_scenario()).then_some(CAP);
         tell(&CheckPlan { agent: self.name.to_owned(), argv: spec.argv.clone(), cap });
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
@@ -326,50 +257,25 @@ impl Probe<'_> {
         })
     }
 
-    /// Returns how it is run, and with which environment.
-    fn prepare(
-        &self,
-        place: &CallFolder,
-        path: Option<&Path>,
-    ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
-        let folder = place.folder();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
+    /// Returns the call: as little as shows that it answers.
+    fn one_shot(&self, path: Option<&Path>) -> OneShot<'_> {
         let mut words = command(self.table);
         // A path of the repository leads nowhere from where this works.
         if let (Some(program), Some(path)) = (words.first_mut(), path)
             && program.contains('/')
         {
-            *program = text(path);
+            *program = path.to_string_lossy().into_owned();
         }
-        let schema = self.kind().has_native_schema().then(|| result_schema(CALL, &[]));
-        let session = session_id(&[&text(&place.path)]);
-        let scenario =
-            if self.kind().plays_scenario() { Some(place.scenario(SCENARIO)?) } else { None };
-        let (inbox, outbox, tmp) = (folder.inbox(), folder.outbox(), place.tmp());
-        let launch = AgentLaunch {
-            call: CALL.to_owned(),
+        OneShot {
+            call: CALL,
             role: "check",
-            kind: self.kind(),
-            turn: TurnRequest {
-                command: &words,
-                model: self.model,
-                session: Session::New(&session),
-                access: CodeAccess::Reads,
-                inbox: &inbox,
-                outbox: &outbox,
-                tmp: Some(&tmp),
-                schema: schema.as_ref(),
-                cap_micros: Some(CAP.0),
-            },
-            pass: &self.table.pass,
-            earlier: &Earlier::default(),
-            scenario,
-            dir: place.work(),
-            brief: folder.path.join(BRIEF),
-            limits: StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX },
-            boxes: None,
-        };
-        Ok(launch.to_spec())
+            table: self.table,
+            command: words,
+            model: self.model,
+            must: &[],
+            cap: CAP,
+            scenario: SCENARIO,
+        }
     }
 
     /// Returns what came of it, why, and what to do next.
@@ -385,7 +291,7 @@ impl Probe<'_> {
             (state, Some(what.trim().to_owned()), Some(next))
         };
         match end {
-            AgentEnd::Done => match result(summary, folder) {
+            AgentEnd::Done => match self.one_shot(None).result(summary, folder) {
                 Ok(_) => (ProbeState::Ready, None, None),
                 Err(flaw) => {
                     let next = "look at what it printed; its brief lies beside it".to_owned();
@@ -504,44 +410,6 @@ fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<St
     (state, Some(what), Some(next))
 }
 
-/// Carries out a prepared call. Ctrl-C ends it, and again at once.
-pub(crate) fn run_to_its_end(
-    folder: &AttemptFolder,
-    env: &[(OsString, OsString)],
-    signals: &mut Signals,
-) -> Result<Option<Ending>, Error> {
-    match run_to_end(own_program()?, folder, env, signals)? {
-        StepState::Ended(ending) => Ok(Some(ending)),
-        StepState::Void => Err(Error {
-            kind: forge_project::error::Kind::Interrupted,
-            what: "you stopped it before it began".to_owned(),
-            next: None,
-        }),
-        StepState::Running | StepState::Dead | StepState::Unclaimed => Ok(None),
-    }
-}
-
-/// Returns what was summary of a call that ended, and how it ended.
-pub(crate) fn read_ended_call(
-    kind: AgentKind,
-    folder: &AttemptFolder,
-    ending: Option<&Ending>,
-) -> (StreamSummary, AgentEnd) {
-    let executor = LocalExecutor::default();
-    let summary = listen(&executor, kind, folder, &Earlier::default());
-    let end = summary.end(ending.map(|ending| &ending.how), &errors(&executor, folder));
-    (summary, end)
-}
-
-/// Returns what it left: the answer that its program vouches for, or the file in its outbox.
-fn result(summary: &StreamSummary, folder: &AttemptFolder) -> Result<AgentResult, String> {
-    let result = match &summary.answer {
-        Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, &[]),
-        None => read_result(&folder.outbox(), CALL, &[]),
-    };
-    result.map_err(|flaw| flaw.to_string())
-}
-
 /// Writes the brief of the check.
 fn brief(kind: AgentKind) -> String {
     let how = if kind.has_native_schema() {
@@ -554,12 +422,6 @@ fn brief(kind: AgentKind) -> String {
          Leave exactly this result, and end:\n\n\
          {{\"forge\": 1, \"attempt\": \"{CALL}\", \"status\": \"done\", \"summary\": \"ready\"}}\n\n{how}\n"
     )
-}
-
-pub(crate) fn own_program() -> Result<PathBuf, Error> {
-    std::env::current_exe().map_err(|error| {
-        Error::surroundings(format!("cannot find our own program: {error}"), "forge doctor")
-    })
 }
 
 impl Probed {

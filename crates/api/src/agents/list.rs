@@ -1,7 +1,7 @@
 //! Which agents a person has here: those of the settings and those that need no setting up, where
 //! their programs are, and what is wrong with them.
 //!
-//! Not here: whether one really answers (`probe.rs`), and who plays which role (`settings`).
+//! Not here: whether one really answers (`check.rs`), and who plays which role (`settings`).
 //!
 //! Invariant: no program is started here that a repository chose, unless a person allowed it; and
 //! what is started gets a clean environment and little time.

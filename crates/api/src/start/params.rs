@@ -1,7 +1,7 @@
 //! What a person gave by flags, put together and held against the flow. Every refusal has its reason and two
 //! commands that would be taken: the same one, said so that it can be.
 //!
-//! Not here: what nobody gave (`choices.rs`), and the words of the request (`words.rs`).
+//! Not here: what nobody gave (`choices.rs`), and the words of the request (`validate_text.rs`).
 //!
 //! Invariant: nothing is asked and nothing is written here.
 

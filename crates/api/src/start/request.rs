@@ -1,6 +1,6 @@
 //! A request as the user interface read it, and the command line that repeats it.
 //!
-//! Not here: whether it can be (`words.rs`), and what follows from it (`choices.rs`).
+//! Not here: whether it can be (`validate_text.rs`), and what follows from it (`choices.rs`).
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -10,12 +10,9 @@
 //! Invariant: what it cost is paid by the run that begins, or reported and kept (`refused_requests.rs`) where none begins.
 //! Invariant: nothing is written into the repository, and nothing of the call is left alive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use forge_agents::{
-    AgentEnd, AgentKind, CodeAccess, Earlier, Session, StreamSummary, TurnRequest, parse_result,
-    read_result, result_schema, session_id,
-};
+use forge_agents::{AgentEnd, AgentKind};
 use forge_core::{
     event::{Coherence, TriageOutcome},
     flow::REQUEST,
@@ -27,10 +24,10 @@ use forge_driver::{
     Error,
     agent_call::usage::{model_use, spent},
     secrets::redacted_text,
-    setup::{launch::AgentLaunch, turn::BRIEF},
+    setup::turn::BRIEF,
     signals::Signals,
 };
-use forge_keeper::{AttemptFolder, Spec, StepLimits};
+use forge_keeper::AttemptFolder;
 use forge_project::{
     catalog::Role,
     settings::{AgentTable, Switch},
@@ -39,8 +36,8 @@ use forge_store::atomic_file::replace;
 
 use crate::{
     agents::{
-        check::{CallFolder, read_ended_call, run_to_its_end},
         list::command,
+        one_shot::{CallFolder, OneShot, read_ended_call, run_to_its_end},
     },
     forge::Forge,
     refused_requests::keep_refused,
@@ -51,10 +48,6 @@ use crate::{
 const CALL: &str = "coherence#1";
 /// The most that one triage call may cost.
 const CAP: Money = Money(50_000);
-/// How long it may take.
-const WALL_MS: u64 = 2 * 60_000;
-/// How much it may print.
-const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Of what was found, this much is shown.
 const FINDINGS_SHOWN: usize = 5;
@@ -201,7 +194,7 @@ impl TriageCall<'_> {
         signals: &mut Signals,
     ) -> Result<TriageResult, Error> {
         let error = |error: std::io::Error| Error::file(&place.path, &error);
-        let (spec, env) = self.prepare(place)?;
+        let (spec, env) = self.one_shot().prepare(place)?;
         let folder = AttemptFolder::create(&place.folder().path, &spec).map_err(error)?;
         replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(error)?;
         replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(error)?;
@@ -220,7 +213,7 @@ impl TriageCall<'_> {
             came_to,
         };
         let result = match end {
-            AgentEnd::Done => self.result(&stream, &folder),
+            AgentEnd::Done => self.one_shot().result(&stream, &folder),
             AgentEnd::Interrupted => {
                 return Ok(TriageResult::Stopped(cost(TriageOutcome::Nothing, "")));
             }
@@ -256,67 +249,24 @@ impl TriageCall<'_> {
         })
     }
 
-    /// Returns what it left: the answer that its program vouches for, or the file in its outbox.
-    fn result(
-        &self,
-        stream: &StreamSummary,
-        folder: &AttemptFolder,
-    ) -> Result<AgentResult, String> {
-        let must = &self.prompt.must;
-        let result = match &stream.answer {
-            Some(answer) => parse_result(answer.to_string().as_bytes(), CALL, must),
-            None => read_result(&folder.outbox(), CALL, must),
-        };
-        result.map_err(|flaw| flaw.to_string())
-    }
-
-    /// Returns how it is run, and with which environment.
-    fn prepare(
-        &self,
-        place: &CallFolder,
-    ) -> Result<(Spec, Vec<(std::ffi::OsString, std::ffi::OsString)>), Error> {
-        let folder = place.folder();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
+    fn one_shot(&self) -> OneShot<'_> {
         let mut words = command(self.table);
         // A path of the repository leads nowhere from where this works.
         if let (Some(program), Some(top)) = (words.first_mut(), self.top)
             && program.contains('/')
         {
-            *program = text(&top.join(PathBuf::from(&*program)));
+            *program = top.join(&*program).to_string_lossy().into_owned();
         }
-        let schema =
-            self.kind().has_native_schema().then(|| result_schema(CALL, &self.prompt.must));
-        let session = session_id(&[&text(&place.path)]);
-        let scenario = if self.kind().plays_scenario() {
-            Some(place.scenario(self.scenario.unwrap_or_default())?)
-        } else {
-            None
-        };
-        let (inbox, outbox, tmp) = (folder.inbox(), folder.outbox(), place.tmp());
-        let launch = AgentLaunch {
-            call: CALL.to_owned(),
+        OneShot {
+            call: CALL,
             role: self.role,
-            kind: self.kind(),
-            turn: TurnRequest {
-                command: &words,
-                model: self.model.or(self.table.model.as_deref()),
-                session: Session::New(&session),
-                access: CodeAccess::Reads,
-                inbox: &inbox,
-                outbox: &outbox,
-                tmp: Some(&tmp),
-                schema: schema.as_ref(),
-                cap_micros: Some(self.cap.0),
-            },
-            pass: &self.table.pass,
-            earlier: &Earlier::default(),
-            scenario,
-            dir: place.work(),
-            brief: folder.path.join(BRIEF),
-            limits: StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX },
-            boxes: None,
-        };
-        Ok(launch.to_spec())
+            table: self.table,
+            command: words,
+            model: self.model.or(self.table.model.as_deref()),
+            must: &self.prompt.must,
+            cap: self.cap,
+            scenario: self.scenario.unwrap_or_default(),
+        }
     }
 
     /// Writes the brief of the triage.

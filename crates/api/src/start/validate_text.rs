@@ -1,7 +1,7 @@
 //! Whether the words of a request can be a request at all. Every refusal has its reason and two
 //! requests that would be taken.
 //!
-//! Not here: whether a request makes sense, which takes an agent (`coherence.rs`).
+//! Not here: whether a request makes sense, which takes an agent (`triage.rs`).
 //!
 //! Invariant: this looks at the words and at nothing else, so that the same words always get the
 //! same answer, and nothing was made or called before it.

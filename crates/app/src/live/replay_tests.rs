@@ -5,7 +5,7 @@
 //! - `tests/screens/reading.rs`: how a screen is read.
 //!
 //! What is on the screen is read from the terminal's own cells, and what it should be from the JSON of `status`; nothing
-//! of `rows.rs` is asked.
+//! of `unit_rows.rs` is asked.
 
 #[path = "../../tests/screens/journal_feed.rs"]
 mod feed;

@@ -359,7 +359,7 @@ pub(super) fn terminal(size: ScreenSize) -> vt100::Parser {
 }
 
 /// Five hundred frames of a run with 300 items, in which something changes with each one: what is on the screen is
-/// the frame, whatever was there before. Real runs are in `replay.rs`.
+/// the frame, whatever was there before. Real runs are in `replay_tests.rs`.
 #[test]
 fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_resizes() {
     let states = [

@@ -8,7 +8,7 @@
 //! Each turn is a step with a folder and a keeper of its own. All of them read and write the inbox and
 //! the outbox of the call, and all of them are paid.
 //!
-//! Not here: what an agent prints (`forge_agents`), what a result means to the run (`intake.rs`).
+//! Not here: what an agent prints (`forge_agents`), what a result means to the run (`output.rs`).
 //!
 //! Invariant: what a turn used is counted once, however the call ends.
 //! Invariant: without a valid result there is no outcome but a fault, a limit, a block or an interruption.

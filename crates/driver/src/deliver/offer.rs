@@ -37,6 +37,8 @@ use crate::{
     plan::{Pending, Plan},
 };
 
+/// The most bytes of a record.
+const OFFER_BYTES_MAX: u64 = 1024 * 1024;
 /// The text for people.
 pub const TEXT: &str = "pull-request.md";
 /// The record for programs.
@@ -182,6 +184,10 @@ pub fn latest(home: &Home, run: &str) -> Option<PathBuf> {
 }
 
 fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Offer>, Error> {
+    if disk.length(path).is_ok_and(|length| length > OFFER_BYTES_MAX) {
+        let what = format!("{} is larger than {OFFER_BYTES_MAX} bytes", path.display());
+        return Err(Error::surroundings(what, "move its folder aside, then resume"));
+    }
     let bytes = match disk.read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|error| Error::file(path, &error))?,
